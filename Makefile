@@ -1,0 +1,61 @@
+# Two commands do all the set-up: `make serve` and `make test`. `make help` lists the rest.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+UV     := $(shell command -v uv 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test lint types layers check unit bench format clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+# A stamp per set of extras: installing again happens only when pyproject.toml changes.
+$(BIN)/python:
+ifdef UV
+	$(UV) venv --quiet --python $(PYTHON) $(VENV)
+else
+	$(PYTHON) -m venv $(VENV)
+endif
+
+define install
+	$(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check) --editable '$(1)'
+	@touch $@
+endef
+
+$(VENV)/.core: pyproject.toml | $(BIN)/python
+	$(call install,.)
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(call install,.[dev])
+	@touch $(VENV)/.core
+
+serve: $(VENV)/.core ## set up and start the host
+	$(BIN)/serai
+
+test: check unit ## set up, then lint, types, layers and tests
+
+check: lint types layers
+
+lint: $(VENV)/.dev ## ruff
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/.dev ## basedpyright, strict
+	$(BIN)/basedpyright
+
+layers: $(VENV)/.dev ## imports point down only
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.dev ## the tests alone
+	$(BIN)/pytest
+
+bench: $(VENV)/.dev ## ratios against a peer or a limit; writes bench/results.json
+	$(BIN)/python bench/run.py
+
+format: $(VENV)/.dev ## format the code
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean: ## remove what was built
+	rm -rf $(VENV) dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

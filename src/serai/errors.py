@@ -1,0 +1,164 @@
+"""Every error that a person or a program can meet, in one tree.
+
+    SeraiError
+    ├── CapabilityUnsupported   capability_unsupported    a session was asked for what it did not declare
+    ├── IllegalTransition       illegal_transition        a state machine was asked for a step it does not have
+    └── ProtocolError           protocol_error            a JSON-RPC error, with its number
+        ├── ParseError          parse_error               -32700  the frame is not JSON
+        ├── InvalidRequest      invalid_request           -32600  JSON, but not a message
+        ├── MethodNotFound      method_not_found          -32601  no such command
+        └── InvalidParams       invalid_params            -32602  a field is missing or wrong
+
+`code` is stable: programs may depend on it. The message says what happened; `remedy` says what to do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+__all__ = [
+    "CapabilityUnsupported",
+    "IllegalTransition",
+    "InvalidParams",
+    "InvalidRequest",
+    "MethodNotFound",
+    "ParseError",
+    "ProtocolError",
+    "SeraiError",
+]
+
+
+class SeraiError(Exception):
+    """The root of the tree. Catch it to catch all that Serai raises on purpose.
+
+    Args:
+        message: What happened, as a sentence without a full stop at its end.
+        remedy: What the person can do about it, in the same form.
+    """
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, remedy: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message}. {self.remedy}" if self.remedy else self.message
+
+    def to_wire(self) -> dict[str, Any]:
+        """The error as JSON: `code` and `message`, and `remedy` where there is one."""
+        wire = {"code": self.code, "message": self.message}
+        if self.remedy:
+            wire["remedy"] = self.remedy
+        return wire
+
+
+class CapabilityUnsupported(SeraiError):
+    """A session was asked for something that it did not declare. Nothing was sent.
+
+    Args:
+        capability: Which capability was looked at, such as `delivery.modes`.
+        requested: What was asked for.
+        available: What the session does declare there.
+        agent: Whose session it is, when that is known.
+    """
+
+    code = "capability_unsupported"
+
+    def __init__(
+        self, capability: str, requested: str, available: tuple[str, ...] = (), *, agent: str | None = None
+    ) -> None:
+        owner = f"the session of {agent}" if agent else "the session"
+        offer = ", ".join(available) if available else "nothing"
+        super().__init__(
+            f"{owner} does not support {requested!r} ({capability})",
+            remedy=f"It declares: {offer}",
+        )
+        self.capability = capability
+        self.requested = requested
+        self.available = available
+        self.agent = agent
+
+    def to_wire(self) -> dict[str, Any]:
+        """The shape that the relay's documentation gives: no sentence, all data."""
+        wire: dict[str, Any] = {
+            "code": self.code,
+            "capability": self.capability,
+            "requested": self.requested,
+            "available": list(self.available),
+        }
+        if self.agent is not None:
+            wire["agent"] = self.agent
+        return wire
+
+
+class IllegalTransition(SeraiError):
+    """A state machine was asked for a step that it does not have."""
+
+    code = "illegal_transition"
+
+    def __init__(self, machine: str, before: str, after: str) -> None:
+        super().__init__(f"{machine} cannot go from {before!r} to {after!r}")
+        self.before = before
+        self.after = after
+
+
+class ProtocolError(SeraiError):
+    """A JSON-RPC error, raised where it is found and answered where the request came from.
+
+    Args:
+        message: What happened.
+        id: The id of the request that it answers; `None` when no id could be read.
+        data: What goes into the error's `data`.
+        number: The error's code on the wire; a subclass has its own.
+    """
+
+    code = "protocol_error"
+    number: int = -32603
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        id: float | str | None = None,  # noqa: A002 - it is the wire's own name
+        data: Any = None,
+        number: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.id = id
+        self.data = data
+        if number is not None:
+            self.number = number
+
+
+class ParseError(ProtocolError):
+    """The frame is not JSON, is not UTF-8, or is nested deeper than the codec reads."""
+
+    code = "parse_error"
+    number = -32700
+
+
+class InvalidRequest(ProtocolError):
+    """The frame is JSON, but not a JSON-RPC request, response or notification."""
+
+    code = "invalid_request"
+    number = -32600
+
+
+class MethodNotFound(ProtocolError):
+    """There is no command of that name."""
+
+    code = "method_not_found"
+    number = -32601
+
+
+class InvalidParams(ProtocolError):
+    """The parameters do not fit the command; `field` names the place, such as `params.channel`."""
+
+    code = "invalid_params"
+    number = -32602
+
+    def __init__(self, message: str, *, field: str, id: float | str | None = None) -> None:  # noqa: A002
+        super().__init__(message, id=id, data={"field": field})
+        self.field = field
