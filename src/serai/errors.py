@@ -3,6 +3,7 @@
     SeraiError
     ├── CapabilityUnsupported   capability_unsupported    a session was asked for what it did not declare
     ├── IllegalTransition       illegal_transition        a state machine was asked for a step it does not have
+    ├── Mismatch                mismatch                  JSON, but not of the shape that was asked for
     └── ProtocolError           protocol_error            a JSON-RPC error, with its number
         ├── ParseError          parse_error               -32700  the frame is not JSON
         ├── InvalidRequest      invalid_request           -32600  JSON, but not a message
@@ -22,6 +23,7 @@ __all__ = [
     "InvalidParams",
     "InvalidRequest",
     "MethodNotFound",
+    "Mismatch",
     "ParseError",
     "ProtocolError",
     "SeraiError",
@@ -102,6 +104,16 @@ class IllegalTransition(SeraiError):
         super().__init__(f"{machine} cannot go from {before!r} to {after!r}")
         self.before = before
         self.after = after
+
+
+class Mismatch(SeraiError):
+    """A value does not have the shape that its type asks for; `field` names the place, such as `turns[0].id`."""
+
+    code = "mismatch"
+
+    def __init__(self, message: str, *, field: str) -> None:
+        super().__init__(f"{field or 'the value'}: {message}")
+        self.field = field
 
 
 class ProtocolError(SeraiError):

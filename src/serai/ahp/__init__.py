@@ -1,0 +1,1 @@
+"""AHP 0.2, complete and pure."""

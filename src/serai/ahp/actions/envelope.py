@@ -1,0 +1,37 @@
+"""How an action travels: who sent it, on which channel, and its number."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from serai.ahp.actions.changeset import ChangesetAction
+from serai.ahp.actions.root import RootAction
+from serai.ahp.actions.session import SessionAction
+from serai.ahp.actions.terminal import TerminalAction
+from serai.ahp.actions.watch import ResourceWatchAction
+from serai.ahp.types import URI
+from serai.ahp.wire import UnknownType, Value
+
+__all__ = ["ActionEnvelope", "ActionOrigin", "StateAction"]
+
+StateAction: TypeAlias = (
+    RootAction | SessionAction | TerminalAction | ChangesetAction | ResourceWatchAction | UnknownType
+)
+"""Any action of any channel; one that this version does not know is kept and changes nothing."""
+
+
+class ActionOrigin(Value):
+    """The client that dispatched an action, and its own number for it."""
+
+    client_id: str
+    client_seq: int
+
+
+class ActionEnvelope(Value):
+    """An action with its number. With a `rejection_reason` it was refused and changes nothing."""
+
+    channel: URI
+    action: StateAction
+    server_seq: int
+    origin: ActionOrigin | None = None
+    rejection_reason: str | None = None

@@ -1,0 +1,78 @@
+"""The reducers: from a state and an action to the next state, for all five stateful channels.
+
+There is one truth in two forms. The host keeps a `LiveState` per channel and changes it in place, so that a
+delta costs the same however long the turn is. `reduce` makes a live state, applies one action to it and takes
+the snapshot: it never changes what it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias, TypeVar, cast
+
+from serai.ahp.actions import StateAction
+from serai.ahp.reducers.changeset import LiveChangeset
+from serai.ahp.reducers.live import LiveState
+from serai.ahp.reducers.root import LiveRoot
+from serai.ahp.reducers.session import LiveSession
+from serai.ahp.reducers.terminal import LiveTerminal
+from serai.ahp.reducers.watch import LiveResourceWatch
+from serai.ahp.types import (
+    ChangesetState,
+    Number,
+    ResourceWatchState,
+    RootState,
+    SessionState,
+    TerminalState,
+)
+
+__all__ = [
+    "ChannelState",
+    "LiveChangeset",
+    "LiveResourceWatch",
+    "LiveRoot",
+    "LiveSession",
+    "LiveState",
+    "LiveTerminal",
+    "fold",
+    "live",
+    "reduce",
+]
+
+ChannelState: TypeAlias = RootState | SessionState | TerminalState | ChangesetState | ResourceWatchState
+"""The state of any channel that has one."""
+
+S = TypeVar("S", RootState, SessionState, TerminalState, ChangesetState, ResourceWatchState)
+
+_LIVE: dict[type, type[LiveState[Any]]] = {
+    RootState: LiveRoot,
+    SessionState: LiveSession,
+    TerminalState: LiveTerminal,
+    ChangesetState: LiveChangeset,
+    ResourceWatchState: LiveResourceWatch,
+}
+
+
+def live(state: S) -> LiveState[S]:
+    """A state that `apply` changes in place. The one given is left as it is."""
+    make = cast("Any", _LIVE[type(state)])
+    return make(state)
+
+
+def reduce(state: S, action: StateAction, now: Number) -> S:
+    """The state after an action. The one given is left as it is.
+
+    Args:
+        state: The state of a channel.
+        action: What happens. One of another channel, or an unknown one, changes nothing.
+        now: The time, in milliseconds since 1970.
+    """
+    return fold(state, (action,), now)
+
+
+def fold(state: S, actions: Iterable[StateAction], now: Number) -> S:
+    """The state after several actions, all at the same time."""
+    after = live(state)
+    for action in actions:
+        after.apply(action, now)
+    return after.snapshot()

@@ -1,0 +1,53 @@
+"""The changeset channel's reducer."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from serai.ahp import actions as a
+from serai.ahp.reducers.live import Handlers, LiveState
+from serai.ahp.types import ChangesetState, ChangesetStatus, Number
+
+__all__ = ["LiveChangeset"]
+
+
+class LiveChangeset(LiveState[ChangesetState]):
+    """A changeset's state, changed in place."""
+
+    __slots__ = ("_state",)
+
+    handlers: ClassVar = Handlers()
+
+    def __init__(self, state: ChangesetState) -> None:
+        self._state = replace(state)
+
+    def snapshot(self) -> ChangesetState:
+        """The state as a value of its own."""
+        return replace(self._state)
+
+    @handlers.on(a.ChangesetStatusChangedAction)
+    def _status(self, action: a.ChangesetStatusChangedAction, _now: Number) -> None:
+        self._state.status = action.status
+        self._state.error = action.error if action.status == ChangesetStatus.ERROR else None
+
+    @handlers.on(a.ChangesetFileSetAction)
+    def _file_set(self, action: a.ChangesetFileSetAction, _now: Number) -> None:
+        files = self._state.files
+        if any(file.id == action.file.id for file in files):
+            self._state.files = [action.file if file.id == action.file.id else file for file in files]
+        else:
+            self._state.files = [*files, action.file]
+
+    @handlers.on(a.ChangesetFileRemovedAction)
+    def _file_removed(self, action: a.ChangesetFileRemovedAction, _now: Number) -> None:
+        self._state.files = [file for file in self._state.files if file.id != action.file_id]
+
+    @handlers.on(a.ChangesetOperationsChangedAction)
+    def _operations(self, action: a.ChangesetOperationsChangedAction, _now: Number) -> None:
+        self._state.operations = action.operations
+
+    @handlers.on(a.ChangesetClearedAction)
+    def _cleared(self, _action: a.ChangesetClearedAction, _now: Number) -> None:
+        self._state.files = []

@@ -1,0 +1,389 @@
+"""The session channel's reducer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from serai.ahp import actions as a
+from serai.ahp.reducers import customizations, toolcalls
+from serai.ahp.reducers.config import merged
+from serai.ahp.reducers.live import Handlers, LiveState
+from serai.ahp.reducers.turn import LiveTurn
+from serai.ahp.types import (
+    ActiveTurn,
+    ErrorInfo,
+    MarkdownResponsePart,
+    Number,
+    PendingMessage,
+    PendingMessageKind,
+    ReasoningResponsePart,
+    SessionInputRequest,
+    SessionLifecycle,
+    SessionState,
+    SessionStatus,
+    ToolCallResponsePart,
+    ToolCallState,
+    Turn,
+    TurnState,
+)
+
+__all__ = ["LiveSession"]
+
+_DOING = 31
+"""The status bits that say what a session is doing; the others are the person's flags, or not ours."""
+
+
+class LiveSession(LiveState[SessionState]):
+    """A session's state, changed in place by `apply`.
+
+    It owns the state, its summary, its list of turns and its running turn; all below is replaced, never
+    changed. So it shares what is below with the state that it was made from, and with every snapshot.
+    """
+
+    __slots__ = ("_state", "_turn")
+
+    handlers: ClassVar = Handlers()
+
+    def __init__(self, state: SessionState) -> None:
+        self._state = replace(
+            state, summary=replace(state.summary), turns=state.turns.copy(), active_turn=None
+        )
+        self._turn = LiveTurn(state.active_turn) if state.active_turn else None
+
+    def snapshot(self) -> SessionState:
+        """The state as a value of its own: later actions do not change it."""
+        state = self._state
+        return replace(
+            state,
+            summary=replace(state.summary),
+            turns=state.turns.copy(),
+            active_turn=self._turn.snapshot() if self._turn else None,
+        )
+
+    # -- what several actions do ---------------------------------------------------------------------------
+
+    def _running(self, turn_id: str) -> LiveTurn | None:
+        turn = self._turn
+        return turn if turn is not None and turn.id == turn_id else None
+
+    def _touch(self, now: Number) -> None:
+        self._state.summary.modified_at = now
+
+    def _flag(self, flag: SessionStatus, *, on: bool) -> None:
+        summary = self._state.summary
+        summary.status = summary.status | flag if on else summary.status & ~flag
+
+    def _refresh_status(self) -> None:
+        if self._state.input_requests or (self._turn and self._turn.waits_for_someone):
+            doing = SessionStatus.INPUT_NEEDED
+        elif self._turn:
+            doing = SessionStatus.IN_PROGRESS
+        else:
+            doing = SessionStatus.IDLE
+        self._set_doing(doing)
+
+    def _set_doing(self, doing: SessionStatus) -> None:
+        summary = self._state.summary
+        summary.status = summary.status & ~_DOING | int(doing)
+
+    def _end_turn(self, turn_id: str, how: TurnState, now: Number, error: ErrorInfo | None = None) -> None:
+        turn = self._running(turn_id)
+        if turn is None:
+            return
+        self._state.turns.append(
+            Turn(
+                id=turn.id,
+                user_message=turn.user_message,
+                response_parts=turn.finished_parts(),
+                usage=turn.usage,
+                state=how.value,
+                error=error,
+            )
+        )
+        self._turn = None
+        self._state.input_requests = None
+        self._touch(now)
+        if how is TurnState.ERROR:
+            self._set_doing(SessionStatus.ERROR)
+        else:
+            self._refresh_status()
+
+    # -- the session's beginning ---------------------------------------------------------------------------
+
+    @handlers.on(a.SessionReadyAction)
+    def _ready(self, _action: a.SessionReadyAction, _now: Number) -> None:
+        self._state.lifecycle = SessionLifecycle.READY.value
+
+    @handlers.on(a.SessionCreationFailedAction)
+    def _creation_failed(self, action: a.SessionCreationFailedAction, _now: Number) -> None:
+        self._state.lifecycle = SessionLifecycle.CREATION_FAILED.value
+        self._state.creation_error = action.error
+
+    # -- a turn --------------------------------------------------------------------------------------------
+
+    @handlers.on(a.SessionTurnStartedAction)
+    def _turn_started(self, action: a.SessionTurnStartedAction, now: Number) -> None:
+        state = self._state
+        self._turn = LiveTurn(
+            ActiveTurn(id=action.turn_id, user_message=action.user_message, response_parts=[])
+        )
+        if action.queued_message_id is not None:
+            if state.steering_message and state.steering_message.id == action.queued_message_id:
+                state.steering_message = None
+            state.queued_messages = _without(state.queued_messages, action.queued_message_id)
+        self._touch(now)
+        self._refresh_status()
+        self._flag(SessionStatus.IS_READ, on=False)
+
+    @handlers.on(a.SessionDeltaAction)
+    def _delta(self, action: a.SessionDeltaAction, _now: Number) -> None:
+        turn = self._turn
+        if turn is not None and turn.id == action.turn_id:
+            turn.grow(action.part_id, MarkdownResponsePart, action.content)
+
+    @handlers.on(a.SessionReasoningAction)
+    def _reasoning(self, action: a.SessionReasoningAction, _now: Number) -> None:
+        turn = self._turn
+        if turn is not None and turn.id == action.turn_id:
+            turn.grow(action.part_id, ReasoningResponsePart, action.content)
+
+    @handlers.on(a.SessionResponsePartAction)
+    def _response_part(self, action: a.SessionResponsePartAction, _now: Number) -> None:
+        if turn := self._running(action.turn_id):
+            turn.append(action.part)
+
+    @handlers.on(a.SessionUsageAction)
+    def _usage(self, action: a.SessionUsageAction, _now: Number) -> None:
+        if turn := self._running(action.turn_id):
+            turn.usage = action.usage
+
+    @handlers.on(a.SessionTurnCompleteAction)
+    def _turn_complete(self, action: a.SessionTurnCompleteAction, now: Number) -> None:
+        self._end_turn(action.turn_id, TurnState.COMPLETE, now)
+
+    @handlers.on(a.SessionTurnCancelledAction)
+    def _turn_cancelled(self, action: a.SessionTurnCancelledAction, now: Number) -> None:
+        self._end_turn(action.turn_id, TurnState.CANCELLED, now)
+
+    @handlers.on(a.SessionErrorAction)
+    def _error(self, action: a.SessionErrorAction, now: Number) -> None:
+        self._end_turn(action.turn_id, TurnState.ERROR, now, action.error)
+
+    @handlers.on(a.SessionTruncatedAction)
+    def _truncated(self, action: a.SessionTruncatedAction, now: Number) -> None:
+        kept = 0
+        if action.turn_id is not None:
+            kept = next((n for n, turn in enumerate(self._state.turns, 1) if turn.id == action.turn_id), 0)
+            if not kept:
+                return
+        del self._state.turns[kept:]
+        self._turn = None
+        self._state.input_requests = None
+        self._touch(now)
+        self._refresh_status()
+
+    # -- tool calls ----------------------------------------------------------------------------------------
+
+    @handlers.on(a.SessionToolCallStartAction)
+    def _tool_call_start(self, action: a.SessionToolCallStartAction, _now: Number) -> None:
+        if turn := self._running(action.turn_id):
+            turn.append(ToolCallResponsePart(tool_call=toolcalls.start(action)))
+
+    @handlers.on(a.SessionToolCallDeltaAction)
+    def _tool_call_delta(self, action: a.SessionToolCallDeltaAction, _now: Number) -> None:
+        if turn := self._running(action.turn_id):
+            turn.grow_input(action.tool_call_id, action.content, action.invocation_message)
+
+    @handlers.on(a.SessionToolCallReadyAction)
+    def _tool_call_ready(self, action: a.SessionToolCallReadyAction, _now: Number) -> None:
+        self._step(action, lambda call: toolcalls.ready(call, action))
+
+    @handlers.on(a.SessionToolCallConfirmedAction)
+    def _tool_call_confirmed(self, action: a.SessionToolCallConfirmedAction, _now: Number) -> None:
+        self._step(action, lambda call: toolcalls.confirm(call, action))
+
+    @handlers.on(a.SessionToolCallCompleteAction)
+    def _tool_call_complete(self, action: a.SessionToolCallCompleteAction, _now: Number) -> None:
+        self._step(action, lambda call: toolcalls.complete(call, action))
+
+    @handlers.on(a.SessionToolCallResultConfirmedAction)
+    def _tool_call_result(self, action: a.SessionToolCallResultConfirmedAction, _now: Number) -> None:
+        self._step(action, lambda call: toolcalls.confirm_result(call, action))
+
+    def _step(self, action: a.ToolCallActionBase, step: Callable[[ToolCallState], ToolCallState]) -> None:
+        if turn := self._running(action.turn_id):
+            turn.change_call(action.tool_call_id, step)
+        # Also when no call was found: a stray action turns an error into idle. The protocol has it so.
+        self._refresh_status()
+
+    @handlers.on(a.SessionToolCallContentChangedAction)
+    def _tool_call_content(self, action: a.SessionToolCallContentChangedAction, _now: Number) -> None:
+        if turn := self._running(action.turn_id):
+            turn.change_call(action.tool_call_id, lambda call: toolcalls.set_content(call, action))
+
+    # -- the summary ---------------------------------------------------------------------------------------
+
+    @handlers.on(a.SessionTitleChangedAction)
+    def _title(self, action: a.SessionTitleChangedAction, now: Number) -> None:
+        self._state.summary.title = action.title
+        self._touch(now)
+
+    @handlers.on(a.SessionModelChangedAction)
+    def _model(self, action: a.SessionModelChangedAction, now: Number) -> None:
+        self._state.summary.model = action.model
+        self._touch(now)
+
+    @handlers.on(a.SessionAgentChangedAction)
+    def _agent(self, action: a.SessionAgentChangedAction, now: Number) -> None:
+        self._state.summary.agent = action.agent
+        self._touch(now)
+
+    @handlers.on(a.SessionIsReadChangedAction)
+    def _is_read(self, action: a.SessionIsReadChangedAction, _now: Number) -> None:
+        self._flag(SessionStatus.IS_READ, on=action.is_read)
+
+    @handlers.on(a.SessionIsArchivedChangedAction)
+    def _is_archived(self, action: a.SessionIsArchivedChangedAction, _now: Number) -> None:
+        self._flag(SessionStatus.IS_ARCHIVED, on=action.is_archived)
+
+    @handlers.on(a.SessionActivityChangedAction)
+    def _activity(self, action: a.SessionActivityChangedAction, _now: Number) -> None:
+        self._state.summary.activity = action.activity
+
+    @handlers.on(a.SessionChangesetsChangedAction)
+    def _changesets(self, action: a.SessionChangesetsChangedAction, _now: Number) -> None:
+        self._state.summary.changesets = action.changesets
+
+    # -- tools, clients, customisations, settings ----------------------------------------------------------
+
+    @handlers.on(a.SessionServerToolsChangedAction)
+    def _server_tools(self, action: a.SessionServerToolsChangedAction, _now: Number) -> None:
+        self._state.server_tools = action.tools
+
+    @handlers.on(a.SessionActiveClientChangedAction)
+    def _active_client(self, action: a.SessionActiveClientChangedAction, _now: Number) -> None:
+        self._state.active_client = action.active_client
+
+    @handlers.on(a.SessionActiveClientToolsChangedAction)
+    def _active_client_tools(self, action: a.SessionActiveClientToolsChangedAction, _now: Number) -> None:
+        if self._state.active_client:
+            self._state.active_client = replace(self._state.active_client, tools=action.tools)
+
+    @handlers.on(a.SessionCustomizationsChangedAction)
+    def _customizations(self, action: a.SessionCustomizationsChangedAction, _now: Number) -> None:
+        self._state.customizations = action.customizations
+
+    @handlers.on(a.SessionCustomizationToggledAction)
+    def _customization_toggled(self, action: a.SessionCustomizationToggledAction, _now: Number) -> None:
+        if self._state.customizations is not None:
+            self._state.customizations = customizations.toggle(
+                self._state.customizations, action.id, enabled=action.enabled
+            )
+
+    @handlers.on(a.SessionCustomizationUpdatedAction)
+    def _customization_updated(self, action: a.SessionCustomizationUpdatedAction, _now: Number) -> None:
+        self._state.customizations = customizations.update(
+            self._state.customizations or [], action.customization
+        )
+
+    @handlers.on(a.SessionCustomizationRemovedAction)
+    def _customization_removed(self, action: a.SessionCustomizationRemovedAction, _now: Number) -> None:
+        if self._state.customizations is not None:
+            self._state.customizations = customizations.remove(self._state.customizations, action.id)
+
+    @handlers.on(a.SessionConfigChangedAction)
+    def _config(self, action: a.SessionConfigChangedAction, now: Number) -> None:
+        if self._state.config is not None:
+            self._state.config = merged(self._state.config, action)
+            self._touch(now)
+
+    @handlers.on(a.SessionMetaChangedAction)
+    def _meta(self, action: a.SessionMetaChangedAction, _now: Number) -> None:
+        self._state.meta = action.meta
+
+    # -- messages that wait --------------------------------------------------------------------------------
+
+    @handlers.on(a.SessionPendingMessageSetAction)
+    def _pending_set(self, action: a.SessionPendingMessageSetAction, _now: Number) -> None:
+        message = PendingMessage(id=action.id, user_message=action.user_message)
+        if action.kind == PendingMessageKind.STEERING:
+            self._state.steering_message = message
+            return
+        queue = self._state.queued_messages or []
+        if any(queued.id == action.id for queued in queue):
+            queue = [message if queued.id == action.id else queued for queued in queue]
+        else:
+            queue = [*queue, message]
+        self._state.queued_messages = queue
+
+    @handlers.on(a.SessionPendingMessageRemovedAction)
+    def _pending_removed(self, action: a.SessionPendingMessageRemovedAction, _now: Number) -> None:
+        state = self._state
+        if action.kind == PendingMessageKind.STEERING:
+            if state.steering_message and state.steering_message.id == action.id:
+                state.steering_message = None
+            return
+        state.queued_messages = _without(state.queued_messages, action.id)
+
+    @handlers.on(a.SessionQueuedMessagesReorderedAction)
+    def _queue_reordered(self, action: a.SessionQueuedMessagesReorderedAction, _now: Number) -> None:
+        queue = self._state.queued_messages
+        if not queue:
+            return
+        waiting = {message.id: message for message in queue}
+        named = [waiting.pop(message_id) for message_id in action.order if message_id in waiting]
+        self._state.queued_messages = [*named, *waiting.values()]
+
+    # -- questions -----------------------------------------------------------------------------------------
+
+    @handlers.on(a.SessionInputRequestedAction)
+    def _input_requested(self, action: a.SessionInputRequestedAction, now: Number) -> None:
+        request = action.request
+        requests = self._state.input_requests or []
+        position = _position(requests, request.id)
+        if position is None:
+            requests = [*requests, request]
+        else:
+            if request.answers is None:
+                request = replace(request, answers=requests[position].answers)
+            requests = [*requests[:position], request, *requests[position + 1 :]]
+        self._state.input_requests = requests
+        self._touch(now)
+        self._refresh_status()
+        self._flag(SessionStatus.IS_READ, on=False)
+
+    @handlers.on(a.SessionInputAnswerChangedAction)
+    def _input_answer(self, action: a.SessionInputAnswerChangedAction, now: Number) -> None:
+        requests = self._state.input_requests or []
+        position = _position(requests, action.request_id)
+        if position is None:
+            return
+        answers = dict(requests[position].answers or {})
+        if action.answer is None:
+            answers.pop(action.question_id, None)
+        else:
+            answers[action.question_id] = action.answer
+        request = replace(requests[position], answers=answers or None)
+        self._state.input_requests = [*requests[:position], request, *requests[position + 1 :]]
+        self._touch(now)
+
+    @handlers.on(a.SessionInputCompletedAction)
+    def _input_completed(self, action: a.SessionInputCompletedAction, now: Number) -> None:
+        requests = self._state.input_requests or []
+        left = [request for request in requests if request.id != action.request_id]
+        if len(left) == len(requests):
+            return
+        self._state.input_requests = left or None
+        self._touch(now)
+        self._refresh_status()
+
+
+def _without(queue: list[PendingMessage] | None, message_id: str) -> list[PendingMessage] | None:
+    return [message for message in queue or () if message.id != message_id] or None
+
+
+def _position(requests: list[SessionInputRequest], request_id: str) -> int | None:
+    return next((n for n, request in enumerate(requests) if request.id == request_id), None)

@@ -1,0 +1,210 @@
+"""The life of a tool call: from one state and an action to the next state.
+
+Each function returns the state that it was given when the action does not apply to it. Every step makes a
+fresh state: what the next one does not list is gone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from msgspec import UnsetType
+from msgspec.structs import replace
+
+from serai.ahp.actions import (
+    SessionToolCallCompleteAction,
+    SessionToolCallConfirmedAction,
+    SessionToolCallContentChangedAction,
+    SessionToolCallReadyAction,
+    SessionToolCallResultConfirmedAction,
+    SessionToolCallStartAction,
+)
+from serai.ahp.types import (
+    ConfirmationOption,
+    FreeForm,
+    StringOrMarkdown,
+    ToolCallBase,
+    ToolCallCancellationReason,
+    ToolCallCancelledState,
+    ToolCallCompletedState,
+    ToolCallConfirmationReason,
+    ToolCallError,
+    ToolCallPendingConfirmationState,
+    ToolCallPendingResultConfirmationState,
+    ToolCallResult,
+    ToolCallRunningState,
+    ToolCallState,
+    ToolCallStreamingState,
+    ToolResultContent,
+)
+
+__all__ = ["complete", "confirm", "confirm_result", "is_waiting", "ready", "set_content", "skip", "start"]
+
+
+def is_waiting(call: ToolCallState) -> bool:
+    """Whether someone is asked about this call."""
+    return isinstance(call, ToolCallPendingConfirmationState | ToolCallPendingResultConfirmationState)
+
+
+def start(action: SessionToolCallStartAction) -> ToolCallStreamingState:
+    """The first state of a call."""
+    return ToolCallStreamingState(**_base(action))
+
+
+def ready(call: ToolCallState, action: SessionToolCallReadyAction) -> ToolCallState:
+    """Streaming | running -> running when it is confirmed already, else pending-confirmation."""
+    if not isinstance(call, ToolCallStreamingState | ToolCallRunningState):
+        return call
+    if action.confirmed is not None:
+        return ToolCallRunningState(
+            **_base(call),
+            invocation_message=action.invocation_message,
+            tool_input=action.tool_input,
+            confirmed=action.confirmed,
+        )
+    return ToolCallPendingConfirmationState(
+        **_base(call),
+        invocation_message=action.invocation_message,
+        tool_input=action.tool_input,
+        confirmation_title=action.confirmation_title,
+        edits=action.edits,
+        editable=action.editable,
+        options=action.options,
+    )
+
+
+def confirm(call: ToolCallState, action: SessionToolCallConfirmedAction) -> ToolCallState:
+    """pending-confirmation -> running | cancelled."""
+    if not isinstance(call, ToolCallPendingConfirmationState):
+        return call
+    option = next((o for o in call.options or () if o.id == action.selected_option_id), None)
+    if action.approved:
+        return ToolCallRunningState(
+            **_base(call),
+            invocation_message=call.invocation_message,
+            tool_input=call.tool_input if action.edited_tool_input is None else action.edited_tool_input,
+            confirmed=action.confirmed or ToolCallConfirmationReason.USER_ACTION,
+            selected_option=option,
+        )
+    return ToolCallCancelledState(
+        **_base(call),
+        invocation_message=call.invocation_message,
+        tool_input=call.tool_input,
+        reason=action.reason or ToolCallCancellationReason.DENIED,
+        reason_message=action.reason_message,
+        user_suggestion=action.user_suggestion,
+        selected_option=option,
+    )
+
+
+def complete(call: ToolCallState, action: SessionToolCallCompleteAction) -> ToolCallState:
+    """Running | pending-confirmation -> completed | pending-result-confirmation."""
+    option: ConfirmationOption | None = None
+    confirmed: str = ToolCallConfirmationReason.NOT_NEEDED
+    if isinstance(call, ToolCallRunningState):
+        option, confirmed = call.selected_option, call.confirmed
+    elif not isinstance(call, ToolCallPendingConfirmationState):
+        return call
+    after = (
+        ToolCallPendingResultConfirmationState
+        if action.requires_result_confirmation
+        else ToolCallCompletedState
+    )
+    return after(
+        **_base(call),
+        **_result(action.result),
+        invocation_message=call.invocation_message,
+        tool_input=call.tool_input,
+        confirmed=confirmed,
+        selected_option=option,
+    )
+
+
+def confirm_result(call: ToolCallState, action: SessionToolCallResultConfirmedAction) -> ToolCallState:
+    """pending-result-confirmation -> completed | cancelled."""
+    if not isinstance(call, ToolCallPendingResultConfirmationState):
+        return call
+    if action.approved:
+        return ToolCallCompletedState(
+            **_base(call),
+            **_result(call),
+            invocation_message=call.invocation_message,
+            tool_input=call.tool_input,
+            confirmed=call.confirmed,
+            selected_option=call.selected_option,
+        )
+    return ToolCallCancelledState(
+        **_base(call),
+        invocation_message=call.invocation_message,
+        tool_input=call.tool_input,
+        reason=ToolCallCancellationReason.RESULT_DENIED,
+        selected_option=call.selected_option,
+    )
+
+
+def set_content(call: ToolCallState, action: SessionToolCallContentChangedAction) -> ToolCallState:
+    """Show this while the tool runs."""
+    return replace(call, content=action.content) if isinstance(call, ToolCallRunningState) else call
+
+
+def skip(call: ToolCallState) -> ToolCallState:
+    """The turn is over: what is not finished is cancelled."""
+    message: StringOrMarkdown
+    match call:
+        case ToolCallStreamingState():
+            message, tool_input = call.invocation_message or "", None
+        case (
+            ToolCallPendingConfirmationState()
+            | ToolCallRunningState()
+            | ToolCallPendingResultConfirmationState()
+        ):
+            message, tool_input = call.invocation_message, call.tool_input
+        case _:
+            return call
+    return ToolCallCancelledState(
+        **_base(call),
+        invocation_message=message,
+        tool_input=tool_input,
+        reason=ToolCallCancellationReason.SKIPPED,
+    )
+
+
+# -- what goes from one state into the next ----------------------------------------------------------------
+
+
+class _Base(TypedDict):
+    tool_call_id: str
+    tool_name: str
+    display_name: str
+    tool_client_id: str | None
+    meta: FreeForm | None
+
+
+def _base(call: SessionToolCallStartAction | ToolCallBase) -> _Base:
+    return _Base(
+        tool_call_id=call.tool_call_id,
+        tool_name=call.tool_name,
+        display_name=call.display_name,
+        tool_client_id=call.tool_client_id,
+        meta=call.meta,
+    )
+
+
+class _Result(TypedDict):
+    success: bool
+    past_tense_message: StringOrMarkdown
+    content: list[ToolResultContent] | None
+    structured_content: FreeForm | None
+    error: ToolCallError | None
+    extra: dict[str, Any] | UnsetType
+
+
+def _result(result: ToolCallResult | ToolCallPendingResultConfirmationState) -> _Result:
+    return _Result(
+        success=result.success,
+        past_tense_message=result.past_tense_message,
+        content=result.content,
+        structured_content=result.structured_content,
+        error=result.error,
+        extra=result.extra,
+    )

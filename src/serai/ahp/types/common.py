@@ -1,0 +1,178 @@
+"""Types that several channels share."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import field
+
+from serai.ahp.wire import Value
+
+__all__ = [
+    "ROOT",
+    "URI",
+    "ConfigPropertySchema",
+    "ConfigSchema",
+    "ContentRef",
+    "ErrorInfo",
+    "FileEdit",
+    "FileEditDiff",
+    "FileEditSide",
+    "FreeForm",
+    "Icon",
+    "JsonSchema",
+    "Markdown",
+    "Number",
+    "ProtectedResourceMetadata",
+    "RootURI",
+    "StringOrMarkdown",
+    "TextPosition",
+    "TextRange",
+    "TextSelection",
+    "UsageInfo",
+]
+
+URI: TypeAlias = str
+"""A URI. AHP compares them as text; whoever opens one checks its form."""
+
+Number: TypeAlias = int | float
+"""JavaScript's number. An integer stays an integer."""
+
+FreeForm: TypeAlias = dict[str, Any]
+"""A record whose content belongs to its writer: kept exactly as it came, `null`s included."""
+
+JsonSchema: TypeAlias = dict[str, Any]
+"""A JSON Schema object: free-form, since schemas have more words than AHP lists."""
+
+RootURI: TypeAlias = Literal["ahp-root://"]
+ROOT: RootURI = "ahp-root://"
+"""The root channel, which also stands for the connection in commands that have no channel of their own."""
+
+
+class Markdown(Value):
+    """Text that is to be rendered as Markdown."""
+
+    markdown: str
+
+
+StringOrMarkdown: TypeAlias = str | Markdown
+"""Plain text, or Markdown when it says so."""
+
+
+class Icon(Value):
+    """A picture for a plugin or a tool."""
+
+    src: URI
+    content_type: str | None = None
+    sizes: list[str] | None = None
+    theme: str | None = None
+
+
+class ProtectedResourceMetadata(Value, rename=None):
+    """Where to get a token for a resource: RFC 9728's names, and `required`, which is AHP's own."""
+
+    resource: str
+    resource_name: str | None = None
+    authorization_servers: list[str] | None = None
+    jwks_uri: str | None = None
+    scopes_supported: list[str] | None = None
+    bearer_methods_supported: list[str] | None = None
+    resource_signing_alg_values_supported: list[str] | None = None
+    resource_encryption_alg_values_supported: list[str] | None = None
+    resource_encryption_enc_values_supported: list[str] | None = None
+    resource_documentation: str | None = None
+    resource_policy_uri: str | None = None
+    resource_tos_uri: str | None = None
+    required: bool | None = None
+
+
+class ConfigPropertySchema(Value):
+    """One setting: its type, its words for people, and the values it may have."""
+
+    type: str
+    title: str
+    description: str | None = None
+    default: Any = None
+    enum: list[str] | None = None
+    enum_labels: list[str] | None = None
+    enum_descriptions: list[str] | None = None
+    read_only: bool | None = None
+    items: ConfigPropertySchema | None = None
+    properties: dict[str, ConfigPropertySchema] | None = None
+    required: list[str] | None = None
+
+
+class ConfigSchema(Value):
+    """The settings that there are, by name."""
+
+    type: Literal["object"]
+    properties: dict[str, ConfigPropertySchema]
+    required: list[str] | None = None
+
+
+class TextPosition(Value):
+    """A place in a text: line and character, both from 0."""
+
+    line: int
+    character: int
+
+
+class TextRange(Value):
+    """From one place in a text to another."""
+
+    start: TextPosition
+    end: TextPosition
+
+
+class TextSelection(Value):
+    """What is selected in a text."""
+
+    range: TextRange
+
+
+class ContentRef(Value):
+    """Content that is kept elsewhere and read with `resourceRead`."""
+
+    uri: URI
+    size_hint: Number | None = None
+    content_type: str | None = None
+
+
+class FileEditSide(Value):
+    """A file before or after an edit."""
+
+    uri: URI
+    content: ContentRef
+
+
+class FileEditDiff(Value):
+    """How many lines an edit adds and removes."""
+
+    added: Number | None = None
+    removed: Number | None = None
+
+
+class FileEdit(Value):
+    """A change to one file. Without `before` it is new; without `after` it is gone."""
+
+    before: FileEditSide | None = None
+    after: FileEditSide | None = None
+    diff: FileEditDiff | None = None
+
+
+class UsageInfo(Value):
+    """What a turn has used."""
+
+    input_tokens: Number | None = None
+    output_tokens: Number | None = None
+    model: str | None = None
+    cache_read_tokens: Number | None = None
+    meta: FreeForm | None = field(default=None, name="_meta")
+
+
+class ErrorInfo(Value):
+    """An error as a part of the state."""
+
+    error_type: str
+    message: str
+    stack: str | None = None

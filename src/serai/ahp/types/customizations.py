@@ -1,0 +1,174 @@
+"""What shapes an agent's behaviour: plugins and watched directories, and what is in them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, TypeAlias
+
+from serai.ahp.types.common import URI, Icon, TextRange
+from serai.ahp.wire import UnknownKind, UnknownType, Value
+
+__all__ = [
+    "AgentCustomization",
+    "ChildCustomization",
+    "ClientPluginCustomization",
+    "ContainerCustomizationBase",
+    "Customization",
+    "CustomizationBase",
+    "CustomizationDegradedState",
+    "CustomizationErrorState",
+    "CustomizationLoadState",
+    "CustomizationLoadStatus",
+    "CustomizationLoadedState",
+    "CustomizationLoadingState",
+    "CustomizationType",
+    "DirectoryCustomization",
+    "HookCustomization",
+    "McpServerCustomization",
+    "PluginCustomization",
+    "PromptCustomization",
+    "RuleCustomization",
+    "SkillCustomization",
+]
+
+
+class CustomizationType(StrEnum):
+    """The two containers, then what may be in them."""
+
+    PLUGIN = "plugin"
+    DIRECTORY = "directory"
+    AGENT = "agent"
+    SKILL = "skill"
+    PROMPT = "prompt"
+    RULE = "rule"
+    HOOK = "hook"
+    MCP_SERVER = "mcpServer"
+
+
+class CustomizationBase(Value, tag_field="type"):
+    """What all of them have. `range` is the place in the file that declares it."""
+
+    id: str
+    uri: URI
+    name: str
+    icons: list[Icon] | None = None
+    range: TextRange | None = None
+
+
+# -- what is inside ----------------------------------------------------------------------------------------
+
+
+class AgentCustomization(CustomizationBase, tag=CustomizationType.AGENT.value):
+    """A custom agent: a Markdown file whose body is the system prompt."""
+
+    description: str | None = None
+
+
+class SkillCustomization(CustomizationBase, tag=CustomizationType.SKILL.value):
+    """A skill, or a slash command."""
+
+    description: str | None = None
+    disable_model_invocation: bool | None = None
+
+
+class PromptCustomization(CustomizationBase, tag=CustomizationType.PROMPT.value):
+    """A prompt to start from."""
+
+    description: str | None = None
+
+
+class RuleCustomization(CustomizationBase, tag=CustomizationType.RULE.value):
+    """A rule that goes into the context, always or for the files that its globs name."""
+
+    description: str | None = None
+    always_apply: bool | None = None
+    globs: list[str] | None = None
+
+
+class HookCustomization(CustomizationBase, tag=CustomizationType.HOOK.value):
+    """A file that declares hooks."""
+
+
+class McpServerCustomization(CustomizationBase, tag=CustomizationType.MCP_SERVER.value):
+    """A file, or a part of one, that declares an MCP server."""
+
+
+ChildCustomization: TypeAlias = (
+    AgentCustomization
+    | SkillCustomization
+    | PromptCustomization
+    | RuleCustomization
+    | HookCustomization
+    | McpServerCustomization
+    | UnknownType
+)
+
+
+# -- containers --------------------------------------------------------------------------------------------
+
+
+class CustomizationLoadStatus(StrEnum):
+    """How far the host is with a container."""
+
+    LOADING = "loading"
+    LOADED = "loaded"
+    DEGRADED = "degraded"
+    ERROR = "error"
+
+
+class CustomizationLoadingState(Value, tag_field="kind", tag=CustomizationLoadStatus.LOADING.value):
+    """The host is reading it."""
+
+
+class CustomizationLoadedState(Value, tag_field="kind", tag=CustomizationLoadStatus.LOADED.value):
+    """All of it was read."""
+
+
+class CustomizationDegradedState(Value, tag_field="kind", tag=CustomizationLoadStatus.DEGRADED.value):
+    """Some of it was read; the message says what was not."""
+
+    message: str
+
+
+class CustomizationErrorState(Value, tag_field="kind", tag=CustomizationLoadStatus.ERROR.value):
+    """It could not be read; the message says why."""
+
+    message: str
+
+
+CustomizationLoadState: TypeAlias = (
+    CustomizationLoadingState
+    | CustomizationLoadedState
+    | CustomizationDegradedState
+    | CustomizationErrorState
+    | UnknownKind
+)
+
+
+class ContainerCustomizationBase(CustomizationBase):
+    """What both containers have. With `client_id`, that client published it."""
+
+    enabled: bool
+    client_id: str | None = None
+    load: CustomizationLoadState | None = None
+    children: list[ChildCustomization] | None = None
+
+
+class PluginCustomization(ContainerCustomizationBase, tag=CustomizationType.PLUGIN.value):
+    """A plugin in the Open Plugins format."""
+
+
+class ClientPluginCustomization(PluginCustomization, tag=CustomizationType.PLUGIN.value):
+    """A plugin as its client publishes it; another `nonce` means that it has changed."""
+
+    nonce: str | None = None
+
+
+class DirectoryCustomization(ContainerCustomizationBase, tag=CustomizationType.DIRECTORY.value):
+    """A directory that the host watches; it need not exist yet."""
+
+    contents: Annotated[str, CustomizationType]
+    writable: bool
+
+
+Customization: TypeAlias = PluginCustomization | DirectoryCustomization | UnknownType

@@ -1,0 +1,303 @@
+"""Tools, their calls and their results.
+
+The life of a call, as the reducer walks it (`serai.ahp.reducers.toolcalls`):
+
+    streaming                    ── ready ──────────────> pending-confirmation
+    streaming                    ── ready, confirmed ───> running
+    pending-confirmation         ── confirmed ──────────> running
+    pending-confirmation         ── denied ─────────────> cancelled
+    running                      ── ready ──────────────> pending-confirmation (asked again) or running
+    running, pending-confirmation ─ complete ───────────> completed or pending-result-confirmation
+    pending-result-confirmation  ── result confirmed ───> completed
+    pending-result-confirmation  ── result denied ──────> cancelled
+
+Whatever is not finished when its turn ends is cancelled, reason `skipped`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, TypeAlias
+
+from msgspec import field
+
+from serai.ahp.types.common import URI, ContentRef, FileEdit, FreeForm, JsonSchema, Number, StringOrMarkdown
+from serai.ahp.types.messages import UserMessage
+from serai.ahp.wire import UnknownStatus, UnknownType, Value
+
+__all__ = [
+    "ConfirmationOption",
+    "ConfirmationOptionKind",
+    "FileEdits",
+    "ToolAnnotations",
+    "ToolCallBase",
+    "ToolCallCancellationReason",
+    "ToolCallCancelledState",
+    "ToolCallCompletedState",
+    "ToolCallConfirmationReason",
+    "ToolCallError",
+    "ToolCallPendingConfirmationState",
+    "ToolCallPendingResultConfirmationState",
+    "ToolCallResult",
+    "ToolCallRunningState",
+    "ToolCallState",
+    "ToolCallStatus",
+    "ToolCallStreamingState",
+    "ToolDefinition",
+    "ToolResultContent",
+    "ToolResultContentType",
+    "ToolResultEmbeddedResourceContent",
+    "ToolResultFileEditContent",
+    "ToolResultResourceContent",
+    "ToolResultSubagentContent",
+    "ToolResultTerminalContent",
+    "ToolResultTextContent",
+]
+
+
+class ToolAnnotations(Value):
+    """What a tool says of itself. Advice, not a promise."""
+
+    title: str | None = None
+    read_only_hint: bool | None = None
+    destructive_hint: bool | None = None
+    idempotent_hint: bool | None = None
+    open_world_hint: bool | None = None
+
+
+class ToolDefinition(Value):
+    """A tool that a session has, from the host or from its active client."""
+
+    name: str
+    title: str | None = None
+    description: str | None = None
+    input_schema: JsonSchema | None = None
+    output_schema: JsonSchema | None = None
+    annotations: ToolAnnotations | None = None
+    meta: FreeForm | None = field(default=None, name="_meta")
+
+
+# -- results -----------------------------------------------------------------------------------------------
+
+
+class ToolResultContentType(StrEnum):
+    """What tells the contents of a result apart."""
+
+    TEXT = "text"
+    EMBEDDED_RESOURCE = "embeddedResource"
+    RESOURCE = "resource"
+    FILE_EDIT = "fileEdit"
+    TERMINAL = "terminal"
+    SUBAGENT = "subagent"
+
+
+class ToolResultTextContent(Value, tag_field="type", tag=ToolResultContentType.TEXT.value):
+    """Text."""
+
+    text: str
+
+
+class ToolResultEmbeddedResourceContent(
+    Value, tag_field="type", tag=ToolResultContentType.EMBEDDED_RESOURCE.value
+):
+    """Bytes, in base64."""
+
+    data: str
+    content_type: str
+
+
+class ToolResultResourceContent(ContentRef, tag_field="type", tag=ToolResultContentType.RESOURCE.value):
+    """Content that is kept elsewhere."""
+
+
+class ToolResultFileEditContent(FileEdit, tag_field="type", tag=ToolResultContentType.FILE_EDIT.value):
+    """A file that the tool changed."""
+
+
+class ToolResultTerminalContent(Value, tag_field="type", tag=ToolResultContentType.TERMINAL.value):
+    """A terminal that can be followed while the tool runs."""
+
+    resource: URI
+    title: str
+
+
+class ToolResultSubagentContent(Value, tag_field="type", tag=ToolResultContentType.SUBAGENT.value):
+    """Another session, which the tool started and which can be subscribed to."""
+
+    resource: URI
+    title: str
+    agent_name: str | None = None
+    description: str | None = None
+
+
+ToolResultContent: TypeAlias = (
+    ToolResultTextContent
+    | ToolResultEmbeddedResourceContent
+    | ToolResultResourceContent
+    | ToolResultFileEditContent
+    | ToolResultTerminalContent
+    | ToolResultSubagentContent
+    | UnknownType
+)
+
+
+class ToolCallError(Value):
+    """Why a tool failed."""
+
+    message: str
+    code: str | None = None
+
+
+class ToolCallResult(Value):
+    """What came of a tool call."""
+
+    success: bool
+    past_tense_message: StringOrMarkdown
+    content: list[ToolResultContent] | None = None
+    structured_content: FreeForm | None = None
+    error: ToolCallError | None = None
+
+
+# -- confirmation ------------------------------------------------------------------------------------------
+
+
+class ToolCallConfirmationReason(StrEnum):
+    """Why a call was allowed to run."""
+
+    NOT_NEEDED = "not-needed"
+    USER_ACTION = "user-action"
+    SETTING = "setting"
+
+
+class ToolCallCancellationReason(StrEnum):
+    """Why a call did not run, or its result was not used."""
+
+    DENIED = "denied"
+    SKIPPED = "skipped"
+    RESULT_DENIED = "result-denied"
+
+
+class ConfirmationOptionKind(StrEnum):
+    """Whether choosing an option means yes or no."""
+
+    APPROVE = "approve"
+    DENY = "deny"
+
+
+class ConfirmationOption(Value):
+    """One of the answers that are offered. Options of one `group` stand together."""
+
+    id: str
+    label: str
+    kind: Annotated[str, ConfirmationOptionKind]
+    group: Number | None = None
+
+
+class FileEdits(Value):
+    """The edits that a call is going to make, to look at beforehand."""
+
+    items: list[FileEdit]
+
+
+# -- states ------------------------------------------------------------------------------------------------
+
+
+class ToolCallStatus(StrEnum):
+    """Where a call is in its life."""
+
+    STREAMING = "streaming"
+    PENDING_CONFIRMATION = "pending-confirmation"
+    RUNNING = "running"
+    PENDING_RESULT_CONFIRMATION = "pending-result-confirmation"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+
+class ToolCallBase(Value, tag_field="status"):
+    """What a call keeps through its whole life. With `tool_client_id`, that client runs it."""
+
+    tool_call_id: str
+    tool_name: str
+    display_name: str
+    tool_client_id: str | None = None
+    meta: FreeForm | None = field(default=None, name="_meta")
+
+
+class ToolCallStreamingState(ToolCallBase, tag=ToolCallStatus.STREAMING.value):
+    """The model is still writing the call's input."""
+
+    partial_input: str | None = None
+    invocation_message: StringOrMarkdown | None = None
+
+
+class ToolCallPendingConfirmationState(ToolCallBase, tag=ToolCallStatus.PENDING_CONFIRMATION.value):
+    """Someone is asked whether the call may run, or go on running."""
+
+    invocation_message: StringOrMarkdown
+    tool_input: str | None = None
+    confirmation_title: StringOrMarkdown | None = None
+    edits: FileEdits | None = None
+    editable: bool | None = None
+    options: list[ConfirmationOption] | None = None
+
+
+class ToolCallRunningState(ToolCallBase, tag=ToolCallStatus.RUNNING.value):
+    """The tool is at work; `content` is what it has to show so far."""
+
+    invocation_message: StringOrMarkdown
+    confirmed: Annotated[str, ToolCallConfirmationReason]
+    tool_input: str | None = None
+    selected_option: ConfirmationOption | None = None
+    content: list[ToolResultContent] | None = None
+
+
+class ToolCallPendingResultConfirmationState(
+    ToolCallBase, tag=ToolCallStatus.PENDING_RESULT_CONFIRMATION.value
+):
+    """The tool is done, and someone is asked whether its result may be used."""
+
+    invocation_message: StringOrMarkdown
+    confirmed: Annotated[str, ToolCallConfirmationReason]
+    success: bool
+    past_tense_message: StringOrMarkdown
+    tool_input: str | None = None
+    content: list[ToolResultContent] | None = None
+    structured_content: FreeForm | None = None
+    error: ToolCallError | None = None
+    selected_option: ConfirmationOption | None = None
+
+
+class ToolCallCompletedState(ToolCallBase, tag=ToolCallStatus.COMPLETED.value):
+    """The tool is done, well or not."""
+
+    invocation_message: StringOrMarkdown
+    confirmed: Annotated[str, ToolCallConfirmationReason]
+    success: bool
+    past_tense_message: StringOrMarkdown
+    tool_input: str | None = None
+    content: list[ToolResultContent] | None = None
+    structured_content: FreeForm | None = None
+    error: ToolCallError | None = None
+    selected_option: ConfirmationOption | None = None
+
+
+class ToolCallCancelledState(ToolCallBase, tag=ToolCallStatus.CANCELLED.value):
+    """The call did not run, or its result was refused."""
+
+    invocation_message: StringOrMarkdown
+    reason: Annotated[str, ToolCallCancellationReason]
+    tool_input: str | None = None
+    reason_message: StringOrMarkdown | None = None
+    user_suggestion: UserMessage | None = None
+    selected_option: ConfirmationOption | None = None
+
+
+ToolCallState: TypeAlias = (
+    ToolCallStreamingState
+    | ToolCallPendingConfirmationState
+    | ToolCallRunningState
+    | ToolCallPendingResultConfirmationState
+    | ToolCallCompletedState
+    | ToolCallCancelledState
+    | UnknownStatus
+)

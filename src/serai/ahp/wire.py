@@ -1,0 +1,326 @@
+"""How AHP values go to JSON and back without losing what this version does not know.
+
+A peer may speak a newer 0.2.x: it sends fields and union variants that are not in our types, and gets them
+back unchanged. msgspec reads and writes known fields only, so decoding has two ways:
+
+- The fast way: every type forbids unknown fields, and msgspec decodes straight into it.
+- The slow way, taken only when the fast one refuses: decode to plain JSON, *lift* what is unknown (fields of
+  an object go into its `extra`, a variant of a union becomes an `Unknown`), then let msgspec check the rest.
+
+Encoding is the mirror: msgspec writes `extra` under a mark, and only when that mark is found in the bytes is
+the JSON *lowered*: what stands under the mark goes back to where it was. The mark is drawn at random when the
+module is loaded and never leaves the process, so that no input can forge it.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, TypeGuard, TypeVar, dataclass_transform
+
+import msgspec
+import msgspec.inspect
+from msgspec import UNSET, Struct, StructMeta, UnsetType, field
+
+from serai.errors import Mismatch, ParseError
+
+__all__ = [
+    "MAX_DEPTH",
+    "State",
+    "Unknown",
+    "UnknownKind",
+    "UnknownState",
+    "UnknownStatus",
+    "UnknownType",
+    "Value",
+    "convert",
+    "decode",
+    "encode",
+    "to_json",
+]
+
+T = TypeVar("T")
+
+MAX_DEPTH = 128
+"""How deeply JSON may be nested. AHP's own types reach 14; the rest is for free-form records."""
+
+_MARK = f"serai-{secrets.token_hex(8)}"
+_MARK_BYTES = _MARK.encode()
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+class _ValueMeta(StructMeta):
+    """Makes every field keyword-only and every value frozen: msgspec inherits neither setting."""
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any], **config: Any) -> type:
+        settings: dict[str, Any] = {"kw_only": True, "frozen": True, **config}
+        return super().__new__(mcls, name, bases, body, **settings)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+class _StateMeta(StructMeta):
+    """Makes every field keyword-only."""
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any], **config: Any) -> type:
+        settings: dict[str, Any] = {"kw_only": True, **config}
+        return super().__new__(mcls, name, bases, body, **settings)
+
+
+class Value(Struct, metaclass=_ValueMeta, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
+    """A part of the protocol that is replaced, never changed. `extra` holds the fields we do not know."""
+
+    extra: dict[str, Any] | UnsetType = field(default=UNSET, name=_MARK)
+
+
+class State(Struct, metaclass=_StateMeta, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
+    """A part of a channel's state that the reducer that owns it may change in place."""
+
+    extra: dict[str, Any] | UnsetType = field(default=UNSET, name=_MARK)
+
+
+class Unknown(Value):
+    """A union variant that this version does not know: kept whole in `extra`, and written back as it came."""
+
+    @property
+    def raw(self) -> Mapping[str, Any]:
+        """The object as it came over the wire."""
+        return {} if self.extra is UNSET else self.extra
+
+
+class UnknownKind(Unknown, tag_field="kind", tag=_MARK):
+    """An unknown variant of a union that is told apart by `kind`."""
+
+
+class UnknownState(Unknown, tag_field="state", tag=_MARK):
+    """An unknown variant of a union that is told apart by `state`."""
+
+
+class UnknownStatus(Unknown, tag_field="status", tag=_MARK):
+    """An unknown variant of a union that is told apart by `status`."""
+
+
+class UnknownType(Unknown, tag_field="type", tag=_MARK):
+    """An unknown variant of a union that is told apart by `type`."""
+
+
+def decode(data: bytes | str, as_type: type[T]) -> T:
+    """Read one JSON document as `as_type`.
+
+    Raises:
+        ParseError: The data is not JSON in UTF-8, or is nested deeper than `MAX_DEPTH`.
+        Mismatch: It is JSON, but does not fit the type.
+    """
+    try:
+        raw = data.encode() if isinstance(data, str) else data
+        if len(raw) > 2 * MAX_DEPTH:
+            _check_depth(raw)
+        try:
+            return _decoder(as_type).decode(raw)
+        except msgspec.ValidationError:
+            plain = _decode_plain(raw)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise ParseError(f"the frame is not readable JSON: {error}") from None
+    return convert(plain, as_type)
+
+
+def convert(plain: Any, as_type: type[T]) -> T:
+    """Read a value of plain JSON (dicts, lists, strings, ...) as `as_type`.
+
+    Raises:
+        Mismatch: It does not fit the type.
+    """
+    lifter = _lifter(as_type)
+    try:
+        return msgspec.convert(lifter(plain) if lifter else plain, as_type)
+    except msgspec.ValidationError as error:
+        raise _mismatch(str(error)) from None
+
+
+def encode(value: Any) -> bytes:
+    """Write a value as JSON. Fields that are absent are not written.
+
+    Raises:
+        ParseError: The value holds text with a lone surrogate, which JSON cannot carry.
+    """
+    try:
+        data = _encode(value)
+    except UnicodeEncodeError as error:
+        raise ParseError(f"text that is not Unicode cannot be sent: {error}") from None
+    if _MARK_BYTES in data:
+        return _encode(_lower(_decode_plain(data)))
+    return data
+
+
+def to_json(value: Any) -> Any:
+    """A value as plain JSON: what `decode(encode(value), Any)` would give."""
+    return _lower(msgspec.to_builtins(value, str_keys=True))
+
+
+_encode = msgspec.json.Encoder().encode
+_decode_plain = msgspec.json.Decoder().decode
+
+
+@cache
+def _decoder(as_type: type[T]) -> msgspec.json.Decoder[T]:
+    return msgspec.json.Decoder(as_type)
+
+
+# -- depth -------------------------------------------------------------------------------------------------
+# Interpreters differ in how deep C code may recurse, so the bound is ours. Strings and all but brackets are
+# struck out; each round then removes the innermost pairs, in C: as many rounds as the document is deep.
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def _check_depth(data: bytes) -> None:
+    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
+        return
+    brackets = _STRING.sub(b"", data).translate(None, _NO_BRACKETS)
+    for _ in range(MAX_DEPTH):
+        inner = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if not inner:
+            return
+        if len(inner) == len(brackets):
+            return  # unbalanced: msgspec says where
+        brackets = inner
+    message = f"nested deeper than {MAX_DEPTH} levels"
+    raise ValueError(message)
+
+
+# -- lifting and lowering what is unknown ------------------------------------------------------------------
+
+Lifter = Callable[[Any], Any]
+
+
+def _is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def _is_array(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+class _StructLifter:
+    """Moves the fields that a struct does not have under the mark."""
+
+    def __init__(self, info: msgspec.inspect.StructType) -> None:
+        self.fields: dict[str, Lifter | None] = {f.encode_name: None for f in info.fields}
+        if info.tag_field is not None:
+            self.fields[info.tag_field] = None
+
+    def learn(self, info: msgspec.inspect.StructType) -> None:
+        """Fill in the fields' own lifters, once the struct itself can be found (types may be recursive)."""
+        for member in info.fields:
+            if member.encode_name != _MARK:
+                self.fields[member.encode_name] = _lifter_of(member.type)
+
+    def __call__(self, value: Any) -> Any:
+        if not _is_object(value):
+            return value
+        known: dict[str, Any] = {}
+        extra: dict[str, Any] = {}
+        fields = self.fields
+        for name, item in value.items():
+            if name in fields:
+                lifter = fields[name]
+                known[name] = lifter(item) if lifter and item is not None else item
+            else:
+                extra[name] = item
+        if extra:
+            known[_MARK] = extra
+        return known
+
+
+class _UnionLifter:
+    """Finds the variant of a tagged union; one that is unknown goes whole under the mark."""
+
+    def __init__(self, tag_field: str, variants: Mapping[str, Lifter], *, keeps_unknown: bool) -> None:
+        self.tag_field = tag_field
+        self.variants = variants
+        self.keeps_unknown = keeps_unknown
+
+    def __call__(self, value: Any) -> Any:
+        if not _is_object(value):
+            return value
+        tag = value.get(self.tag_field)
+        if not isinstance(tag, str):
+            return value
+        lifter = self.variants.get(tag)
+        if lifter is not None:
+            return lifter(value)
+        return {self.tag_field: _MARK, _MARK: value} if self.keeps_unknown else value
+
+
+@cache
+def _lifter(as_type: Any) -> Lifter | None:
+    return _lifter_of(msgspec.inspect.type_info(as_type))
+
+
+_struct_lifters: dict[type, _StructLifter] = {}
+
+
+def _lifter_of(info: msgspec.inspect.Type) -> Lifter | None:
+    match info:
+        case msgspec.inspect.StructType():
+            lifter = _struct_lifters.get(info.cls)
+            if lifter is None:
+                lifter = _struct_lifters[info.cls] = _StructLifter(info)
+                lifter.learn(info)
+            return lifter
+        case msgspec.inspect.UnionType():
+            return _union_lifter(info)
+        case msgspec.inspect.ListType():
+            each = _lifter_of(info.item_type)
+            return _lift_list(each) if each else None
+        case msgspec.inspect.DictType():
+            each = _lifter_of(info.value_type)
+            return _lift_dict(each) if each else None
+        case _:
+            return None
+
+
+def _union_lifter(info: msgspec.inspect.UnionType) -> Lifter | None:
+    structs = [t for t in info.types if isinstance(t, msgspec.inspect.StructType)]
+    tagged = {str(t.tag): lifter for t in structs if t.tag_field and (lifter := _lifter_of(t))}
+    if tagged:
+        keeps_unknown = tagged.pop(_MARK, None) is not None
+        return _UnionLifter(str(structs[0].tag_field), tagged, keeps_unknown=keeps_unknown)
+    # An optional value, or text beside one shape: msgspec allows at most one of each in a union.
+    return next((lifter for t in info.types if (lifter := _lifter_of(t))), None)
+
+
+def _lift_list(each: Lifter) -> Lifter:
+    return lambda value: [each(item) for item in value] if _is_array(value) else value
+
+
+def _lift_dict(each: Lifter) -> Lifter:
+    return lambda value: {k: each(v) for k, v in value.items()} if _is_object(value) else value
+
+
+def _lower(value: Any) -> Any:
+    if _is_object(value):
+        lowered = {name: _lower(item) for name, item in value.items() if _MARK not in (name, item)}
+        extra = value.get(_MARK)
+        return {**lowered, **extra} if extra else lowered
+    if _is_array(value):
+        return [_lower(item) for item in value]
+    return value
+
+
+# -- errors ------------------------------------------------------------------------------------------------
+
+_PLACE = re.compile(r"(?P<what>.*?)(?: - at `(?P<root>key in )?\$(?P<path>.*)`)?", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
+
+
+def _mismatch(message: str) -> Mismatch:
+    """Msgspec's sentence, with the place taken out of it; of a missing field, the field is the place."""
+    found = _PLACE.fullmatch(message)
+    what, path = (found["what"], found["path"] or "") if found else (message, "")
+    missing = _MISSING.fullmatch(what)
+    if missing:
+        return Mismatch("is required", field=f"{path}.{missing['name']}".lstrip("."))
+    return Mismatch(what[:1].lower() + what[1:], field=path.lstrip("."))

@@ -1,0 +1,393 @@
+"""Session events: what can be observed of one session, each type with its own fields.
+
+`AgentSessionEvent` is the union of them all; on the wire `type` tells which it is. Events of the status
+family come in pairs: beside each `StatusChanged` goes the event that is named after the new status, where
+there is one, with the same fields.
+
+The delivery events here name the message by its id. Those of the workspace, which also say whose delivery it
+is, stand in `serai.contract.delivery_events`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, get_args
+
+from msgspec import field
+
+from serai.contract.event_types import AgentSessionEventType
+from serai.contract.record import Metadata, Moment, Number, Record, refuse_naive
+from serai.contract.status import AgentStatus
+
+__all__ = [
+    "EVENT_TYPES",
+    "ActionCompleted",
+    "ActionDenied",
+    "ActionFailed",
+    "ActionInvoked",
+    "AgentSessionEvent",
+    "CommandCompleted",
+    "CommandFailed",
+    "CommandStarted",
+    "DeliveryAccepted",
+    "DeliveryDeferred",
+    "DeliveryDelivered",
+    "DeliveryFailed",
+    "ErrorReported",
+    "FileChanged",
+    "LogWritten",
+    "MessageReceived",
+    "MessageSent",
+    "SessionEvent",
+    "SessionForked",
+    "SessionReleased",
+    "SessionResumed",
+    "SessionStarted",
+    "StatusActive",
+    "StatusBlocked",
+    "StatusChanged",
+    "StatusEvent",
+    "StatusIdle",
+    "StatusOffline",
+    "StatusWaiting",
+    "TerminalOutput",
+    "TerminalScreen",
+    "ToolCalled",
+    "ToolCompleted",
+    "ToolFailed",
+    "ToolOutput",
+    "TranscriptChunk",
+    "TranscriptChunkAdded",
+    "UsageUpdated",
+]
+
+
+class SessionEvent(Record, tag_field="type"):
+    """What all session events have in common."""
+
+    @property
+    def type(self) -> AgentSessionEventType:
+        """Which event this is."""
+        return AgentSessionEventType(self.__struct_config__.tag)
+
+
+# -- status ------------------------------------------------------------------------------------------------
+
+
+class StatusEvent(SessionEvent):
+    """The session has gone from one status to another."""
+
+    status: AgentStatus
+    previous_status: AgentStatus | None = None
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        named_after = self.type.value.partition(".")[2]
+        if named_after not in {"changed", self.status}:
+            raise ValueError(f"the event {self.type.value} cannot carry the status {self.status.value!r}")
+
+
+class StatusChanged(StatusEvent, tag="status.changed"):
+    """The session has gone from one status to another, whichever they are."""
+
+
+class StatusIdle(StatusEvent, tag="status.idle"):
+    """The session has become idle."""
+
+
+class StatusActive(StatusEvent, tag="status.active"):
+    """The session has become active."""
+
+
+class StatusBlocked(StatusEvent, tag="status.blocked"):
+    """The session has become blocked."""
+
+
+class StatusWaiting(StatusEvent, tag="status.waiting"):
+    """The session has begun to wait."""
+
+
+class StatusOffline(StatusEvent, tag="status.offline"):
+    """The session can no longer be reached."""
+
+
+# -- tools -------------------------------------------------------------------------------------------------
+
+
+class ToolEvent(SessionEvent):
+    """Something happened to a tool call; `run` tells calls of one tool apart."""
+
+    run: str | None = None
+    tool: str
+
+
+class ToolCalled(ToolEvent, tag="tool.called"):
+    """The agent called a tool."""
+
+    input: Any = None
+
+
+class ToolCompleted(ToolEvent, tag="tool.completed"):
+    """A tool call has ended well."""
+
+    output: Any = None
+    duration_ms: Number | None = None
+
+
+class ToolFailed(ToolEvent, tag="tool.failed"):
+    """A tool call has ended with an error."""
+
+    error: str
+    retryable: bool = False
+
+
+class ToolOutput(ToolEvent, tag="tool.output"):
+    """A tool that still runs has put out some text."""
+
+    output: str
+
+
+# -- messages and deliveries -------------------------------------------------------------------------------
+
+
+class MessageReceived(SessionEvent, tag="message.received"):
+    """A message has reached the session."""
+
+    message_id: str
+    delivery_id: str | None = None
+
+
+class MessageSent(SessionEvent, tag="message.sent"):
+    """The session has sent a message."""
+
+    message_id: str
+
+
+class SessionDeliveryEvent(SessionEvent):
+    """A delivery to this session has come to a new stage."""
+
+    delivery_id: str
+    message_id: str
+
+
+class DeliveryAccepted(SessionDeliveryEvent, tag="delivery.accepted"):
+    """The message is held for its boundary."""
+
+
+class DeliveryDelivered(SessionDeliveryEvent, tag="delivery.delivered"):
+    """The message is in the agent's input."""
+
+
+class DeliveryDeferred(SessionDeliveryEvent, tag="delivery.deferred"):
+    """The message cannot be taken before `available_at`."""
+
+    available_at: Moment
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.available_at)
+
+
+class DeliveryFailed(SessionDeliveryEvent, tag="delivery.failed"):
+    """The message was not delivered."""
+
+    reason: str
+    retryable: bool = False
+
+
+# -- actions -----------------------------------------------------------------------------------------------
+
+
+class ActionEvent(SessionEvent):
+    """Something happened to an invocation of a registered action."""
+
+    action: str
+    invocation_id: str
+
+
+class ActionInvoked(ActionEvent, tag="action.invoked"):
+    """The session asked for an action."""
+
+
+class ActionCompleted(ActionEvent, tag="action.completed"):
+    """The action has ended well."""
+
+    duration_ms: Number | None = None
+
+
+class ActionFailed(ActionEvent, tag="action.failed"):
+    """The action has ended with an error."""
+
+    error: str
+    retryable: bool = False
+
+
+class ActionDenied(ActionEvent, tag="action.denied"):
+    """The action was not allowed, and did not run."""
+
+    reason: str
+
+
+# -- what the agent writes, changes and runs ---------------------------------------------------------------
+
+
+class TranscriptChunk(Record):
+    """A piece of the conversation, in the order of `sequence`."""
+
+    id: str
+    at: Moment
+    role: Literal["agent", "user", "system", "tool"]
+    content: str
+    sequence: int
+    metadata: Metadata = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.at)
+
+
+class TranscriptChunkAdded(SessionEvent, tag="transcript.chunk"):
+    """The conversation has grown by a piece."""
+
+    chunk: TranscriptChunk
+
+
+class FileChanged(SessionEvent, tag="file.changed"):
+    """The session has created, changed or deleted a file."""
+
+    path: str
+    operation: Literal["create", "update", "delete"]
+    diff: str | None = None
+
+
+class CommandStarted(SessionEvent, tag="command.started"):
+    """The session has started a command."""
+
+    command: str
+    cwd: str | None = None
+
+
+class CommandCompleted(SessionEvent, tag="command.completed"):
+    """A command has run to its end."""
+
+    command: str
+    exit_code: int | None = None
+    duration_ms: Number | None = None
+
+
+class CommandFailed(SessionEvent, tag="command.failed"):
+    """A command could not be started, or has ended with an error."""
+
+    command: str
+    error: str
+    exit_code: int | None = None
+
+
+class TerminalOutput(SessionEvent, tag="terminal.output"):
+    """A terminal of the session has put out some text."""
+
+    stream: Literal["stdout", "stderr", "combined"] | None = None
+    text: str
+
+
+class TerminalScreen(SessionEvent, tag="terminal.screen"):
+    """What a terminal of the session shows now."""
+
+    text: str
+    rows: int | None = None
+    cols: int | None = None
+
+
+class UsageUpdated(SessionEvent, tag="usage.updated"):
+    """What the session has used so far."""
+
+    tokens: int | None = None
+    cost_usd: Number | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+
+# -- the session itself ------------------------------------------------------------------------------------
+
+
+class SessionStarted(SessionEvent, tag="session.started"):
+    """The session was made, or attached to."""
+
+    session_id: str
+
+
+class SessionReleased(SessionEvent, tag="session.released"):
+    """The session was released."""
+
+    session_id: str
+    reason: str | None = None
+
+
+class SessionResumed(SessionEvent, tag="session.resumed"):
+    """The session goes on after a pause."""
+
+    session_id: str
+
+
+class SessionForked(SessionEvent, tag="session.forked"):
+    """The session was made as a fork of another."""
+
+    session_id: str
+    parent_session_id: str
+
+
+class LogWritten(SessionEvent, tag="log"):
+    """The session, or its harness, has something to note."""
+
+    level: Literal["debug", "info", "warn", "error"]
+    message: str
+
+
+class ErrorReported(SessionEvent, tag="error"):
+    """Something went wrong in the session, or in its harness."""
+
+    error: str
+    code: str | None = None
+    retryable: bool = False
+
+
+AgentSessionEvent: TypeAlias = (
+    StatusChanged
+    | StatusIdle
+    | StatusActive
+    | StatusBlocked
+    | StatusWaiting
+    | StatusOffline
+    | ToolCalled
+    | ToolCompleted
+    | ToolFailed
+    | ToolOutput
+    | MessageReceived
+    | MessageSent
+    | DeliveryAccepted
+    | DeliveryDelivered
+    | DeliveryDeferred
+    | DeliveryFailed
+    | ActionInvoked
+    | ActionCompleted
+    | ActionFailed
+    | ActionDenied
+    | TranscriptChunkAdded
+    | FileChanged
+    | CommandStarted
+    | CommandCompleted
+    | CommandFailed
+    | TerminalOutput
+    | TerminalScreen
+    | UsageUpdated
+    | SessionStarted
+    | SessionReleased
+    | SessionResumed
+    | SessionForked
+    | LogWritten
+    | ErrorReported
+)
+"""Any event of a session."""
+
+EVENT_TYPES: Mapping[AgentSessionEventType, type[SessionEvent]] = {
+    AgentSessionEventType(event.__struct_config__.tag): event for event in get_args(AgentSessionEvent)
+}
+"""The record of each type. A record whose type is not in the enumeration fails right here."""

@@ -1,0 +1,102 @@
+"""What all records of the contract have in common, and how they go to JSON and back.
+
+A record is made with keywords, cannot be changed, and has snake_case names in Python and camelCase names on
+the wire. What is absent is not written: an optional value is `None`, an optional flag is false, an optional
+list or dict is empty. Fields that a record does not know are ignored when it is read.
+
+Dates are aware `datetime`s and travel as RFC 3339 with a zone. msgspec checks that when it reads, but not
+when a record is made, so every record with a date refuses a naive one in its `__post_init__` (`refuse_naive`).
+A record with a naive date therefore never exists, and none can be written.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, TypeAlias, TypeVar, dataclass_transform, overload
+
+import msgspec
+
+from serai.errors import Mismatch
+
+__all__ = ["Metadata", "Moment", "Number", "Record", "decode", "encode", "refuse_naive", "to_wire"]
+
+T = TypeVar("T")
+
+Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
+"""A point in time that knows its zone."""
+
+Number: TypeAlias = int | float
+"""A number as JSON has it: 12 stays 12, and does not come back as 12.0."""
+
+Metadata: TypeAlias = dict[str, Any]
+"""Free-form JSON under names that its writer chose."""
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
+class RecordType(msgspec.StructMeta):
+    """Makes every record frozen and keyword-only: msgspec hands these settings down only in part."""
+
+    def __new__(
+        mcls,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        **settings: Any,
+    ) -> RecordType:
+        """Create the class of a record."""
+        return super().__new__(mcls, name, bases, namespace, frozen=True, kw_only=True, **settings)
+
+
+class Record(msgspec.Struct, metaclass=RecordType, rename="camel", omit_defaults=True):
+    """A value of the contract: two with the same fields are equal.
+
+    `msgspec.structs.replace` makes a changed copy.
+    """
+
+
+def refuse_naive(*moments: datetime | None) -> None:
+    """Refuse dates that do not say which zone they are in.
+
+    Raises:
+        ValueError: One of them is naive.
+    """
+    for moment in moments:
+        if moment is not None and moment.utcoffset() is None:
+            raise ValueError(f"the date {moment.isoformat()} needs a time zone")
+
+
+def encode(record: Record) -> bytes:
+    """Write a record as JSON."""
+    return _encode(record)
+
+
+@overload
+def decode(data: bytes | str, as_type: type[T]) -> T: ...
+@overload
+def decode(data: bytes | str, as_type: UnionType) -> Any: ...
+def decode(data: bytes | str, as_type: Any) -> Any:
+    """Read one JSON document as a record, or as one of a union of records.
+
+    Raises:
+        Mismatch: The data is not JSON, or does not fit the type.
+    """
+    try:
+        return _decoder(as_type).decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        what, _, place = str(error).partition(" - at `$")
+        raise Mismatch(what[:1].lower() + what[1:], field=place.strip("`.")) from None
+
+
+def to_wire(record: Record) -> dict[str, Any]:
+    """A record as plain JSON values, under the names of the wire."""
+    return msgspec.to_builtins(record)
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+@cache
+def _decoder(as_type: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(as_type)

@@ -1,0 +1,279 @@
+"""The live boundary to one agent, and those who stand on either side of it.
+
+    Harness                 makes sessions of one kind of agent
+    AgentSession            one of them: takes messages, tells what happens, is released
+    BasicSession            a start for writing one: it refuses what is not overridden
+    AgentDeliveryAdapter    the part of a session, or beside it, that only takes messages
+    DeliveryRunner          brings messages to sessions and keeps the receipts
+
+All are protocols, except `BasicSession`: a class need not inherit from them. The methods of one session are
+called by one task at a time, unless a docstring says otherwise.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+
+from serai.contract.capabilities import AgentSessionCapabilities, LifecycleOperation
+from serai.contract.delivery import DeliveryMode, MessageContext, MessageReceipt
+from serai.contract.events import AgentSessionEvent
+from serai.contract.identity import AgentId, AgentIdentity
+from serai.contract.messages import RelayMessage
+from serai.errors import CapabilityUnsupported
+
+if TYPE_CHECKING:
+    from logging import Logger  # takes long to import, and is only a name here
+
+__all__ = [
+    "AgentDeliveryAdapter",
+    "AgentSession",
+    "BasicSession",
+    "DeliveryRunner",
+    "EventHandler",
+    "Harness",
+    "HarnessContext",
+    "Unsubscribe",
+]
+
+EventHandler: TypeAlias = Callable[[AgentSessionEvent], None]
+"""Is called with each event, in the order in which they happened. It must not block."""
+
+Unsubscribe: TypeAlias = Callable[[], None]
+"""Ends a subscription. Calling it again does nothing."""
+
+
+@runtime_checkable
+class AgentSession(Protocol):
+    """A session as the relay knows it.
+
+    Every session has all of these methods. Those that it does not declare in its capabilities raise
+    `CapabilityUnsupported`, and nobody who asks the capabilities first ever calls them.
+    """
+
+    @property
+    def identity(self) -> AgentIdentity:
+        """Under which name the session takes part."""
+        ...
+
+    @property
+    def capabilities(self) -> AgentSessionCapabilities:
+        """What it can do. This does not change while it is registered."""
+        ...
+
+    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:
+        """Take a message in, and say what became of it.
+
+        `context.id` is an idempotency key: a repeat surfaces nothing again and returns the earlier receipt.
+        Every call ends in a receipt; an exception counts as a failure that may be tried again.
+
+        Calls may overlap. Cancelling leaves open whether the message surfaced; a repeat settles it.
+        """
+        ...
+
+    def on_event(self, handler: EventHandler) -> Unsubscribe:
+        """Call `handler` with each event from now on, until the returned function is called.
+
+        Only the events that `capabilities.events.emits` names are promised. A session that emits none never
+        calls the handler. Secrets are masked before an event is emitted.
+        """
+        ...
+
+    async def release(self, reason: str | None = None) -> None:
+        """Undo what creating the session did. Releasing it again does nothing.
+
+        Cancelling leaves the session half released; only another `release` may follow.
+
+        Raises:
+            CapabilityUnsupported: `lifecycle.release` is not declared.
+        """
+        ...
+
+    async def pause(self, reason: str | None = None) -> None:
+        """Stop working at the next boundary and keep everything. Cancelling leaves the session as it was.
+
+        Raises:
+            CapabilityUnsupported: `lifecycle.pause` is not declared.
+        """
+        ...
+
+    async def resume(self) -> None:
+        """Go on where `pause` stopped. Cancelling leaves the session paused.
+
+        Raises:
+            CapabilityUnsupported: `lifecycle.resume` is not declared.
+        """
+        ...
+
+    async def fork(self) -> AgentSession:
+        """Make a second session that starts with what this one knows; both then go their own ways.
+
+        Cancelling makes no session.
+
+        Raises:
+            CapabilityUnsupported: `lifecycle.fork` is not declared.
+        """
+        ...
+
+    async def snapshot(self) -> dict[str, Any]:
+        """The session's state as JSON that its harness can read. The session goes on; cancelling is harmless.
+
+        Raises:
+            CapabilityUnsupported: `lifecycle.snapshot` is not declared.
+        """
+        ...
+
+
+class BasicSession(ABC):
+    """An `AgentSession` that emits nothing and refuses every lifecycle operation.
+
+    Subclass it, write `receive_message`, and override what your agent can really do.
+    """
+
+    def __init__(self, identity: AgentIdentity, capabilities: AgentSessionCapabilities) -> None:
+        self.identity = identity
+        self.capabilities = capabilities
+
+    @abstractmethod
+    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:
+        """See `AgentSession.receive_message`."""
+
+    def on_event(self, handler: EventHandler) -> Unsubscribe:  # noqa: ARG002 - there is nothing to call it with
+        """Nothing is emitted, so the handler is never called."""
+        return lambda: None
+
+    async def release(self, reason: str | None = None) -> None:  # noqa: ARG002 - for those who override it
+        """Refuse."""
+        raise self._refusal(LifecycleOperation.RELEASE)
+
+    async def pause(self, reason: str | None = None) -> None:  # noqa: ARG002 - for those who override it
+        """Refuse."""
+        raise self._refusal(LifecycleOperation.PAUSE)
+
+    async def resume(self) -> None:
+        """Refuse."""
+        raise self._refusal(LifecycleOperation.RESUME)
+
+    async def fork(self) -> AgentSession:
+        """Refuse."""
+        raise self._refusal(LifecycleOperation.FORK)
+
+    async def snapshot(self) -> dict[str, Any]:
+        """Refuse."""
+        raise self._refusal(LifecycleOperation.SNAPSHOT)
+
+    def _refusal(self, operation: LifecycleOperation) -> CapabilityUnsupported:
+        declared = tuple(other.value for other in self.capabilities.lifecycle.operations)
+        return CapabilityUnsupported(
+            f"lifecycle.{operation}", operation.value, declared, agent=self.identity.name
+        )
+
+
+class HarnessContext(Protocol):
+    """What a harness gets from the host in order to make one session."""
+
+    @property
+    def workspace(self) -> str:
+        """The workspace in which the session will be registered."""
+        ...
+
+    @property
+    def identity(self) -> AgentIdentity:
+        """The identity that the session will have."""
+        ...
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment variables for what the harness starts."""
+        ...
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The secrets that this session may use. They never go into an event, a receipt or a log."""
+        ...
+
+    @property
+    def logger(self) -> Logger:
+        """Where the harness logs."""
+        ...
+
+
+@runtime_checkable
+class Harness(Protocol):
+    """How one kind of agent gets on the host."""
+
+    @property
+    def name(self) -> str:
+        """The name under which it is asked for."""
+        ...
+
+    async def create(self, settings: Mapping[str, Any], context: HarnessContext) -> AgentSession:
+        """Make a session: start a process, attach, connect, resume, or wrap something that is there.
+
+        Calls may overlap. Cancelling undoes what has been started and makes no session.
+        """
+        ...
+
+
+@runtime_checkable
+class AgentDeliveryAdapter(Protocol):
+    """What knows how messages get into one runtime.
+
+    An adapter that inherits from this class need not write `flush` and `cancel`: it then refuses them.
+    """
+
+    @abstractmethod
+    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:
+        """See `AgentSession.receive_message`."""
+        ...
+
+    async def flush(self, delivery_id: str | None = None) -> list[MessageReceipt]:  # noqa: ARG002
+        """Surface what is held now: one delivery, or all in their order. Returns a receipt for each.
+
+        Cancelling stops between two deliveries.
+
+        Raises:
+            CapabilityUnsupported: The adapter holds nothing.
+        """
+        raise CapabilityUnsupported("delivery.flush", "flush")
+
+    async def cancel(self, delivery_id: str, reason: str | None = None) -> None:  # noqa: ARG002
+        """Give up a delivery that is held and not yet surfaced. One that has surfaced stays as it is.
+
+        Raises:
+            CapabilityUnsupported: The adapter cannot take a message back.
+        """
+        raise CapabilityUnsupported("delivery.cancel", "cancel")
+
+
+@runtime_checkable
+class DeliveryRunner(Protocol):
+    """Brings messages into sessions.
+
+    It checks the capabilities, applies the policy, waits for the boundary, keeps the receipt and tells of it,
+    in this order. Calls may overlap, also for one session.
+    """
+
+    async def deliver(
+        self, *, message: RelayMessage, target: AgentSession, context: MessageContext
+    ) -> MessageReceipt:
+        """Attempt one delivery. Its receipt is kept, and told as an event, before it is returned.
+
+        Cancelling ends the wait for the receipt and not the delivery.
+        """
+        ...
+
+    async def retry(self, delivery_id: str) -> MessageReceipt:
+        """Attempt a failed or deferred delivery again, under the same id. A final one keeps its receipt.
+
+        Cancelling ends the wait for the receipt and not the attempt.
+        """
+        ...
+
+    async def flush(self, *, agent: AgentId, mode: DeliveryMode | None = None) -> list[MessageReceipt]:
+        """Attempt now what waits for an agent, in one mode or in any. Returns a receipt for each.
+
+        Cancelling stops between two deliveries.
+        """
+        ...

@@ -1,0 +1,53 @@
+"""What all tests share: hypothesis profiles, proofs of requirements, the shared fixtures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from requirements import Proofs
+
+PROOFS = pytest.StashKey[Proofs]()
+
+# Options that leave out some of the tests.
+_NARROWING = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "stepwise")
+
+settings.register_profile("ci", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=100)
+settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.hookimpl(tryfirst=True)  # before -k and -m take tests away
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    proofs = Proofs(whole_suite=_is_whole_suite(config))
+    for item in items:
+        # A test that is never run, or is known to fail, proves nothing.
+        never_proves = item.get_closest_marker("skip") or item.get_closest_marker("xfail")
+        for mark in item.iter_markers("proves"):
+            proofs.add(item.nodeid, () if never_proves else mark.args)
+    config.stash[PROOFS] = proofs
+
+
+def _is_whole_suite(config: pytest.Config) -> bool:
+    if any(config.getoption(option, default=None) for option in _NARROWING):
+        return False
+    asked_for = [(config.invocation_params.dir / argument).resolve() for argument in config.args]
+    return any(path in {Path(__file__).parent, config.rootpath} for path in asked_for)
+
+
+@pytest.fixture(scope="session")
+def proofs(pytestconfig: pytest.Config) -> Proofs:
+    """Which collected tests prove which requirements."""
+    return pytestconfig.stash[PROOFS]
+
+
+@pytest.fixture(scope="session")
+def shared_folder(pytestconfig: pytest.Config) -> Path:
+    """The folder `shared` beside the repository, with the pages and cases that are not part of it."""
+    folder = pytestconfig.rootpath.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip("NOT CHECKED: the folder ../shared (pages and reducer cases) is not there")
+    return folder
