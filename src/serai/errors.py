@@ -2,7 +2,7 @@
 
     SeraiError
     ├── CapabilityUnsupported   capability_unsupported    a session was asked for what it did not declare
-    ├── IllegalTransition       illegal_transition        a state machine was asked for a step it does not have
+    ├── IllegalTransition       illegal_transition        a state machine does not have that step
     ├── Mismatch                mismatch                  JSON, but not of the shape that was asked for
     └── ProtocolError           protocol_error            a JSON-RPC error, with its number
         ├── ParseError          parse_error               -32700  the frame is not JSON
@@ -107,12 +107,13 @@ class IllegalTransition(SeraiError):
 
 
 class Mismatch(SeraiError):
-    """A value does not have the shape that its type asks for; `field` names the place, such as `turns[0].id`."""
+    """A value does not have the shape that its type asks for; `field` names the place: `turns[0].id`."""
 
     code = "mismatch"
 
-    def __init__(self, message: str, *, field: str) -> None:
-        super().__init__(f"{field or 'the value'}: {message}")
+    def __init__(self, problem: str, *, field: str) -> None:
+        super().__init__(f"{field}: {problem}" if field else problem)
+        self.problem = problem
         self.field = field
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "UnknownStatus",
     "UnknownType",
     "Value",
+    "checked",
     "convert",
     "decode",
     "encode",
@@ -46,7 +47,8 @@ T = TypeVar("T")
 MAX_DEPTH = 128
 """How deeply JSON may be nested. AHP's own types reach 14; the rest is for free-form records."""
 
-_MARK = f"serai-{secrets.token_hex(8)}"
+_RARE = 0x7F
+_MARK = f"\x7fserai-{secrets.token_hex(8)}"
 _MARK_BYTES = _MARK.encode()
 
 
@@ -112,17 +114,31 @@ def decode(data: bytes | str, as_type: type[T]) -> T:
         ParseError: The data is not JSON in UTF-8, or is nested deeper than `MAX_DEPTH`.
         Mismatch: It is JSON, but does not fit the type.
     """
+    raw = checked(data)
     try:
-        raw = data.encode() if isinstance(data, str) else data
-        if len(raw) > 2 * MAX_DEPTH:
-            _check_depth(raw)
-        try:
-            return _decoder(as_type).decode(raw)
-        except msgspec.ValidationError:
-            plain = _decode_plain(raw)
+        return _decoder(as_type).decode(raw)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        pass
+    try:
+        plain = _decode_plain(raw)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise ParseError(f"the frame is not readable JSON: {error}") from None
     return convert(plain, as_type)
+
+
+def checked(data: bytes | str) -> bytes:
+    """The data as bytes, when it is nested no deeper than `MAX_DEPTH`.
+
+    Raises:
+        ParseError: It is nested deeper, or is text that is not Unicode.
+    """
+    try:
+        raw = data.encode() if isinstance(data, str) else data
+    except UnicodeEncodeError as error:
+        raise ParseError(f"the frame is not readable JSON: {error}") from None
+    if len(raw) > 2 * MAX_DEPTH and _too_deep(raw):
+        raise ParseError(f"the frame is nested deeper than {MAX_DEPTH} levels")
+    return raw
 
 
 def convert(plain: Any, as_type: type[T]) -> T:
@@ -148,7 +164,8 @@ def encode(value: Any) -> bytes:
         data = _encode(value)
     except UnicodeEncodeError as error:
         raise ParseError(f"text that is not Unicode cannot be sent: {error}") from None
-    if _MARK_BYTES in data:
+    # One rare byte is looked for first: 24 ns in a delta, against 215 for the whole mark.
+    if _RARE in data and _MARK_BYTES in data:
         return _encode(_lower(_decode_plain(data)))
     return data
 
@@ -175,19 +192,16 @@ _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
-def _check_depth(data: bytes) -> None:
+def _too_deep(data: bytes) -> bool:
     if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
-        return
+        return False
     brackets = _STRING.sub(b"", data).translate(None, _NO_BRACKETS)
     for _ in range(MAX_DEPTH):
         inner = brackets.replace(b"[]", b"").replace(b"{}", b"")
-        if not inner:
-            return
-        if len(inner) == len(brackets):
-            return  # unbalanced: msgspec says where
+        if not inner or len(inner) == len(brackets):
+            return False  # nothing is left, or nothing fits: msgspec says what is wrong
         brackets = inner
-    message = f"nested deeper than {MAX_DEPTH} levels"
-    raise ValueError(message)
+    return True
 
 
 # -- lifting and lowering what is unknown ------------------------------------------------------------------

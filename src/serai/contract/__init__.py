@@ -1,17 +1,19 @@
 """The words that all layers share, as the two pages about the relay define them.
 
-record            what all records have in common; JSON in and out
-identity          who takes part
-status            what a session does right now, and what may follow
-event_types       the names of all session events
-events            a record for each of them
-capabilities      what a session declares that it can do
-negotiation       what may therefore be asked of it
-registration      what is checked before it may take part
-messages          what participants send each other
-delivery          modes, contexts and receipts
-delivery_events   what the workspace hears of deliveries
-session           the protocols: sessions, harnesses, adapters, the delivery runner
+    record            what all records have in common; JSON in and out
+    identity          who takes part
+    status            what a session does right now, and what may follow
+    event_types       the names of all session events
+    events            a record for each of them
+    capabilities      what a session declares that it can do
+    negotiation       what may therefore be asked of it
+    registration      what is checked before it may take part
+    messages          what participants send each other
+    delivery          modes, contexts and receipts
+    delivery_events   what the workspace hears of deliveries
+    session           the protocols: sessions, harnesses, adapters, the delivery runner
+
+All of it is values and rules. Nothing here waits, reads a clock or touches the world.
 """
 
 from __future__ import annotations

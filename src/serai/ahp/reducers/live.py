@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -28,7 +29,7 @@ class Handlers(dict[type, Callable[[Any, Any, Number], None]]):
         return register
 
 
-class LiveState(Generic[S]):
+class LiveState(ABC, Generic[S]):
     """A channel's state, changed in place by `apply`. What it was made from stays as it is."""
 
     __slots__ = ()
@@ -46,6 +47,6 @@ class LiveState(Generic[S]):
         if handler is not None:
             handler(self, action, now)
 
+    @abstractmethod
     def snapshot(self) -> S:
         """The state as a value of its own: later actions do not change it."""
-        raise NotImplementedError

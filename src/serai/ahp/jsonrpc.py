@@ -1,0 +1,194 @@
+"""The JSON-RPC codec: one message per frame, in both directions.
+
+    frame --decode--> Request | Notification | Success | Failure --encode--> frame
+
+Whatever the frame holds, `decode` gives a message or raises one of `serai.errors`: `ParseError`,
+`InvalidRequest`, `MethodNotFound` or `InvalidParams`, which carries the id to answer to.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, Union
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType, defstruct
+
+from serai.ahp import wire
+from serai.ahp.methods import NOTIFICATIONS, REQUESTS
+from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, Mismatch, ProtocolError
+
+__all__ = [
+    "ErrorObject",
+    "Failure",
+    "Message",
+    "Notification",
+    "Request",
+    "RequestId",
+    "Success",
+    "decode",
+    "encode",
+    "result_of",
+]
+
+RequestId: TypeAlias = int | float
+"""AHP's ids are numbers."""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """A command that wants an answer."""
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    id: RequestId
+    method: str
+    params: Any
+
+
+class Notification(Struct, frozen=True, kw_only=True):
+    """A message that nobody answers. The parameters of a method that we do not know are plain JSON."""
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    method: str
+    params: Any
+
+
+class Success(Struct, frozen=True, kw_only=True):
+    """The answer to a command. A decoded one is raw until `result_of` reads it."""
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    id: RequestId
+    result: Any
+
+
+class ErrorObject(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a command failed."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """The answer to a command that failed, or (without an id) to a frame that could not be read."""
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    id: RequestId | str | None
+    error: ErrorObject
+
+    @classmethod
+    def of(cls, error: ProtocolError) -> Failure:
+        """The answer that tells of this error."""
+        return cls(id=error.id, error=ErrorObject(code=error.number, message=str(error), data=error.data))
+
+
+Message: TypeAlias = Request | Notification | Success | Failure
+
+
+encode = wire.encode
+"""Write a message as one frame. Raises `ParseError` for text that is not Unicode."""
+
+
+def _known_frames() -> Any:
+    """Every method's frame as one union, told apart by `method`: most frames are read in one pass."""
+    head = ("jsonrpc", Literal["2.0"])
+    shapes = {name: [head, ("id", RequestId), ("params", m.params)] for name, m in REQUESTS.items()}
+    shapes |= {name: [head, ("params", params)] for name, params in NOTIFICATIONS.items()}
+    frames = [defstruct(name, shape, tag_field="method", tag=name) for name, shape in shapes.items()]
+    return Union[tuple(frames)]  # noqa: UP007 - a union that is made at run time
+
+
+_read_known = msgspec.json.Decoder(_known_frames()).decode
+
+
+class _Frame(Struct):
+    """A frame with its inner parts unread, for all that is not read in one pass."""
+
+    jsonrpc: Literal["2.0"]
+    id: RequestId | UnsetType | None = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw = Raw(b"")
+    result: Raw = Raw(b"")
+    error: ErrorObject | None = None
+
+
+def decode(frame: bytes | str) -> Message:
+    """Read one frame.
+
+    Raises:
+        ParseError: It is not JSON, or is nested too deeply.
+        InvalidRequest: It is JSON, but not a message.
+        MethodNotFound: It is a command that AHP does not have.
+        InvalidParams: Its parameters do not fit; `field` says where.
+    """
+    data = wire.checked(frame)
+    try:
+        known = _read_known(data)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return _read_slowly(data)  # an answer, something newer than we are, or an error to be named
+    method: str = known.__struct_config__.tag
+    if method in NOTIFICATIONS:
+        return Notification(method=method, params=known.params)
+    return Request(id=known.id, method=method, params=known.params)
+
+
+def _read_slowly(data: bytes) -> Message:
+    try:
+        head = wire.decode(data, _Frame)
+    except Mismatch as error:
+        raise InvalidRequest(f"not a JSON-RPC message: {error}", id=_salvage_id(data)) from None
+    if head.method is UNSET:
+        return _response(head)
+    if head.id is UNSET:
+        return Notification(
+            method=head.method, params=_params(head.params, NOTIFICATIONS.get(head.method, Any), None)
+        )
+    if head.id is None:
+        raise InvalidRequest("not a JSON-RPC message: the id of a request must be a number")
+    method = REQUESTS.get(head.method)
+    if method is None:
+        raise MethodNotFound(f"there is no method {head.method!r}", id=head.id)
+    return Request(id=head.id, method=head.method, params=_params(head.params, method.params, head.id))
+
+
+def result_of(response: Success, method: str) -> Any:
+    """The typed result of a command.
+
+    Args:
+        response: What `decode` gave for the answer.
+        method: The command that it answers.
+
+    Raises:
+        Mismatch: The result is not what that command answers.
+    """
+    return wire.decode(bytes(response.result), REQUESTS[method].result)
+
+
+def _response(head: _Frame) -> Success | Failure:
+    if head.id is UNSET or bool(head.result) == bool(head.error):
+        raise InvalidRequest(
+            "not a JSON-RPC message: it has a method, or an id with either a result or an error"
+        )
+    if head.error is not None:
+        return Failure(id=head.id, error=head.error)
+    if head.id is None:
+        raise InvalidRequest("not a JSON-RPC message: a result needs the id that it answers")
+    return Success(id=head.id, result=head.result)
+
+
+def _params(raw: Raw, as_type: Any, request_id: RequestId | None) -> Any:
+    try:
+        return wire.decode(bytes(raw) or b"{}", as_type)
+    except Mismatch as error:
+        field = f"params.{error.field}" if error.field else "params"
+        raise InvalidParams(f"{field}: {error.problem}", field=field, id=request_id) from None
+
+
+def _salvage_id(data: bytes) -> RequestId | str | None:
+    """The id of a frame that is no message, so that its sender knows which of its requests went wrong."""
+    try:
+        return wire.decode(data, _Identified).id
+    except Mismatch:
+        return None
+
+
+class _Identified(Struct):
+    id: RequestId | str | None = None

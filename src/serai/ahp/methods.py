@@ -1,0 +1,73 @@
+"""Every method of AHP 0.2: its parameters, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import NoneType
+from typing import Any, NamedTuple
+
+from serai.ahp import commands as c
+from serai.ahp import notifications as n
+from serai.ahp.actions import ActionEnvelope
+
+__all__ = ["NOTIFICATIONS", "REQUESTS", "RESOURCE_REQUESTS", "RequestMethod"]
+
+
+class RequestMethod(NamedTuple):
+    """A command: the types of its parameters and of its result."""
+
+    params: Any
+    result: Any
+
+
+RESOURCE_REQUESTS: Mapping[str, RequestMethod] = {
+    "resourceRead": RequestMethod(c.ResourceReadParams, c.ResourceReadResult),
+    "resourceWrite": RequestMethod(c.ResourceWriteParams, c.EmptyResult),
+    "resourceList": RequestMethod(c.ResourceListParams, c.ResourceListResult),
+    "resourceCopy": RequestMethod(c.ResourceCopyParams, c.EmptyResult),
+    "resourceMove": RequestMethod(c.ResourceMoveParams, c.EmptyResult),
+    "resourceDelete": RequestMethod(c.ResourceDeleteParams, c.EmptyResult),
+    "resourceResolve": RequestMethod(c.ResourceResolveParams, c.ResourceResolveResult),
+    "resourceMkdir": RequestMethod(c.ResourceMkdirParams, c.EmptyResult),
+    "resourceRequest": RequestMethod(c.ResourceRequestParams, c.EmptyResult),
+    "createResourceWatch": RequestMethod(c.CreateResourceWatchParams, c.CreateResourceWatchResult),
+}
+"""The commands that either side may send: a client publishes resources too."""
+
+REQUESTS: Mapping[str, RequestMethod] = {
+    "initialize": RequestMethod(c.InitializeParams, c.InitializeResult),
+    "ping": RequestMethod(c.PingParams, NoneType),
+    "reconnect": RequestMethod(c.ReconnectParams, c.ReconnectResult),
+    "subscribe": RequestMethod(c.SubscribeParams, c.SubscribeResult),
+    "listSessions": RequestMethod(c.ListSessionsParams, c.ListSessionsResult),
+    "resolveSessionConfig": RequestMethod(c.ResolveSessionConfigParams, c.ResolveSessionConfigResult),
+    "sessionConfigCompletions": RequestMethod(
+        c.SessionConfigCompletionsParams, c.SessionConfigCompletionsResult
+    ),
+    "authenticate": RequestMethod(c.AuthenticateParams, c.EmptyResult),
+    "createSession": RequestMethod(c.CreateSessionParams, NoneType),
+    "disposeSession": RequestMethod(c.DisposeSessionParams, NoneType),
+    "fetchTurns": RequestMethod(c.FetchTurnsParams, c.FetchTurnsResult),
+    "completions": RequestMethod(c.CompletionsParams, c.CompletionsResult),
+    "createTerminal": RequestMethod(c.CreateTerminalParams, NoneType),
+    "disposeTerminal": RequestMethod(c.DisposeTerminalParams, NoneType),
+    "invokeChangesetOperation": RequestMethod(
+        c.InvokeChangesetOperationParams, c.InvokeChangesetOperationResult
+    ),
+    **RESOURCE_REQUESTS,
+}
+"""Every command, by name."""
+
+NOTIFICATIONS: Mapping[str, Any] = {
+    "unsubscribe": n.UnsubscribeParams,
+    "dispatchAction": n.DispatchActionParams,
+    "action": ActionEnvelope,
+    "root/sessionAdded": n.SessionAddedParams,
+    "root/sessionRemoved": n.SessionRemovedParams,
+    "root/sessionSummaryChanged": n.SessionSummaryChangedParams,
+    "auth/required": n.AuthRequiredParams,
+    "otlp/exportLogs": n.OtlpExportParams,
+    "otlp/exportTraces": n.OtlpExportParams,
+    "otlp/exportMetrics": n.OtlpExportParams,
+}
+"""The parameters of the notifications, by name."""

@@ -1,0 +1,99 @@
+"""The notifications: messages that nobody answers. Envelopes travel as the notification `action`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from serai.ahp.actions import StateAction
+from serai.ahp.commands import BaseParams
+from serai.ahp.types import (
+    URI,
+    AgentSelection,
+    ChangesetSummary,
+    FreeForm,
+    ModelSelection,
+    Number,
+    ProjectInfo,
+    SessionSummary,
+)
+from serai.ahp.wire import Value
+
+__all__ = [
+    "AuthRequiredParams",
+    "AuthRequiredReason",
+    "DispatchActionParams",
+    "OtlpExportParams",
+    "SessionAddedParams",
+    "SessionRemovedParams",
+    "SessionSummaryChangedParams",
+    "SessionSummaryChanges",
+    "UnsubscribeParams",
+]
+
+
+class UnsubscribeParams(BaseParams):
+    """The client wants no more of a channel."""
+
+
+class DispatchActionParams(BaseParams):
+    """The client wants an action to happen; `client_seq` is its own number for it."""
+
+    client_seq: int
+    action: StateAction
+
+
+class SessionAddedParams(BaseParams):
+    """There is a new session."""
+
+    summary: SessionSummary
+
+
+class SessionRemovedParams(BaseParams):
+    """A session is gone."""
+
+    session: URI
+
+
+class SessionSummaryChanges(Value):
+    """What changed of a summary. Its resource, provider and time of creation never do.
+
+    That a field was cleared cannot be said here: `session/*` actions say it on the session's own channel.
+    """
+
+    title: str | None = None
+    status: int | None = None
+    modified_at: Number | None = None
+    activity: str | None = None
+    project: ProjectInfo | None = None
+    model: ModelSelection | None = None
+    agent: AgentSelection | None = None
+    working_directory: URI | None = None
+    changesets: list[ChangesetSummary] | None = None
+
+
+class SessionSummaryChangedParams(BaseParams):
+    """A session's summary has changed."""
+
+    session: URI
+    changes: SessionSummaryChanges
+
+
+class AuthRequiredReason(StrEnum):
+    """Why a token is needed."""
+
+    REQUIRED = "required"
+    EXPIRED = "expired"
+
+
+class AuthRequiredParams(BaseParams):
+    """A protected resource needs a token, or a new one."""
+
+    resource: str
+    reason: Annotated[str, AuthRequiredReason] | None = None
+
+
+class OtlpExportParams(BaseParams):
+    """Telemetry, as OTLP's JSON has it: logs, traces or metrics."""
+
+    payload: FreeForm

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from contract.shapes import Shape, check_field, check_whole, fields, wholes
+from requirements import proves
+from serai.contract import (
+    ActionCapabilities,
+    ActionUse,
+    AgentSessionCapabilities,
+    AgentSessionEventType,
+    ContentType,
+    DeliveryCapabilities,
+    DeliveryMode,
+    EventCapabilities,
+    LifecycleCapabilities,
+    LifecycleOperation,
+    MessageUse,
+    MessagingCapabilities,
+    decode,
+    encode,
+)
+from serai.errors import Mismatch
+
+MINIMUM = (
+    '{"messaging":{"receive":true},"delivery":{"modes":["immediate"]},'
+    '"events":{"emits":["status.changed"]},"lifecycle":{"release":false}}'
+)
+EVERYTHING = Shape(
+    "caps:AgentSessionCapabilities",
+    AgentSessionCapabilities,
+    {
+        "messaging.receive": True,
+        "delivery.modes": ["immediate", "next-tool-call", "on-idle"],
+        "events.emits": ["status.changed", "tool.called", "log"],
+        "lifecycle.release": True,
+    },
+    {
+        "messaging.send": True,
+        "messaging.attachments": ["text", "image"],
+        "delivery.queue": True,
+        "actions.invoke": True,
+        "actions.expose": True,
+        "lifecycle.pause": True,
+        "lifecycle.resume": True,
+        "lifecycle.fork": True,
+        "lifecycle.snapshot": True,
+    },
+)
+
+
+@pytest.mark.parametrize("shape", wholes([EVERYTHING]))
+def test_capabilities_are_written_exactly_as_they_were_read(shape: Shape) -> None:
+    check_whole(shape)
+
+
+@pytest.mark.parametrize(("shape", "field"), fields([EVERYTHING]))
+def test_each_capability_is_needed_or_may_be_left_out(shape: Shape, field: str) -> None:
+    check_field(shape, field)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param(part, marks=proves(f"caps:AgentSessionCapabilities.{part}"), id=part)
+        for part in ("messaging", "delivery", "events", "lifecycle")
+    ],
+)
+def test_a_part_that_every_session_declares_cannot_be_missing(part: str) -> None:
+    with pytest.raises(Mismatch) as caught:
+        decode(json.dumps(EVERYTHING.without(part)), AgentSessionCapabilities)
+    assert part in str(caught.value)
+
+
+@proves("caps:AgentSessionCapabilities.actions")
+def test_a_session_need_not_say_anything_about_actions() -> None:
+    wire = EVERYTHING.without("actions")
+    capabilities = decode(json.dumps(wire), AgentSessionCapabilities)
+    assert capabilities.actions is None
+    assert json.loads(encode(capabilities)) == wire
+
+
+@proves("caps:Capability-Shape/minimum")
+def test_the_minimum_of_the_page_is_read_and_written() -> None:
+    minimum = AgentSessionCapabilities(
+        messaging=MessagingCapabilities(receive=True),
+        delivery=DeliveryCapabilities(modes=(DeliveryMode.IMMEDIATE,)),
+        events=EventCapabilities(emits=(AgentSessionEventType.STATUS_CHANGED,)),
+        lifecycle=LifecycleCapabilities(release=False),
+    )
+    assert decode(MINIMUM, AgentSessionCapabilities) == minimum
+    assert encode(minimum).decode() == MINIMUM
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [pytest.param(kind, marks=proves(f"caps:AttachmentKind.{kind}"), id=kind) for kind in ("text", "image")],
+)
+def test_an_attachment_kind_has_its_name_on_the_wire(content_type: str) -> None:
+    messaging = decode(f'{{"receive":true,"attachments":["{content_type}"]}}', MessagingCapabilities)
+    assert messaging.content_types == (ContentType(content_type),)
+
+
+def test_there_are_two_attachment_kinds() -> None:
+    with pytest.raises(Mismatch):
+        decode('{"receive":true,"attachments":["sound"]}', MessagingCapabilities)
+
+
+def test_a_session_that_names_no_attachments_takes_text() -> None:
+    assert MessagingCapabilities(receive=True).content_types == (ContentType.TEXT,)
+
+
+def test_a_session_that_names_an_empty_list_takes_no_attachments() -> None:
+    empty = decode('{"receive":true,"attachments":[]}', MessagingCapabilities)
+    assert empty.content_types == ()
+    assert encode(empty) == b'{"receive":true,"attachments":[]}'
+
+
+@proves("caps:Event-Type-List/subset-allowed")
+@pytest.mark.parametrize(
+    "emits", [[], ["log"], ["tool.called", "file.changed"], [*AgentSessionEventType]], ids=len
+)
+def test_a_session_may_list_any_part_of_the_event_types(emits: list[str]) -> None:
+    wire = json.dumps({"emits": emits})
+    assert list(decode(wire, EventCapabilities).emits) == emits
+
+
+def test_a_session_cannot_list_an_event_type_that_does_not_exist() -> None:
+    with pytest.raises(Mismatch):
+        decode('{"emits":["status.bored"]}', EventCapabilities)
+
+
+def wire_names(record: Any) -> set[str]:
+    return set(record.__struct_encode_fields__)
+
+
+@proves("caps:Messaging-Capabilities/no-channels-capability")
+def test_there_is_no_capability_for_channels() -> None:
+    assert wire_names(AgentSessionCapabilities) == {"messaging", "delivery", "events", "actions", "lifecycle"}
+    assert wire_names(MessagingCapabilities) == {"receive", "send", "attachments"}
+
+
+@proves("caps:Delivery-Capabilities/no-interrupt-flag")
+def test_there_is_no_flag_for_interrupting() -> None:
+    assert wire_names(DeliveryCapabilities) == {"modes", "queue"}
+
+
+@proves("caps:Action-Capabilities/no-action-names")
+def test_capabilities_name_no_single_action() -> None:
+    assert wire_names(ActionCapabilities) == {"invoke", "expose"}
+    with pytest.raises(Mismatch):
+        decode('{"invoke":["deploy"]}', ActionCapabilities)
+
+
+def test_each_part_lists_what_it_declares() -> None:
+    capabilities = decode(json.dumps(EVERYTHING.wire), AgentSessionCapabilities)
+    assert capabilities.messaging.uses == tuple(MessageUse)
+    assert capabilities.lifecycle.operations == tuple(LifecycleOperation)
+    assert capabilities.actions is not None
+    assert capabilities.actions.uses == tuple(ActionUse)
+
+
+def test_a_part_lists_nothing_that_it_does_not_declare() -> None:
+    assert MessagingCapabilities(receive=True).uses == (MessageUse.RECEIVE,)
+    assert ActionCapabilities(expose=True).uses == (ActionUse.EXPOSE,)
+    assert LifecycleCapabilities(release=False, fork=True).operations == (LifecycleOperation.FORK,)

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any, get_args
+
+import pytest
+
+from contract.shapes import NOON, Shape, check_field, check_whole, fields, wholes
+from requirements import proves
+from serai.contract import (
+    Accepted,
+    Deferred,
+    Delivered,
+    DeliveryMode,
+    DeliveryReason,
+    Failed,
+    MessageContext,
+    MessageReceipt,
+    Priority,
+    ReceiptStatus,
+    decode,
+    encode,
+)
+from serai.errors import Mismatch
+
+METADATA = {"metadata": {"evidence": "first update"}}
+CONTEXT: dict[str, Any] = {"id": "d-1", "mode": "on-idle", "reason": "mention"}
+
+
+def receipt(name: str, status: str, required: dict[str, Any], optional: dict[str, Any]) -> Shape:
+    return Shape(f"delivery:{name}", MessageReceipt, {"status": status, **required}, {**optional, **METADATA})
+
+
+SHAPES = [
+    Shape(
+        "delivery:MessageContext",
+        MessageContext,
+        CONTEXT,
+        {"priority": "urgent", "deadline": NOON, "idempotencyKey": "k-1", "metadata": {"hops": 1}},
+    ),
+    receipt("AcceptedReceipt", "accepted", {"deliveryId": "d-1"}, {"retryable": True}),
+    receipt("DeliveredReceipt", "delivered", {"deliveryId": "d-1"}, {}),
+    receipt(
+        "DeferredReceipt", "deferred", {"availableAt": NOON}, {"deliveryId": "d-1", "reason": "rate limit"}
+    ),
+    receipt("FailedReceipt", "failed", {"reason": "gone"}, {"deliveryId": "d-1", "retryable": True}),
+]
+
+
+@pytest.mark.parametrize("shape", wholes(SHAPES))
+def test_a_context_or_receipt_is_written_exactly_as_it_was_read(shape: Shape) -> None:
+    check_whole(shape)
+
+
+@pytest.mark.parametrize(("shape", "field"), fields(SHAPES))
+def test_each_field_is_needed_or_may_be_left_out(shape: Shape, field: str) -> None:
+    check_field(shape, field)
+
+
+def members(name: str, *values: str) -> list[Any]:
+    return [pytest.param(value, marks=proves(f"delivery:{name}.{value}"), id=value) for value in values]
+
+
+@pytest.mark.parametrize(
+    "mode", members("DeliveryMode", "immediate", "next-message", "next-tool-call", "on-idle", "manual")
+)
+def test_a_mode_has_its_name_on_the_wire(mode: str) -> None:
+    context = decode(json.dumps({**CONTEXT, "mode": mode}), MessageContext)
+    assert context.mode is DeliveryMode(mode)
+    assert len(DeliveryMode) == 5
+
+
+@pytest.mark.parametrize(
+    "reason",
+    members("DeliveryReason", "message", "mention", "dm", "thread-reply", "action-result", "notification"),
+)
+def test_a_reason_has_its_name_on_the_wire(reason: str) -> None:
+    context = decode(json.dumps({**CONTEXT, "reason": reason}), MessageContext)
+    assert context.reason is DeliveryReason(reason)
+    assert len(DeliveryReason) == 6
+
+
+@pytest.mark.parametrize("priority", members("DeliveryPriority", "normal", "urgent"))
+def test_a_priority_has_its_name_on_the_wire(priority: str) -> None:
+    context = decode(json.dumps({**CONTEXT, "priority": priority}), MessageContext)
+    assert context.priority is Priority(priority)
+    assert len(Priority) == 2
+
+
+def test_what_has_no_priority_is_normal() -> None:
+    assert decode(json.dumps(CONTEXT), MessageContext).priority is Priority.NORMAL
+
+
+@pytest.mark.parametrize("field", ["mode", "reason", "priority"])
+def test_a_context_takes_no_unknown_member(field: str) -> None:
+    with pytest.raises(Mismatch) as caught:
+        decode(json.dumps({**CONTEXT, field: "whenever"}), MessageContext)
+    assert caught.value.field == field
+
+
+@proves("delivery:Delivery-Context/deadline-date-or-text")
+def test_a_deadline_is_given_as_a_date_or_read_from_its_text() -> None:
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    made = MessageContext(id="d-1", mode=DeliveryMode.ON_IDLE, reason=DeliveryReason.MENTION, deadline=noon)
+    assert decode(json.dumps({**CONTEXT, "deadline": NOON}), MessageContext) == made
+    assert decode(json.dumps({**CONTEXT, "deadline": "2026-03-01T13:00:00+01:00"}), MessageContext) == made
+
+
+@proves("delivery:Receipts/available-at-date-or-text")
+def test_the_time_of_a_deferral_is_given_as_a_date_or_read_from_its_text() -> None:
+    made = Deferred(available_at=datetime(2026, 3, 1, 12, tzinfo=UTC))
+    assert decode(f'{{"status":"deferred","availableAt":"{NOON}"}}', MessageReceipt) == made
+    assert encode(made) == b'{"status":"deferred","availableAt":"2026-03-01T12:00:00Z"}'
+
+
+@pytest.mark.parametrize(
+    ("status", "variant"),
+    [
+        pytest.param(status, variant, marks=proves(f"delivery:ReceiptStatus.{status}"), id=status)
+        for status, variant in [
+            ("accepted", Accepted),
+            ("delivered", Delivered),
+            ("deferred", Deferred),
+            ("failed", Failed),
+        ]
+    ],
+)
+def test_the_status_tells_which_receipt_it_is(status: str, variant: type[Any]) -> None:
+    wire = {"status": status, "deliveryId": "d-1", "availableAt": NOON, "reason": "because"}
+    found = decode(json.dumps(wire), MessageReceipt)
+    assert type(found) is variant
+    assert found.status is ReceiptStatus(status)
+
+
+@proves("delivery:MessageReceipt")
+def test_there_are_four_receipts_and_no_fifth() -> None:
+    assert get_args(MessageReceipt) == (Accepted, Delivered, Deferred, Failed)
+    with pytest.raises(Mismatch) as caught:
+        decode('{"status":"lost","deliveryId":"d-1"}', MessageReceipt)
+    assert caught.value.field == "status"
+
+
+def test_a_receipt_made_in_python_has_the_wire_of_the_page() -> None:
+    made = Failed(delivery_id="d-1", reason="mailbox_full", retryable=True)
+    assert json.loads(encode(made)) == {
+        "status": "failed",
+        "deliveryId": "d-1",
+        "reason": "mailbox_full",
+        "retryable": True,
+    }

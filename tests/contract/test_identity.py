@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contract.shapes import Shape, check_field, check_whole, fields, wholes
+from requirements import proves
+from serai.contract import AgentIdentity, AgentStatus, IdentityKind, decode, handle_of, name_key, same_name
+from serai.errors import Mismatch
+
+SHAPES = [
+    Shape(
+        "",
+        AgentIdentity,
+        {"id": "a-1", "name": "code reviewer", "handle": "@code-reviewer"},
+        {
+            "displayName": "Code Reviewer",
+            "description": "reads diffs",
+            "kind": "agent",
+            "metadata": {"team": "core"},
+        },
+    )
+]
+
+
+@pytest.mark.parametrize("shape", wholes(SHAPES))
+def test_an_identity_is_written_exactly_as_it_was_read(shape: Shape) -> None:
+    check_whole(shape)
+
+
+@pytest.mark.parametrize(("shape", "field"), fields(SHAPES))
+def test_each_field_is_needed_or_may_be_left_out(shape: Shape, field: str) -> None:
+    check_field(shape, field)
+
+
+@pytest.mark.parametrize("kind", ["agent", "human", "system", "service"])
+def test_a_participant_is_of_one_of_four_kinds(kind: str) -> None:
+    wire = f'{{"id":"a","name":"n","handle":"@n","kind":"{kind}"}}'
+    assert decode(wire, AgentIdentity).kind is IdentityKind(kind)
+
+
+def test_there_is_no_fifth_kind() -> None:
+    with pytest.raises(Mismatch):
+        decode('{"id":"a","name":"n","handle":"@n","kind":"ghost"}', AgentIdentity)
+
+
+@proves("caps:Status-States/not-in-identity")
+def test_an_identity_says_nothing_about_status() -> None:
+    assert not any("status" in name for name in AgentIdentity.__struct_fields__)
+    hints = str(AgentIdentity.__annotations__)
+    assert AgentStatus.__name__ not in hints
+
+
+@pytest.mark.parametrize(
+    ("name", "handle"),
+    [
+        ("reviewer", "@reviewer"),
+        ("code reviewer", "@code-reviewer"),
+        ("code \t\n reviewer two", "@code-reviewer-two"),
+        ("  reviewer ", "@reviewer"),
+        ("Reviewer-2", "@Reviewer-2"),
+    ],
+)
+def test_a_handle_is_the_name_with_runs_of_white_space_as_a_dash(name: str, handle: str) -> None:
+    assert handle_of(name) == handle
+
+
+@given(st.text())
+def test_a_handle_never_holds_white_space(name: str) -> None:
+    assert handle_of(name).split() == [handle_of(name)]
+
+
+@pytest.mark.parametrize(("one", "other"), [("Reviewer", "reviewer"), ("STRASSE", "straße"), ("a ", "A")])
+def test_names_compare_without_regard_to_case(one: str, other: str) -> None:
+    assert same_name(one, other)
+    assert name_key(one) == name_key(other)
+
+
+def test_different_names_stay_different() -> None:
+    assert not same_name("reviewer", "reviewer-2")

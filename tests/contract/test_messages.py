@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from contract.shapes import MESSAGE, NOON, Shape, check_field, check_whole, fields, wholes
+from serai.contract import (
+    AgentTarget,
+    Attachment,
+    ContentType,
+    ImageAttachment,
+    MessageKind,
+    MessageTarget,
+    RelayMessage,
+    SenderReference,
+    TextAttachment,
+    decode,
+    encode,
+)
+from serai.errors import Mismatch
+
+TARGETS: list[dict[str, Any]] = [
+    {"kind": "agent", "agentName": "reviewer", "agentId": "a-1"},
+    {"kind": "channel", "channelName": "reviews", "channelId": "r-1"},
+    {"kind": "dm", "conversationId": "c-1"},
+    {"kind": "group_dm", "conversationId": "c-2"},
+]
+ATTACHMENTS: list[dict[str, Any]] = [
+    {"type": "text", "label": "notes", "text": "..."},
+    {"type": "image", "mimeType": "image/png", "url": "https://example.org/a.png"},
+    {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="},
+    {"type": "link", "url": "https://example.org"},
+    {"type": "file", "path": "src/a.py", "line": 12},
+    {"type": "json", "value": {"severity": ["high", 1, None]}},
+    {"type": "diff", "diff": "--- a\n+++ b\n", "path": "src/a.py"},
+    {"type": "artifact", "id": "x-1", "url": "https://example.org/x", "mimeType": "text/html"},
+]
+SHAPES = [
+    Shape(
+        "",
+        RelayMessage,
+        MESSAGE,
+        {
+            "channel": {"id": "r-1", "name": "reviews"},
+            "conversationId": "c-1",
+            "threadId": "t-1",
+            "parentId": "m-0",
+            "mentions": ["@reviewer"],
+            "attachments": ATTACHMENTS,
+            "reactions": [{"emoji": "eyes", "count": 2, "agents": ["lead", "reviewer"]}],
+            "mode": "next-tool-call",
+            "metadata": {"ticket": 7},
+            "updatedAt": NOON,
+            "replyCount": 0,
+            "readByCount": 1,
+        },
+    )
+]
+
+
+@pytest.mark.parametrize("shape", wholes(SHAPES))
+def test_a_message_is_written_exactly_as_it_was_read(shape: Shape) -> None:
+    check_whole(shape)
+
+
+@pytest.mark.parametrize(("shape", "field"), fields(SHAPES))
+def test_each_field_of_a_message_is_needed_or_may_be_left_out(shape: Shape, field: str) -> None:
+    check_field(shape, field)
+
+
+def test_a_message_made_in_python_has_the_wire_of_the_documentation() -> None:
+    message = RelayMessage(
+        id="m-1",
+        kind=MessageKind.DM,
+        text="hello",
+        sender=SenderReference(id="a-2", name="lead"),
+        target=AgentTarget(agent_name="reviewer"),
+        attachments=(TextAttachment(text="notes"),),
+        created_at=datetime(2026, 3, 1, 12, tzinfo=UTC),
+    )
+    assert encode(message) == (
+        b'{"id":"m-1","kind":"dm","text":"hello","from":{"id":"a-2","name":"lead"},'
+        b'"target":{"kind":"agent","agentName":"reviewer"},'
+        b'"attachments":[{"type":"text","text":"notes"}],"createdAt":"2026-03-01T12:00:00Z"}'
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target["kind"])
+def test_a_target_is_told_by_its_kind(target: dict[str, Any]) -> None:
+    assert json.loads(encode(decode(json.dumps(target), MessageTarget))) == target
+
+
+@pytest.mark.parametrize("kind", ["channel", "dm", "group_dm", "thread_reply"])
+def test_a_message_is_of_one_of_four_kinds(kind: str) -> None:
+    assert decode(json.dumps({**MESSAGE, "kind": kind}), RelayMessage).kind is MessageKind(kind)
+
+
+@pytest.mark.parametrize("attachment", ATTACHMENTS, ids=lambda attachment: attachment["type"])
+def test_an_attachment_is_told_by_its_type_and_all_but_images_are_text(attachment: dict[str, Any]) -> None:
+    found = decode(json.dumps(attachment), Attachment)
+    assert json.loads(encode(found)) == attachment
+    expected = ContentType.IMAGE if attachment["type"] == "image" else ContentType.TEXT
+    assert found.content_type is expected
+
+
+def test_an_image_has_either_a_url_or_data() -> None:
+    with pytest.raises(ValueError, match="either"):
+        ImageAttachment(mime_type="image/png")
+    with pytest.raises(Mismatch):
+        decode('{"type":"image","mimeType":"image/png","url":"u","data":"d"}', Attachment)
+
+
+def test_a_message_names_each_content_type_of_its_attachments_once() -> None:
+    message = decode(json.dumps({**MESSAGE, "attachments": ATTACHMENTS}), RelayMessage)
+    assert message.content_types == (ContentType.TEXT, ContentType.IMAGE)
+    assert decode(json.dumps(MESSAGE), RelayMessage).content_types == ()
