@@ -2,6 +2,7 @@
 
     SeraiError
     ├── CapabilityUnsupported   capability_unsupported    a session was asked for what it did not declare
+    ├── FileUnreadable          file_unreadable           a file that was named cannot be read
     ├── IllegalTransition       illegal_transition        a state machine does not have that step
     ├── Mismatch                mismatch                  JSON, but not of the shape that was asked for
     └── ProtocolError           protocol_error            a JSON-RPC error, with its number
@@ -19,6 +20,7 @@ from typing import Any, ClassVar
 
 __all__ = [
     "CapabilityUnsupported",
+    "FileUnreadable",
     "IllegalTransition",
     "InvalidParams",
     "InvalidRequest",
@@ -64,18 +66,24 @@ class CapabilityUnsupported(SeraiError):
         requested: What was asked for.
         available: What the session does declare there.
         agent: Whose session it is, when that is known.
+        remedy: What to do about it; by default, what the session declares.
     """
 
     code = "capability_unsupported"
 
     def __init__(
-        self, capability: str, requested: str, available: tuple[str, ...] = (), *, agent: str | None = None
+        self,
+        capability: str,
+        requested: str,
+        available: tuple[str, ...] = (),
+        *,
+        agent: str | None = None,
+        remedy: str | None = None,
     ) -> None:
         owner = f"the session of {agent}" if agent else "the session"
-        offer = ", ".join(available) if available else "nothing"
         super().__init__(
             f"{owner} does not support {requested!r} ({capability})",
-            remedy=f"It declares: {offer}",
+            remedy=remedy or f"It declares: {', '.join(available) or 'nothing'}",
         )
         self.capability = capability
         self.requested = requested
@@ -93,6 +101,12 @@ class CapabilityUnsupported(SeraiError):
         if self.agent is not None:
             wire["agent"] = self.agent
         return wire
+
+
+class FileUnreadable(SeraiError):
+    """A file that was named cannot be read."""
+
+    code = "file_unreadable"
 
 
 class IllegalTransition(SeraiError):

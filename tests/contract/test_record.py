@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import get_args, get_type_hints
 
 import msgspec
@@ -104,6 +106,13 @@ def test_a_field_of_the_wrong_type_is_named_in_the_error() -> None:
     assert caught.value.field == "chunk.at"
 
 
+def test_a_field_that_is_missing_is_named_in_the_error() -> None:
+    with pytest.raises(Mismatch) as caught:
+        decode('{"type":"transcript.chunk","chunk":{"id":"c"}}', AgentSessionEvent)
+    assert caught.value.field == "chunk.at"
+    assert str(caught.value) == "chunk.at: is required"
+
+
 @pytest.mark.parametrize("data", [b"{", b"", b"\xff", '{"type":"status.changed"'])
 def test_what_is_not_json_is_a_mismatch(data: bytes | str) -> None:
     with pytest.raises(Mismatch):
@@ -197,6 +206,9 @@ def test_records_with_the_same_fields_are_equal() -> None:
 
 
 def test_all_that_the_modules_offer_is_offered_by_the_package() -> None:
-    names = serai.contract.__all__
-    assert list(names) == sorted(names)
-    assert all(hasattr(serai.contract, name) for name in names)
+    modules = [
+        import_module(found.name) for found in iter_modules(serai.contract.__path__, "serai.contract.")
+    ]
+    offered = [(name, getattr(module, name)) for module in modules for name in module.__all__]
+    assert sorted(serai.contract.__all__) == sorted(name for name, _ in offered)
+    assert all(getattr(serai.contract, name) is thing for name, thing in offered)

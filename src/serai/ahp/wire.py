@@ -24,7 +24,8 @@ import msgspec
 import msgspec.inspect
 from msgspec import UNSET, Struct, StructMeta, UnsetType, field
 
-from serai.errors import Mismatch, ParseError
+from serai.contract.record import RecordType, mismatch
+from serai.errors import ParseError
 
 __all__ = [
     "MAX_DEPTH",
@@ -52,25 +53,16 @@ _MARK = f"\x7fserai-{secrets.token_hex(8)}"
 _MARK_BYTES = _MARK.encode()
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
-class _ValueMeta(StructMeta):
-    """Makes every field keyword-only and every value frozen: msgspec inherits neither setting."""
-
-    def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any], **config: Any) -> type:
-        settings: dict[str, Any] = {"kw_only": True, "frozen": True, **config}
-        return super().__new__(mcls, name, bases, body, **settings)
-
-
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 class _StateMeta(StructMeta):
-    """Makes every field keyword-only."""
+    """Makes every field keyword-only: msgspec does not hand that setting down."""
 
     def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any], **config: Any) -> type:
         settings: dict[str, Any] = {"kw_only": True, **config}
         return super().__new__(mcls, name, bases, body, **settings)
 
 
-class Value(Struct, metaclass=_ValueMeta, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
+class Value(Struct, metaclass=RecordType, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
     """A part of the protocol that is replaced, never changed. `extra` holds the fields we do not know."""
 
     extra: dict[str, Any] | UnsetType = field(default=UNSET, name=_MARK)
@@ -151,7 +143,7 @@ def convert(plain: Any, as_type: type[T]) -> T:
     try:
         return msgspec.convert(lifter(plain) if lifter else plain, as_type)
     except msgspec.ValidationError as error:
-        raise _mismatch(str(error)) from None
+        raise mismatch(str(error)) from None
 
 
 def encode(value: Any) -> bytes:
@@ -322,19 +314,3 @@ def _lower(value: Any) -> Any:
     if _is_array(value):
         return [_lower(item) for item in value]
     return value
-
-
-# -- errors ------------------------------------------------------------------------------------------------
-
-_PLACE = re.compile(r"(?P<what>.*?)(?: - at `(?P<root>key in )?\$(?P<path>.*)`)?", re.DOTALL)
-_MISSING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
-
-
-def _mismatch(message: str) -> Mismatch:
-    """Msgspec's sentence, with the place taken out of it; of a missing field, the field is the place."""
-    found = _PLACE.fullmatch(message)
-    what, path = (found["what"], found["path"] or "") if found else (message, "")
-    missing = _MISSING.fullmatch(what)
-    if missing:
-        return Mismatch("is required", field=f"{path}.{missing['name']}".lstrip("."))
-    return Mismatch(what[:1].lower() + what[1:], field=path.lstrip("."))

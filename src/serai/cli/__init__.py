@@ -1,1 +1,61 @@
-"""The command."""
+"""The command: `serai`.
+
+Each subcommand is a module of its own, imported only when it is asked for, so that `serai --help` is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from serai import __version__
+from serai.errors import SeraiError
+
+__all__ = ["main"]
+
+_COMMANDS = {
+    "ahp": "look into the Agent Host Protocol",
+}
+"""Every subcommand and what it does. Its module here has `configure(parser)`, which sets `run`."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0 when done, 1 for an error, 2 for a wrong call."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parser = _parser(words)
+    options = parser.parse_args(words)
+    run = getattr(options, "run", None)
+    if run is None:
+        parser.print_help()
+        return 0
+    try:
+        return run(options)
+    except SeraiError as error:
+        if options.debug:
+            raise
+        print(f"serai: {error} [{error.code}]", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has gone; nothing is left to say
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser(words: list[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="serai",
+        description="An inn for AI agents: a host where agent sessions live.",
+        epilog="'serai COMMAND --help' tells more about a command.",
+    )
+    parser.add_argument("--version", action="version", version=f"serai {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    wanted = next((word for word in words if not word.startswith("-")), None)
+    for name, summary in _COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=f"{summary.capitalize()}.")
+        if name == wanted:
+            import_module(f"serai.cli.{name}").configure(command)
+    return parser

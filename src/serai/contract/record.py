@@ -5,12 +5,13 @@ the wire. What is absent is not written: an optional value is `None`, an optiona
 list or dict is empty. Fields that a record does not know are ignored when it is read.
 
 Dates are aware `datetime`s and travel as RFC 3339 with a zone. msgspec checks that when it reads, but not
-when a record is made, so every record with a date refuses a naive one in its `__post_init__` (`refuse_naive`).
-A record with a naive date therefore never exists, and none can be written.
+when a record is made, so every record with a date calls `refuse_naive` in its `__post_init__`. A record with
+a naive date therefore never exists, and none can be written.
 """
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from functools import cache
 from types import UnionType
@@ -20,7 +21,16 @@ import msgspec
 
 from serai.errors import Mismatch
 
-__all__ = ["Metadata", "Moment", "Number", "Record", "decode", "encode", "refuse_naive", "to_wire"]
+__all__ = [
+    "Metadata",
+    "Moment",
+    "Number",
+    "Record",
+    "decode",
+    "encode",
+    "refuse_naive",
+    "to_wire",
+]
 
 T = TypeVar("T")
 
@@ -85,16 +95,28 @@ def decode(data: bytes | str, as_type: Any) -> Any:
     try:
         return _decoder(as_type).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        what, _, place = str(error).partition(" - at `$")
-        raise Mismatch(what[:1].lower() + what[1:], field=place.strip("`.")) from None
+        raise mismatch(str(error)) from None
 
 
 def to_wire(record: Record) -> dict[str, Any]:
-    """A record as plain JSON values, under the names of the wire."""
-    return msgspec.to_builtins(record)
+    """A record as plain JSON values (dicts, lists, strings, ...), under the names of the wire."""
+    return _decode_plain(_encode(record))  # msgspec.to_builtins would leave tuples as they are
 
 
 _encode = msgspec.json.Encoder().encode
+_decode_plain = msgspec.json.Decoder().decode
+
+
+_MISSING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
+
+
+def mismatch(message: str) -> Mismatch:
+    """Msgspec's sentence as our error: the place is taken out of it; a missing field is itself the place."""
+    what, _, place = message.partition(" - at `$")
+    place = place.strip("`.")
+    if missing := _MISSING.fullmatch(what):
+        return Mismatch("is required", field=f"{place}.{missing['name']}".lstrip("."))
+    return Mismatch(what[:1].lower() + what[1:], field=place)
 
 
 @cache

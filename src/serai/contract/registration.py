@@ -32,7 +32,7 @@ def check_registration(session: AgentSession) -> None:
 
 def _messaging(session: AgentSession) -> CapabilityUnsupported | None:
     if not _implements(session, "receive_message"):
-        return CapabilityUnsupported("messaging.receive", "receive_message", agent=session.identity.name)
+        return _missing(session, "messaging.receive", "receive_message")
     return refusal(session.capabilities, MessageUse.RECEIVE, agent=session.identity.name)
 
 
@@ -46,9 +46,7 @@ def _lifecycle(session: AgentSession) -> CapabilityUnsupported | None:
     present = tuple(operation.value for operation in LifecycleOperation if _implements(session, operation))
     for operation in session.capabilities.lifecycle.operations:
         if operation not in present:
-            return CapabilityUnsupported(
-                f"lifecycle.{operation}", operation.value, present, agent=session.identity.name
-            )
+            return _missing(session, f"lifecycle.{operation}", operation.value, present)
     return None
 
 
@@ -57,8 +55,16 @@ def _events(session: AgentSession) -> CapabilityUnsupported | None:
         return None
     for event in session.capabilities.events.emits:
         if event.is_live and event.family != "status":
-            return CapabilityUnsupported("events.emits", event.value, agent=session.identity.name)
+            return _missing(session, "events.emits", event.value)
     return None
+
+
+def _missing(
+    session: AgentSession, capability: str, requested: str, present: tuple[str, ...] = ()
+) -> CapabilityUnsupported:
+    return CapabilityUnsupported(
+        capability, requested, present, agent=session.identity.name, remedy="Declare only what it implements"
+    )
 
 
 def _implements(session: AgentSession, name: str) -> bool:

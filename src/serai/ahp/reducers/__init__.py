@@ -25,6 +25,7 @@ from serai.ahp.types import (
     SessionState,
     TerminalState,
 )
+from serai.ahp.wire import State
 
 __all__ = [
     "ChannelState",
@@ -42,7 +43,7 @@ __all__ = [
 ChannelState: TypeAlias = RootState | SessionState | TerminalState | ChangesetState | ResourceWatchState
 """The state of any channel that has one."""
 
-S = TypeVar("S", RootState, SessionState, TerminalState, ChangesetState, ResourceWatchState)
+S = TypeVar("S", bound=State)
 
 _LIVE: dict[type, type[LiveState[Any]]] = {
     RootState: LiveRoot,

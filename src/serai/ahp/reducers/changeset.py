@@ -23,6 +23,11 @@ class LiveChangeset(LiveState[ChangesetState]):
     def __init__(self, state: ChangesetState) -> None:
         self._state = replace(state)
 
+    @property
+    def head(self) -> ChangesetState:
+        """The state: to look at, not to change or keep."""
+        return self._state
+
     def snapshot(self) -> ChangesetState:
         """The state as a value of its own."""
         return replace(self._state)

@@ -24,6 +24,11 @@ class LiveRoot(LiveState[RootState]):
     def __init__(self, state: RootState) -> None:
         self._state = replace(state)
 
+    @property
+    def head(self) -> RootState:
+        """The state: to look at, not to change or keep."""
+        return self._state
+
     def snapshot(self) -> RootState:
         """The state as a value of its own."""
         return replace(self._state)

@@ -63,6 +63,16 @@ class LiveSession(LiveState[SessionState]):
             active_turn=self._turn.snapshot() if self._turn else None,
         )
 
+    @property
+    def head(self) -> SessionState:
+        """The state but for its running turn: to look at, not to change or keep."""
+        return self._state
+
+    @property
+    def turn(self) -> LiveTurn | None:
+        """The running turn: to look at."""
+        return self._turn
+
     # -- what several actions do ---------------------------------------------------------------------------
 
     def _running(self, turn_id: str) -> LiveTurn | None:

@@ -32,6 +32,11 @@ class LiveTerminal(LiveState[TerminalState]):
         # The text of the last part, once it has grown.
         self._tail: GrowingText | None = None
 
+    @property
+    def head(self) -> TerminalState:
+        """The state but for output that is still growing: to look at, not to change or keep."""
+        return self._state
+
     def snapshot(self) -> TerminalState:
         """The state as a value of its own."""
         content = self._state.content.copy()

@@ -74,6 +74,14 @@ class LiveTurn:
         """Whether a tool call is waiting for a confirmation."""
         return bool(self._waiting)
 
+    def call(self, call_id: str) -> ToolCallState | None:
+        """The tool call of that id; of several, the first. Streaming input may lack its end."""
+        for position in self._calls.get(call_id, ()):
+            part = self._parts[position]
+            if isinstance(part, ToolCallResponsePart):
+                return part.tool_call
+        return None
+
     def append(self, part: ResponsePart) -> None:
         """Add a part at the end."""
         position = len(self._parts)

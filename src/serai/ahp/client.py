@@ -1,0 +1,255 @@
+"""A client's view of a host: what is confirmed, what is hoped for, and what to do after a gap.
+
+Pure: it is told what came over the wire and says what to send; sockets and clocks are someone else's.
+
+Per channel there is the *confirmed* state, which is what the host has said, and the *pending* actions, which
+this client has dispatched and the host has not yet answered. What a person sees is the confirmed state with
+the pending actions on top. An answer takes its action off the pile: an echo is applied to the confirmed
+state, a rejection is not. The host always wins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from serai.ahp.actions import ActionEnvelope, StateAction
+from serai.ahp.channels import ChannelKind, kind_of, state_of
+from serai.ahp.commands import (
+    InitializeParams,
+    InitializeResult,
+    ReconnectParams,
+    ReconnectReplayResult,
+    ReconnectResult,
+    Snapshot,
+    SubscribeParams,
+    SubscribeResult,
+)
+from serai.ahp.notifications import DispatchActionParams, UnsubscribeParams
+from serai.ahp.reducers import ChannelState, LiveState, fold, live
+from serai.ahp.types import ROOT, URI, Number
+
+__all__ = ["ClientState", "Outcome", "Reconnected"]
+
+
+class Outcome(Enum):
+    """What came of an envelope."""
+
+    APPLIED = "applied"
+    """Someone else's action changed the confirmed state."""
+
+    CONFIRMED = "confirmed"
+    """An action of ours is now part of the confirmed state."""
+
+    REJECTED = "rejected"
+    """An action of ours was refused, and is no longer shown."""
+
+    BUFFERED = "buffered"
+    """It waits for its channel's snapshot."""
+
+    IGNORED = "ignored"
+    """It is of a channel without state, was known already, or is someone else's rejection."""
+
+
+@dataclass(slots=True)
+class _Mirror:
+    """One channel as this client knows it."""
+
+    confirmed: LiveState[Any]
+    seq: int
+    """The number of the last envelope that the confirmed state reflects."""
+    optimistic: bool
+    """Whether pending actions are shown at once. A terminal shows only what the host has said."""
+    pending: list[DispatchActionParams] = field(default_factory=list[DispatchActionParams])
+    shown: ChannelState | None = None
+    """What was last shown, until something changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reconnected:
+    """What is to be done after a reconnect."""
+
+    resend: list[DispatchActionParams]
+    """Actions that the host has not answered. It knows those that it has seen and refuses the repeat."""
+    lost: list[URI]
+    """Channels that are gone."""
+
+
+class ClientState:
+    """All channels of one client, and the numbers that tie them to the host's order."""
+
+    def __init__(self, client_id: str) -> None:
+        self.client_id = client_id
+        """How the host knows this client; stable over reconnects."""
+        self.last_seen_server_seq = 0
+        """The highest number that has come over this connection: a reconnect begins after it."""
+        self._client_seq = 0
+        self._mirrors: dict[URI, _Mirror] = {}
+        # Channels that are subscribed to and have no state.
+        self._stateless: set[URI] = set()
+        # Channels that the next `initialized` answers for.
+        self._wanted: list[URI] = []
+        # Envelopes that came before their channel's snapshot.
+        self._buffers: dict[URI, list[ActionEnvelope]] = {}
+
+    # -- connecting ----------------------------------------------------------------------------------------
+
+    def initialize(self, versions: list[str], subscriptions: list[URI] | None = None) -> InitializeParams:
+        """What to send first on a new connection."""
+        self._wanted = subscriptions or []
+        return InitializeParams(
+            channel=ROOT,
+            protocol_versions=versions,
+            client_id=self.client_id,
+            initial_subscriptions=subscriptions,
+        )
+
+    def initialized(self, result: InitializeResult) -> None:
+        """Begin anew with what the host has sent: earlier channels and pending actions are forgotten."""
+        self._client_seq = 0
+        self._mirrors.clear()
+        self._stateless.clear()
+        self._buffers.clear()
+        self.last_seen_server_seq = result.server_seq
+        self._stateless.update(uri for uri in self._wanted if kind_of(uri) is ChannelKind.TELEMETRY)
+        for snapshot in result.snapshots:
+            self._adopt(snapshot)
+
+    def reconnect(self) -> ReconnectParams:
+        """What to send first on a connection that follows a broken one."""
+        return ReconnectParams(
+            channel=ROOT,
+            client_id=self.client_id,
+            last_seen_server_seq=self.last_seen_server_seq,
+            subscriptions=self.subscriptions,
+        )
+
+    def reconnected(self, result: ReconnectResult, now: Number) -> Reconnected:
+        """Take up where the host says we are: replay what was missed, or begin from snapshots."""
+        self._buffers.clear()
+        if isinstance(result, ReconnectReplayResult):
+            for envelope in result.actions:
+                self.receive(envelope, now)
+            lost = [uri for uri in result.missing if uri in self.subscriptions]
+        else:
+            for snapshot in result.snapshots:
+                self._adopt(snapshot)
+            # Not the higher of the two: a host that lost its log begins below what we have seen.
+            self.last_seen_server_seq = max(
+                (snapshot.from_seq for snapshot in result.snapshots), default=self.last_seen_server_seq
+            )
+            kept = {snapshot.resource for snapshot in result.snapshots}
+            lost = [uri for uri in self._mirrors if uri not in kept]
+        for uri in lost:
+            self.unsubscribe(uri)
+        return Reconnected(resend=self.pending, lost=lost)
+
+    # -- channels ------------------------------------------------------------------------------------------
+
+    @property
+    def subscriptions(self) -> list[URI]:
+        """The channels that this client follows."""
+        return [*self._mirrors, *self._stateless]
+
+    def subscribe(self, uri: URI) -> SubscribeParams:
+        """What to send in order to follow a channel. From now on its envelopes are kept for the snapshot."""
+        self._buffers.setdefault(uri, [])
+        return SubscribeParams(channel=uri)
+
+    def subscribed(self, uri: URI, result: SubscribeResult, now: Number) -> None:
+        """The host has answered: begin with the snapshot, then with what came in the meantime."""
+        buffered = self._buffers.pop(uri, [])
+        if result.snapshot is None:
+            self._stateless.add(uri)
+            return
+        self._adopt(result.snapshot)
+        for envelope in buffered:
+            self.receive(envelope, now)
+
+    def unsubscribe(self, uri: URI) -> UnsubscribeParams:
+        """What to send in order to follow a channel no more. Its state is forgotten at once."""
+        self._mirrors.pop(uri, None)
+        self._stateless.discard(uri)
+        self._buffers.pop(uri, None)
+        return UnsubscribeParams(channel=uri)
+
+    # -- state ---------------------------------------------------------------------------------------------
+
+    def state(self, uri: URI, now: Number) -> ChannelState | None:
+        """What to show: the confirmed state with our pending actions on top; `None` if not followed."""
+        mirror = self._mirrors.get(uri)
+        if mirror is None:
+            return None
+        if mirror.shown is None:
+            hoped_for = [dispatched.action for dispatched in mirror.pending] if mirror.optimistic else []
+            mirror.shown = fold(mirror.confirmed.snapshot(), hoped_for, now)
+        return mirror.shown
+
+    def confirmed(self, uri: URI) -> ChannelState | None:
+        """What the host has said, without our hopes; `None` if not followed."""
+        mirror = self._mirrors.get(uri)
+        return None if mirror is None else mirror.confirmed.snapshot()
+
+    @property
+    def pending(self) -> list[DispatchActionParams]:
+        """What the host has not answered yet, in the order of dispatch."""
+        everything = [dispatched for mirror in self._mirrors.values() for dispatched in mirror.pending]
+        return sorted(everything, key=lambda dispatched: dispatched.client_seq)
+
+    # -- actions -------------------------------------------------------------------------------------------
+
+    def dispatch(self, uri: URI, action: StateAction) -> DispatchActionParams:
+        """What to send in order to make something happen; it is shown at once.
+
+        On a channel that is not followed nothing is shown, and no answer will come.
+        """
+        self._client_seq += 1
+        dispatched = DispatchActionParams(channel=uri, client_seq=self._client_seq, action=action)
+        mirror = self._mirrors.get(uri)
+        if mirror is not None:
+            mirror.pending.append(dispatched)
+            mirror.shown = None
+        return dispatched
+
+    def receive(self, envelope: ActionEnvelope, now: Number) -> Outcome:
+        """Take in an envelope, live or replayed. One that was seen before changes nothing."""
+        self._saw(envelope.server_seq)
+        uri = envelope.channel
+        if uri in self._buffers:
+            self._buffers[uri].append(envelope)
+            return Outcome.BUFFERED
+        mirror = self._mirrors.get(uri)
+        if mirror is None or envelope.server_seq <= mirror.seq:
+            return Outcome.IGNORED
+        mirror.seq = envelope.server_seq
+        mirror.shown = None
+        ours = self._take_pending(mirror, envelope)
+        if envelope.rejection_reason is not None:
+            return Outcome.REJECTED if ours else Outcome.IGNORED
+        mirror.confirmed.apply(envelope.action, now)
+        return Outcome.CONFIRMED if ours else Outcome.APPLIED
+
+    def _take_pending(self, mirror: _Mirror, envelope: ActionEnvelope) -> bool:
+        origin = envelope.origin
+        if origin is None or origin.client_id != self.client_id:
+            return False
+        left = [waiting for waiting in mirror.pending if waiting.client_seq != origin.client_seq]
+        ours = len(left) < len(mirror.pending)
+        mirror.pending = left
+        return ours
+
+    def _adopt(self, snapshot: Snapshot) -> None:
+        state = state_of(snapshot)
+        if state is None:
+            return
+        before = self._mirrors.get(snapshot.resource)
+        self._mirrors[snapshot.resource] = _Mirror(
+            confirmed=live(state),
+            seq=snapshot.from_seq,
+            optimistic=kind_of(snapshot.resource) is not ChannelKind.TERMINAL,
+            pending=before.pending if before else [],
+        )
+
+    def _saw(self, server_seq: int) -> None:
+        self.last_seen_server_seq = max(self.last_seen_server_seq, server_seq)

@@ -1,0 +1,69 @@
+"""The rules: what is to become of an action, before anything is changed.
+
+    judge(state of the channel, action, sender) -> accept | reject | ignore | defer, with the reason
+
+The host's own actions are always accepted: whoever dispatches them has checked already.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from serai.ahp import actions as a
+from serai.ahp.reducers import LiveRoot, LiveSession, LiveState, LiveTerminal
+from serai.ahp.rules.config import problem_with_change
+from serai.ahp.rules.origins import CLIENT_ACTIONS, belongs, client_may_dispatch
+from serai.ahp.rules.session import judge_session
+from serai.ahp.rules.verdict import ACCEPTED, Judgement, Verdict, ignored, rejected
+from serai.ahp.types import TerminalClientClaim
+from serai.ahp.wire import Unknown
+
+__all__ = ["CLIENT_ACTIONS", "Judgement", "Verdict", "client_may_dispatch", "judge"]
+
+
+def judge(state: LiveState[Any] | None, action: a.StateAction, sender: str | None) -> Judgement:
+    """What is to become of an action.
+
+    Args:
+        state: The channel's state; `None` when there is no such channel.
+        action: What was dispatched.
+        sender: The client that dispatched it; `None` for the host itself.
+    """
+    if state is None:
+        return ignored("there is no such channel")
+    if sender is None:
+        return ACCEPTED
+    if isinstance(action, Unknown):
+        return rejected("unknown_action", f"this host knows no action {action.raw.get('type')!r}")
+    if not belongs(state, action):
+        return rejected("wrong_channel", "the action belongs to another kind of channel")
+    if not client_may_dispatch(action):
+        return rejected("server_only", "only the host dispatches this action")
+    match state:
+        case LiveSession():
+            return judge_session(state, action, sender)
+        case LiveTerminal():
+            return _judge_terminal(state, action, sender)
+        case LiveRoot():
+            return _judge_root(state, action)
+        case _:
+            return ACCEPTED
+
+
+def _judge_terminal(terminal: LiveTerminal, action: a.StateAction, sender: str) -> Judgement:
+    if isinstance(action, a.TerminalClaimedAction):
+        claim = terminal.head.claim
+        if not isinstance(claim, TerminalClientClaim) or claim.client_id != sender:
+            return rejected("not_holder", "only who holds the terminal can hand it over")
+    if isinstance(action, a.TerminalInputAction) and terminal.head.exit_code is not None:
+        return rejected("terminal_exited", f"the process has ended with code {terminal.head.exit_code}")
+    return ACCEPTED
+
+
+def _judge_root(root: LiveRoot, action: a.StateAction) -> Judgement:
+    if not isinstance(action, a.RootConfigChangedAction):
+        return ACCEPTED
+    if root.head.config is None:
+        return rejected("no_config", "this host has no settings")
+    problem = problem_with_change(root.head.config, action.config, replace=bool(action.replace))
+    return rejected("bad_config", problem) if problem else ACCEPTED

@@ -1,0 +1,217 @@
+"""The rules for what clients dispatch on a session: section 4.1 of the protocol, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from serai.ahp import actions as a
+from serai.ahp.reducers import LiveSession
+from serai.ahp.rules.answers import problem_with_answer, problem_with_answers
+from serai.ahp.rules.config import problem_with_change
+from serai.ahp.rules.verdict import ACCEPTED, Judgement, deferred, rejected
+from serai.ahp.types import (
+    ConfirmationOptionKind,
+    PendingMessageKind,
+    SessionInputRequest,
+    SessionInputResponseKind,
+    SessionLifecycle,
+    ToolCallCancellationReason,
+    ToolCallConfirmationReason,
+    ToolCallPendingConfirmationState,
+    ToolCallPendingResultConfirmationState,
+    ToolCallRunningState,
+    ToolCallState,
+)
+from serai.ahp.wire import Unknown
+
+__all__ = ["judge_session"]
+
+
+def judge_session(session: LiveSession, action: a.StateAction, sender: str) -> Judgement:
+    """What is to become of an action that a client dispatched on this session."""
+    rule = _RULES.get(type(action))
+    return rule(session, action, sender) if rule else ACCEPTED
+
+
+# -- turns -------------------------------------------------------------------------------------------------
+
+
+def _turn_started(session: LiveSession, action: a.SessionTurnStartedAction, _sender: str) -> Judgement:
+    if session.head.lifecycle != SessionLifecycle.READY:
+        return rejected("not_ready", f"the session is {session.head.lifecycle}; wait until it is ready")
+    if session.turn is not None:
+        return rejected(
+            "turn_in_progress", f"turn {session.turn.id!r} is running; cancel it, or queue the message"
+        )
+    if any(turn.id == action.turn_id for turn in session.head.turns):
+        return rejected("turn_exists", f"there is a turn {action.turn_id!r} already; choose another id")
+    return ACCEPTED
+
+
+def _turn_cancelled(session: LiveSession, action: a.SessionTurnCancelledAction, _sender: str) -> Judgement:
+    if session.turn is None or session.turn.id != action.turn_id:
+        return rejected("no_active_turn", f"turn {action.turn_id!r} is not running")
+    return ACCEPTED
+
+
+def _choice(session: LiveSession, _action: a.StateAction, _sender: str) -> Judgement:
+    if session.turn is not None:
+        return deferred("a turn is running: the choice holds from the next one")
+    return ACCEPTED
+
+
+# -- tool calls --------------------------------------------------------------------------------------------
+
+
+def _call(session: LiveSession, action: a.ToolCallActionBase) -> ToolCallState | None:
+    turn = session.turn
+    return turn.call(action.tool_call_id) if turn and turn.id == action.turn_id else None
+
+
+def _no_call(action: a.ToolCallActionBase) -> Judgement:
+    return rejected("no_such_call", f"turn {action.turn_id!r} has no running call {action.tool_call_id!r}")
+
+
+def _call_confirmed(
+    session: LiveSession, action: a.SessionToolCallConfirmedAction, _sender: str
+) -> Judgement:
+    call = _call(session, action)
+    if not isinstance(call, ToolCallPendingConfirmationState):
+        return rejected("not_pending", f"call {action.tool_call_id!r} does not wait for a confirmation")
+    if action.approved:
+        if action.confirmed not in set(ToolCallConfirmationReason):
+            return rejected("bad_value", f"`confirmed` cannot be {action.confirmed!r}")
+        if action.edited_tool_input is not None and not call.editable:
+            return rejected("not_editable", "the input of this call cannot be edited")
+    elif action.reason not in {ToolCallCancellationReason.DENIED, ToolCallCancellationReason.SKIPPED}:
+        return rejected("bad_value", f"`reason` cannot be {action.reason!r}")
+    chosen = next((o for o in call.options or () if o.id == action.selected_option_id), None)
+    meant = ConfirmationOptionKind.APPROVE if action.approved else ConfirmationOptionKind.DENY
+    if chosen is not None and chosen.kind in set(ConfirmationOptionKind) and chosen.kind != meant:
+        return rejected("option_mismatch", f"option {chosen.id!r} means {chosen.kind!r}")
+    return ACCEPTED
+
+
+def _owned(session: LiveSession, action: a.ToolCallActionBase, sender: str) -> Judgement:
+    call = _call(session, action)
+    if call is None or isinstance(call, Unknown):
+        return _no_call(action)
+    if call.tool_client_id != sender:
+        owner = f"client {call.tool_client_id!r}" if call.tool_client_id else "the host"
+        return rejected("not_owner", f"call {action.tool_call_id!r} is run by {owner}")
+    allowed = ToolCallRunningState, ToolCallPendingConfirmationState
+    if isinstance(action, a.SessionToolCallContentChangedAction):
+        allowed = (ToolCallRunningState,)
+    if not isinstance(call, allowed):
+        return rejected("not_running", f"call {action.tool_call_id!r} is not running")
+    return ACCEPTED
+
+
+def _result_confirmed(
+    session: LiveSession, action: a.SessionToolCallResultConfirmedAction, _sender: str
+) -> Judgement:
+    if not isinstance(_call(session, action), ToolCallPendingResultConfirmationState):
+        return rejected(
+            "not_pending", f"call {action.tool_call_id!r} has no result that waits to be confirmed"
+        )
+    return ACCEPTED
+
+
+# -- clients, settings -------------------------------------------------------------------------------------
+
+
+def _active_client(
+    session: LiveSession, action: a.SessionActiveClientChangedAction, sender: str
+) -> Judgement:
+    current = session.head.active_client
+    if current is not None and current.client_id != sender:
+        return rejected("other_client_active", f"client {current.client_id!r} is the active one")
+    if action.active_client is not None and action.active_client.client_id != sender:
+        return rejected("not_yourself", f"a client can only make itself active, and you are {sender!r}")
+    return ACCEPTED
+
+
+def _active_client_tools(
+    session: LiveSession, _action: a.SessionActiveClientToolsChangedAction, sender: str
+) -> Judgement:
+    current = session.head.active_client
+    if current is None or current.client_id != sender:
+        return rejected("not_active", "only the active client can change its tools")
+    return ACCEPTED
+
+
+def _config(session: LiveSession, action: a.SessionConfigChangedAction, _sender: str) -> Judgement:
+    if session.head.config is None:
+        return rejected("no_config", "this session has no settings")
+    problem = problem_with_change(session.head.config, action.config, replace=bool(action.replace))
+    return rejected("bad_config", problem) if problem else ACCEPTED
+
+
+# -- messages that wait, questions -------------------------------------------------------------------------
+
+
+def _pending_set(_session: LiveSession, action: a.SessionPendingMessageSetAction, _sender: str) -> Judgement:
+    if action.kind not in set(PendingMessageKind):
+        return rejected("bad_value", f"there are no pending messages of kind {action.kind!r}")
+    return ACCEPTED
+
+
+def _pending_removed(
+    session: LiveSession, action: a.SessionPendingMessageRemovedAction, _sender: str
+) -> Judgement:
+    head = session.head
+    steering = [head.steering_message] if head.steering_message else []
+    waiting = steering if action.kind == PendingMessageKind.STEERING else head.queued_messages or []
+    if action.kind not in set(PendingMessageKind) or all(message.id != action.id for message in waiting):
+        return rejected("no_such_message", f"no {action.kind} message {action.id!r} is waiting")
+    return ACCEPTED
+
+
+def _request(session: LiveSession, request_id: str) -> SessionInputRequest | None:
+    return next((r for r in session.head.input_requests or () if r.id == request_id), None)
+
+
+def _no_request(request_id: str) -> Judgement:
+    return rejected("no_such_request", f"no input request {request_id!r} is open")
+
+
+def _input_answer(session: LiveSession, action: a.SessionInputAnswerChangedAction, _sender: str) -> Judgement:
+    request = _request(session, action.request_id)
+    if request is None:
+        return _no_request(action.request_id)
+    if action.answer is None:
+        return ACCEPTED
+    problem = problem_with_answer(request, action.question_id, action.answer)
+    return rejected("bad_answer", problem) if problem else ACCEPTED
+
+
+def _input_completed(session: LiveSession, action: a.SessionInputCompletedAction, _sender: str) -> Judgement:
+    request = _request(session, action.request_id)
+    if request is None:
+        return _no_request(action.request_id)
+    if action.response not in set(SessionInputResponseKind):
+        return rejected("bad_value", f"a request cannot end with {action.response!r}")
+    if action.response != SessionInputResponseKind.ACCEPT:
+        return ACCEPTED
+    problem = problem_with_answers(request, action.answers)
+    return rejected("bad_answer", problem) if problem else ACCEPTED
+
+
+_RULES: dict[type, Callable[[LiveSession, Any, str], Judgement]] = {
+    a.SessionTurnStartedAction: _turn_started,
+    a.SessionTurnCancelledAction: _turn_cancelled,
+    a.SessionModelChangedAction: _choice,
+    a.SessionAgentChangedAction: _choice,
+    a.SessionToolCallConfirmedAction: _call_confirmed,
+    a.SessionToolCallCompleteAction: _owned,
+    a.SessionToolCallContentChangedAction: _owned,
+    a.SessionToolCallResultConfirmedAction: _result_confirmed,
+    a.SessionActiveClientChangedAction: _active_client,
+    a.SessionActiveClientToolsChangedAction: _active_client_tools,
+    a.SessionConfigChangedAction: _config,
+    a.SessionPendingMessageSetAction: _pending_set,
+    a.SessionPendingMessageRemovedAction: _pending_removed,
+    a.SessionInputAnswerChangedAction: _input_answer,
+    a.SessionInputCompletedAction: _input_completed,
+}

@@ -1,0 +1,54 @@
+"""What the rules can say about an action."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+__all__ = ["ACCEPTED", "Judgement", "Verdict", "deferred", "ignored", "rejected"]
+
+
+class Verdict(Enum):
+    """What is to become of an action."""
+
+    ACCEPT = "accept"
+    """Apply it and tell every subscriber."""
+
+    REJECT = "reject"
+    """Change nothing, and send it back to its sender with the reason."""
+
+    IGNORE = "ignore"
+    """Change nothing and say nothing: there is no such channel."""
+
+    DEFER = "defer"
+    """Keep it, and apply it when the running turn has ended."""
+
+
+class Judgement(NamedTuple):
+    """A verdict and, unless the action is accepted, its reason: `code: what is the matter`."""
+
+    verdict: Verdict
+    reason: str | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the action may be applied now."""
+        return self.verdict is Verdict.ACCEPT
+
+
+ACCEPTED = Judgement(Verdict.ACCEPT)
+
+
+def rejected(code: str, matter: str) -> Judgement:
+    """The action goes back to its sender. `code` is stable; `matter` is for people."""
+    return Judgement(Verdict.REJECT, f"{code}: {matter}")
+
+
+def ignored(matter: str) -> Judgement:
+    """The action is dropped without a word to its sender."""
+    return Judgement(Verdict.IGNORE, matter)
+
+
+def deferred(matter: str) -> Judgement:
+    """The action waits."""
+    return Judgement(Verdict.DEFER, matter)

@@ -1,0 +1,87 @@
+"""`serai ahp`: look into the protocol."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from serai.ahp import wire
+from serai.ahp.actions import StateAction
+from serai.ahp.reducers import fold
+from serai.ahp.types import (
+    ChangesetState,
+    Number,
+    ResourceWatchState,
+    RootState,
+    SessionState,
+    TerminalState,
+)
+from serai.errors import FileUnreadable, Mismatch
+
+__all__ = ["configure"]
+
+_REDUCERS: dict[str, type[wire.State]] = {
+    "root": RootState,
+    "session": SessionState,
+    "terminal": TerminalState,
+    "changeset": ChangesetState,
+    "resourceWatch": ResourceWatchState,
+}
+
+
+class _Case(Struct):
+    reducer: str
+    initial: Any
+    actions: list[Any]
+    now: Number | None = None
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the subcommands of `serai ahp`."""
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    reduce = commands.add_parser(
+        "reduce",
+        help="apply actions to a state and print the state that results",
+        description="Apply actions to a state and print the state that results, as JSON.",
+        epilog=(
+            'The input is {"reducer", "initial", "actions", "now"?}: one of '
+            f"{', '.join(_REDUCERS)}; a state; a list of actions; "
+            "the time in milliseconds since 1970 (by default, the time now)."
+        ),
+    )
+    reduce.add_argument("file", metavar="FILE", nargs="?", default="-", help="by default, standard input")
+    reduce.set_defaults(run=_reduce)
+
+
+def _reduce(options: argparse.Namespace) -> int:
+    case = wire.decode(_read(options.file), _Case)
+    state_type = _REDUCERS.get(case.reducer)
+    if state_type is None:
+        raise Mismatch(f"must be one of {', '.join(_REDUCERS)}", field="reducer")
+    state = _convert(case.initial, state_type, "initial")
+    actions = [_convert(action, StateAction, f"actions[{n}]") for n, action in enumerate(case.actions)]
+    now = round(time.time() * 1000) if case.now is None else case.now
+    after = wire.encode(fold(state, actions, now))
+    sys.stdout.write(msgspec.json.format(after, indent=2).decode() + "\n")
+    return 0
+
+
+def _read(name: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise FileUnreadable(f"{name} cannot be read: {error.strerror}") from None
+
+
+def _convert(plain: Any, as_type: Any, place: str) -> Any:
+    try:
+        return wire.convert(plain, as_type)
+    except Mismatch as error:
+        field = f"{place}.{error.field}" if error.field else place
+        raise Mismatch(error.problem, field=field) from None
