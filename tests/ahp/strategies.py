@@ -7,13 +7,17 @@ another has made. With `strange=True` they also have fields and variants that th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec.inspect as mi
 from hypothesis import strategies as st
 
-from serai.ahp.actions import ActionEnvelope, SessionToolCallConfirmedAction, StateAction
+from serai.ahp.actions import (
+    ActionEnvelope,
+    SessionActiveClientChangedAction,
+    SessionToolCallConfirmedAction,
+    StateAction,
+)
 from serai.ahp.wire import Unknown, convert
 
 Json: TypeAlias = dict[str, Any]
@@ -21,7 +25,7 @@ Strategy: TypeAlias = st.SearchStrategy[Any]
 T = TypeVar("T")
 
 texts: Final = st.sampled_from(["", "a", "ä", "🙂", 'q"\\', "[{", "a longer piece of text\n"])
-numbers: Final = st.sampled_from([0, 1, -7, 2**53, 2**63, 0.5, 1.0, -2.5e300, 3])
+numbers: Final = st.sampled_from([0, 1, -7, 2**53, 2**63, 10**30, 0.5, 1.0, -2.5e300])
 json_values: Final[Strategy] = st.recursive(
     st.none() | st.booleans() | numbers | texts,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
@@ -86,11 +90,16 @@ def action(json: Json) -> StateAction:
     return convert({"channel": "ahp-session:/s", "action": json, "serverSeq": 1}, ActionEnvelope).action
 
 
-@cache
+_structs: dict[tuple[type, bool, bool], Strategy] = {}
+
+
 def _plain(info: mi.Type, strange: bool, above: tuple[type, ...]) -> Strategy:
     match info:
         case mi.StructType():
-            return _struct(info, strange, above)
+            key = (info.cls, strange, info.cls in above)
+            if key not in _structs:
+                _structs[key] = _struct(info, strange, above)
+            return _structs[key]
         case mi.UnionType():
             return _union(info, strange, above)
         case mi.ListType():
@@ -124,12 +133,15 @@ def _struct(info: mi.StructType, strange: bool, above: tuple[type, ...]) -> Stra
         name = member.encode_name
         if member.name == "extra" or (not member.required and (info.cls in above or name in _SELDOM)):
             continue
-        own = _BY_TYPE_AND_NAME.get((info.cls.__name__, name)) or WORLD.get(name)
+        own = _BY_TYPE_AND_NAME.get((info.cls.__name__, name), WORLD.get(name))
         (needed if member.required else optional)[name] = (
             own if own is not None else _plain(member.type, strange, (*above, info.cls))
         )
     if strange:
         optional["x-new"] = json_values
+    if info.cls is SessionActiveClientChangedAction:  # the one field that is always written
+        needed |= {name: st.none() | strategy for name, strategy in optional.items() if name != "x-new"}
+        optional = {name: strategy for name, strategy in optional.items() if name == "x-new"}
     made = st.fixed_dictionaries(needed, optional=optional)
     return made.map(_answered) if info.cls is SessionToolCallConfirmedAction else made
 
@@ -142,7 +154,7 @@ def _answered(json: Json) -> Json:
 def _union(info: mi.UnionType, strange: bool, above: tuple[type, ...]) -> Strategy:
     branches: list[Strategy] = []
     for variant in info.types:
-        if isinstance(variant, mi.NoneType | mi.UnsetType):
+        if isinstance(variant, mi.NoneType):
             continue
         if isinstance(variant, mi.StructType) and issubclass(variant.cls, Unknown):
             if strange:

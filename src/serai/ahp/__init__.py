@@ -1,1 +1,12 @@
-"""AHP 0.2, complete and pure."""
+"""The Agent Host Protocol 0.2, complete and pure: no sockets, no clocks, no `await`.
+
+    types, actions            what channels hold, and what changes it
+    commands, notifications   what can be asked, and what is only told
+    wire, jsonrpc             values and frames, to JSON and back
+    reducers                  from a state and an action to the next state
+    rules                     who may dispatch what, and when
+    client                    what a client knows, hopes for, and does after a gap
+"""
+
+VERSION = "0.2.0"
+"""The version of the protocol whose types these are."""

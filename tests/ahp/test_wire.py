@@ -1,0 +1,451 @@
+"""JSON to values and back: nothing is lost, and nothing but our own errors comes out."""
+
+from __future__ import annotations
+
+import json
+from time import perf_counter
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ahp.strategies import Json, actions_of, json_values, plain, values
+from ahp.types.examples import full
+from serai.ahp import wire
+from serai.ahp.actions import (
+    ActionEnvelope,
+    SessionActiveClientChangedAction,
+    SessionAgentChangedAction,
+    SessionMetaChangedAction,
+    SessionToolCallConfirmedAction,
+    StateAction,
+    TerminalCommandExecutedAction,
+)
+from serai.ahp.types import (
+    ChangesetState,
+    ConfirmationOption,
+    ResourceWatchState,
+    RootState,
+    SessionInputNumberAnswerValue,
+    SessionState,
+    TerminalState,
+    ToolCallResult,
+    Turn,
+    UserMessage,
+)
+from serai.ahp.wire import (
+    MAX_DEPTH,
+    Unknown,
+    UnknownKind,
+    UnknownState,
+    UnknownStatus,
+    UnknownType,
+    convert,
+    decode,
+    encode,
+    to_json,
+)
+from serai.errors import Mismatch, ParseError
+
+STATES = (RootState, SessionState, TerminalState, ChangesetState, ResourceWatchState)
+ROOTS: dict[str, Any] = {state.__name__: state for state in STATES} | {
+    "StateAction": StateAction,
+    "ActionEnvelope": ActionEnvelope,
+}
+every_root = pytest.mark.parametrize("root", ROOTS.values(), ids=ROOTS.keys())
+every_state = pytest.mark.parametrize("root", STATES, ids=lambda state: state.__name__)
+
+
+def exactly(value: Any) -> str:
+    """JSON that tells 1 from 1.0 and from true, and does not mind the order of names."""
+    return json.dumps(value, sort_keys=True)
+
+
+def written(value: Any) -> str:
+    return exactly(json.loads(encode(value)))
+
+
+def dumps(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+# -- what this version does not know -----------------------------------------------------------------------
+
+
+def with_strangers(value: Any, *, inside_free_form: bool = False) -> Any:
+    """The same JSON with a field that nobody knows in every object that is not free-form."""
+    if isinstance(value, list):
+        return [with_strangers(item, inside_free_form=inside_free_form) for item in value]
+    if isinstance(value, dict):
+        free = {"_meta", "values", "config", "structuredContent", "inputSchema", "outputSchema", "default"}
+        records = {"properties", "answers"}  # by names that are not the protocol's
+        inner = {
+            name: item
+            if name in free
+            else {key: with_strangers(each) for key, each in item.items()}
+            if name in records
+            else with_strangers(item)
+            for name, item in value.items()
+        }
+        return {**inner, "x-stranger": {"deep": [None, 1, 1.0, {"x": None}]}}
+    return value
+
+
+@every_state
+def test_unknown_fields_survive_at_every_depth(root: type) -> None:
+    strange = with_strangers(full(root))
+    value = decode(dumps(strange), root)
+    assert written(value) == exactly(strange)
+    assert exactly(to_json(value)) == exactly(strange)
+    assert decode(encode(value), root) == value
+
+
+@pytest.mark.parametrize(
+    ("strange", "as_type", "stands_for"),
+    [
+        ({"type": "session/later", "a": {"b": None}}, StateAction, UnknownType),
+        ({"type": "", "n": 1.0}, StateAction, UnknownType),
+        ({"kind": "hologram", "id": "p1", "light": [1, 2]}, Turn, UnknownKind),
+        ({"status": "paused", "toolCallId": "c1", "why": None}, Turn, UnknownStatus),
+        ({"state": "whispered", "value": {"kind": "voice"}}, SessionState, UnknownState),
+    ],
+)
+def test_an_unknown_variant_is_kept_whole(strange: Json, as_type: Any, stands_for: type[Unknown]) -> None:
+    around: Json = strange
+    if as_type is Turn:
+        part = strange if "kind" in strange else {"kind": "toolCall", "toolCall": strange}
+        around = {**full(Turn), "responseParts": [part]}
+    elif as_type is SessionState:
+        around = {**full(SessionState), "inputRequests": [{"id": "r1", "answers": {"q1": strange}}]}
+    value = decode(dumps(around), as_type)
+    assert exactly(strange) in written(value)
+    assert written(value) == exactly(around)
+    found = [each for each in _structs(value) if isinstance(each, Unknown)]
+    assert [type(each) for each in found] == [stands_for]
+    assert dict(found[0].raw) == strange
+
+
+def _structs(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return [each for item in value for each in _structs(item)]
+    if isinstance(value, dict):
+        return [each for item in value.values() for each in _structs(item)]
+    if hasattr(value, "__struct_fields__"):
+        fields = [getattr(value, name) for name in value.__struct_fields__ if name != "extra"]
+        return [value, *(each for item in fields for each in _structs(item))]
+    return []
+
+
+def test_a_value_that_no_enumeration_has_is_kept() -> None:
+    state = {**full(SessionState), "lifecycle": "hibernating"}
+    assert decode(dumps(state), SessionState).lifecycle == "hibernating"
+    assert written(decode(dumps(state), SessionState)) == exactly(state)
+
+
+def test_what_marks_the_unknown_inside_never_gets_out() -> None:
+    strange = with_strangers(full(SessionState))
+    mark: str = wire._MARK
+    value = decode(dumps(strange), SessionState)
+    assert mark.encode() not in encode(value)
+    assert mark not in str(to_json(value))
+    strange["turns"][0]["userMessage"]["text"] = 5
+    with pytest.raises(Mismatch) as caught:
+        decode(dumps(strange), SessionState)
+    assert mark not in str(caught.value)
+
+
+# -- null and absent ---------------------------------------------------------------------------------------
+
+
+@every_state
+def test_null_is_the_same_as_absent(root: type) -> None:
+    bare = convert(full(root), root)
+    for name in bare.__struct_fields__:
+        optional = name != "extra" and name in _optional(root)
+        if optional:
+            wire_name = _optional(root)[name]
+            whole = full(root)
+            without = {key: value for key, value in whole.items() if key != wire_name}
+            assert decode(dumps({**whole, wire_name: None}), root) == decode(dumps(without), root)
+            assert written(decode(dumps({**whole, wire_name: None}), root)) == exactly(without)
+
+
+def _optional(root: Any) -> dict[str, str]:
+    import msgspec.structs  # noqa: PLC0415 - only this helper looks inside
+
+    return {field.name: field.encode_name for field in msgspec.structs.fields(root) if not field.required}
+
+
+def test_null_is_the_same_as_absent_beside_unknown_fields() -> None:
+    assert written(decode(b'{"text":"a","attachments":null,"new":null}', UserMessage)) == exactly(
+        {"text": "a", "new": None}
+    )
+
+
+def test_null_is_kept_inside_free_form_records() -> None:
+    free = {"a": None, "b": [None, {"c": None}]}
+    message = {"text": "a", "_meta": free}
+    result = {"success": True, "pastTenseMessage": "done", "structuredContent": free}
+    changed = {"type": "session/configChanged", "config": free}
+    schema = {"type": "object", "properties": {}}
+    state = {**full(SessionState), "config": {"schema": schema, "values": free}, "_meta": free}
+    cases: list[tuple[Json, Any]] = [
+        (message, UserMessage),
+        (result, ToolCallResult),
+        (changed, StateAction),
+        (state, SessionState),
+    ]
+    for plain_json, as_type in cases:
+        assert written(decode(dumps(plain_json), as_type)) == exactly(plain_json)
+        strange = {**plain_json, "x-new": None}  # the slow way keeps them too
+        assert written(decode(dumps(strange), as_type)) == exactly(strange)
+
+
+def test_only_the_active_client_is_written_as_null() -> None:
+    assert json.loads(encode(SessionActiveClientChangedAction())) == {
+        "type": "session/activeClientChanged",
+        "activeClient": None,
+    }
+    assert json.loads(encode(SessionAgentChangedAction())) == {"type": "session/agentChanged"}
+    assert json.loads(encode(SessionMetaChangedAction())) == {"type": "session/metaChanged"}
+    left = decode(b'{"type":"session/activeClientChanged","x":1}', SessionActiveClientChangedAction)
+    assert written(left) == exactly({"type": "session/activeClientChanged", "activeClient": None, "x": 1})
+
+
+@given(actions_of(StateAction, strange=True))
+def test_no_other_action_writes_null_for_what_is_absent(action: Any) -> None:
+    absent = {
+        name
+        for name in action.__struct_fields__
+        if getattr(action, name) is None and not isinstance(action, SessionActiveClientChangedAction)
+    }
+    assert {wire_name for name, wire_name in _optional(type(action)).items() if name in absent}.isdisjoint(
+        json.loads(encode(action))
+    )
+
+
+# -- numbers -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", ["1", "1.0", "-0.0", "0.1", "9007199254740993", str(10**30), "1e300", "-7"])
+def test_integers_stay_integers_and_floats_stay_floats(number: str) -> None:
+    wanted = json.loads(number)
+    cases: list[tuple[str, Any]] = [
+        ('{"text":"a","_meta":{"n":%s}}', UserMessage),
+        ('{"text":"a","x-new":[%s]}', UserMessage),
+        ('{"kind":"number","value":%s}', SessionInputNumberAnswerValue),
+        ('{"id":"o","label":"l","kind":"approve","group":%s}', ConfirmationOption),
+    ]
+    for text, as_type in cases:
+        value = decode(text % number, as_type)
+        assert written(value) == exactly(json.loads(text % number))
+    time = TerminalCommandExecutedAction(command_id="c", command_line="ls", timestamp=wanted)
+    assert repr(json.loads(encode(time))["timestamp"]) == repr(wanted)
+
+
+# -- what does not fit -------------------------------------------------------------------------------------
+
+TURN = {"id": "t1", "userMessage": {"text": "hi"}, "responseParts": [], "state": "complete"}
+
+
+@pytest.mark.parametrize(
+    ("data", "as_type", "field"),
+    [
+        ({"attachments": []}, UserMessage, "text"),
+        ({"text": 5}, UserMessage, "text"),
+        ({"text": None}, UserMessage, "text"),
+        ({"text": "a", "x-new": 1, "_meta": []}, UserMessage, "_meta"),
+        ({**TURN, "userMessage": {}}, Turn, "userMessage.text"),
+        ({**TURN, "userMessage": {"text": True}}, Turn, "userMessage.text"),
+        ({**TURN, "responseParts": [{"kind": "markdown", "id": "p"}]}, Turn, "responseParts[...].content"),
+        ({**TURN, "responseParts": [{"id": "p"}]}, Turn, "responseParts[...].kind"),
+        ({**TURN, "responseParts": [{"kind": 5}]}, Turn, "responseParts[...].kind"),
+        ({**TURN, "responseParts": "none"}, Turn, "responseParts"),
+        ({"channel": "c", "serverSeq": 1}, ActionEnvelope, "action"),
+        (
+            {"channel": "c", "serverSeq": 1, "action": {"type": "session/delta", "turnId": "t", "partId": "p"}},
+            ActionEnvelope,
+            "action.content",
+        ),
+        ({"channel": "c", "serverSeq": "1", "action": {"type": "x"}}, ActionEnvelope, "serverSeq"),
+        ([], UserMessage, ""),
+        ("text", UserMessage, ""),
+        (None, UserMessage, ""),
+        (5, StateAction, ""),
+        ({}, StateAction, "type"),
+    ],
+)
+def test_what_does_not_fit_is_named(data: Any, as_type: Any, field: str) -> None:
+    with pytest.raises(Mismatch) as caught:
+        decode(dumps(data), as_type)
+    assert caught.value.field.replace("[0]", "[...]") == field
+
+
+@pytest.mark.parametrize("field", ["confirmed", "reason"])
+def test_an_answer_to_a_tool_call_without_its_ground_is_named(field: str) -> None:
+    answer = {"turnId": "t", "toolCallId": "c", "approved": field == "confirmed"}
+    with pytest.raises(Mismatch, match=field):
+        convert(answer, SessionToolCallConfirmedAction)
+
+
+# -- what is not JSON --------------------------------------------------------------------------------------
+
+
+def nested(levels: int) -> bytes:
+    return b"[" * levels + b"]" * levels
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b" ",
+        b"{",
+        b"nul",
+        b"{'text': 'a'}",
+        b'{"text":"a"} {"text":"b"}',
+        b'{"text":"a",}',
+        b'\xef\xbb\xbf{"text":"a"}',
+        b'{"text":"\xff"}',
+        b'{"text":"\xed\xa0\x80"}',
+        b'{"\xff":1,"text":"a"}',
+        b'{"text":"a","_meta":{"a":"\xc3"}}',
+        rb'{"text":"\ud800"}',
+        rb'{"text":"\ud800 and more"}',
+        rb'{"text":"\udc00 and more"}',
+        rb'{"text":"\ude00\ud83d"}',
+        rb'{"text":"a","_meta":{"\udc00":1}}',
+        rb'{"text":"a","x-new":"\ud83d\u0041"}',
+        '{"text":"\ud800"}',
+        b'{"text":"a","_meta":{"n":1e999}}',
+        b'{"text":"a","x-new":-1e999}',
+        b'{"text":"a","_meta":{"n":NaN}}',
+        b'{"text":"a","_meta":{"n":Infinity}}',
+        b'{"text":"a","_meta":{"n":%s}}' % (b"9" * 5000),
+        nested(10_000),
+        b"[" * 10_000,
+        b'{"a":' * 10_000,
+        b'{"text":' * 10_000,
+        b"[" * 10_000 + b"}",
+        b'{"text":"a","x-new":%s}' % nested(10_000),
+        b'{"text":"a","_meta":{"a":%s}}' % nested(129),
+        b'{"text":"a","x-new":%s}' % nested(129),
+    ],
+    ids=lambda data: str(data[:40]) + f" ({len(data)})",
+)
+def test_what_cannot_be_read_is_a_parse_error(data: bytes | str) -> None:
+    with pytest.raises(ParseError):
+        decode(data, UserMessage)
+
+
+@pytest.mark.parametrize("levels", [1, 100, MAX_DEPTH - 2])
+@pytest.mark.parametrize("around", [b'{"text":"a","_meta":{"a":%s}}', b'{"text":"a","x-new":{"a":%s}}'])
+def test_nesting_is_fine_up_to_the_limit(levels: int, around: bytes) -> None:
+    data = around % nested(levels)
+    assert written(decode(data, UserMessage)) == exactly(json.loads(data))
+
+
+@pytest.mark.parametrize("text", ["[" * 5000, "{" * 5000, '"[' * 300, '\\"{' * 300, "\\" * 999 + "[" * 300])
+def test_brackets_inside_text_are_not_nesting(text: str) -> None:
+    assert decode(dumps({"text": text, "_meta": {text: text}}), UserMessage).text == text
+
+
+def test_many_brackets_side_by_side_are_not_nesting() -> None:
+    wide = {"text": "a", "_meta": {"a": [[] for _ in range(10_000)], "b": [{} for _ in range(10_000)]}}
+    assert written(decode(dumps(wide), UserMessage)) == exactly(wide)
+
+
+@pytest.mark.parametrize(
+    "piece", [b'\\"', b'"', b'"\\', b"[", b"{]", b'["', b"[[],"], ids=lambda piece: repr(piece)
+)
+def test_the_time_to_refuse_garbage_grows_with_its_length_only(piece: bytes) -> None:
+    def seconds(times: int) -> float:
+        data = b"[" * (MAX_DEPTH + 1) + piece * times
+        begin = perf_counter()
+        with pytest.raises(ParseError):
+            decode(data, UserMessage)
+        return perf_counter() - begin
+
+    short = min(seconds(1_000) for _ in range(3))
+    long = min(seconds(8_000) for _ in range(3))
+    assert long < 30 * max(short, 0.000_3)  # eight times the length; quadratic would be 64 times the time
+
+
+def test_text_that_is_not_unicode_is_not_sent() -> None:
+    with pytest.raises(ParseError):
+        encode(UserMessage(text="\ud800"))
+
+
+# -- anything at all ---------------------------------------------------------------------------------------
+
+
+@every_root
+@given(data=st.data())
+def test_what_is_written_is_read_back_the_same(root: Any, data: st.DataObject) -> None:
+    value = data.draw(values(root, strange=True))
+    assert decode(encode(value), root) == value
+    assert exactly(to_json(value)) == written(value)
+
+
+@every_root
+@given(data=st.data())
+def test_what_is_read_is_written_back_the_same(root: Any, data: st.DataObject) -> None:
+    whole = data.draw(plain(root, strange=True))
+    assert written(decode(dumps(whole), root)) == exactly(whole)
+    assert decode(dumps(whole), root) == convert(whole, root)
+
+
+def refuse(data: bytes | str, root: Any) -> None:
+    """Reading either works, or fails with one of our two errors."""
+    try:
+        value = decode(data, root)
+    except (ParseError, Mismatch):
+        return
+    assert decode(encode(value), root) == value
+
+
+@every_root
+@given(data=st.binary(max_size=60))
+@example(data=b'{"type":"\xff"}')
+@example(data=b'{"type":"session/delta","turnId":"\xff"}')
+def test_random_bytes_give_our_errors_only(root: Any, data: bytes) -> None:
+    refuse(data, root)
+
+
+@every_root
+@given(value=json_values)
+def test_random_json_gives_our_errors_only(root: Any, value: Any) -> None:
+    refuse(dumps(value), root)
+
+
+@every_root
+@given(data=st.data())
+def test_truncated_and_mutated_json_gives_our_errors_only(root: Any, data: st.DataObject) -> None:
+    whole = dumps(data.draw(plain(root, strange=True)))
+    cut = data.draw(st.integers(0, len(whole)))
+    refuse(whole[:cut], root)
+    byte = data.draw(st.sampled_from(b'"\\{}[],:0-e.nt\x00\xff\xed '))
+    refuse(whole[:cut] + bytes([byte]) + whole[cut + 1 :], root)
+    refuse(whole[:cut] + bytes([byte]) + whole[cut:], root)
+
+
+@every_root
+@given(data=st.data())
+def test_a_value_of_the_wrong_type_anywhere_gives_our_errors_only(root: Any, data: st.DataObject) -> None:
+    whole = data.draw(plain(root))
+    wrong = data.draw(json_values)
+    place: Any = whole
+    while True:
+        name = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+        inner = place[name]
+        if isinstance(inner, dict | list) and inner and data.draw(st.booleans()):
+            place = inner
+            continue
+        place[name] = wrong
+        break
+    refuse(dumps(whole), root)
+    try:
+        convert(whole, root)
+    except Mismatch:
+        pass
