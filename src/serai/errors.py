@@ -2,14 +2,23 @@
 
     SeraiError
     ├── CapabilityUnsupported   capability_unsupported    a session was asked for what it did not declare
+    ├── ConfigInvalid           config_invalid            a setting has a value that it cannot have
+    ├── Fenced                  fenced                    another host has taken over a session
     ├── FileUnreadable          file_unreadable           a file that was named cannot be read
     ├── IllegalTransition       illegal_transition        a state machine does not have that step
     ├── Mismatch                mismatch                  JSON, but not of the shape that was asked for
-    └── ProtocolError           protocol_error            a JSON-RPC error, with its number
-        ├── ParseError          parse_error               -32700  the frame is not JSON
-        ├── InvalidRequest      invalid_request           -32600  JSON, but not a message
-        ├── MethodNotFound      method_not_found          -32601  no such command
-        └── InvalidParams       invalid_params            -32602  a field is missing or wrong
+    ├── ProtocolError           protocol_error            a JSON-RPC error, with its number
+    │   ├── ParseError          parse_error               -32700  the frame is not JSON
+    │   ├── InvalidRequest      invalid_request           -32600  JSON, but not a message
+    │   ├── MethodNotFound      method_not_found          -32601  no such command
+    │   └── InvalidParams       invalid_params            -32602  a field is missing or wrong
+    ├── StorageFailed           storage_failed            it is not known what was written: start again
+    ├── StorageUnavailable      storage_unavailable       nothing was written; it may work later
+    └── StorageUnreadable       storage_unreadable        the database cannot be opened
+        ├── DatabaseCorrupt     database_corrupt          its content is damaged
+        ├── DatabaseLocked      database_locked           another host holds it
+        ├── SchemaNewer         schema_newer              a newer Serai wrote it
+        └── WrongKey            wrong_key                 the key does not open it
 
 `code` is stable: programs may depend on it. The message says what happened; `remedy` says what to do.
 """
@@ -20,6 +29,10 @@ from typing import Any, ClassVar
 
 __all__ = [
     "CapabilityUnsupported",
+    "ConfigInvalid",
+    "DatabaseCorrupt",
+    "DatabaseLocked",
+    "Fenced",
     "FileUnreadable",
     "IllegalTransition",
     "InvalidParams",
@@ -28,7 +41,12 @@ __all__ = [
     "Mismatch",
     "ParseError",
     "ProtocolError",
+    "SchemaNewer",
     "SeraiError",
+    "StorageFailed",
+    "StorageUnavailable",
+    "StorageUnreadable",
+    "WrongKey",
 ]
 
 
@@ -101,6 +119,18 @@ class CapabilityUnsupported(SeraiError):
         if self.agent is not None:
             wire["agent"] = self.agent
         return wire
+
+
+class ConfigInvalid(SeraiError):
+    """A setting has a value that it cannot have. The message names the setting and where it comes from."""
+
+    code = "config_invalid"
+
+
+class Fenced(SeraiError):
+    """Another host has taken over a session: what this one wanted to write was not written."""
+
+    code = "fenced"
 
 
 class FileUnreadable(SeraiError):
@@ -189,3 +219,45 @@ class InvalidParams(ProtocolError):
     def __init__(self, message: str, *, field: str, id: float | str | None = None) -> None:  # noqa: A002
         super().__init__(message, id=id, data={"field": field})
         self.field = field
+
+
+class StorageUnavailable(SeraiError):
+    """Nothing was written, and it may work later: the disk is full, for instance."""
+
+    code = "storage_unavailable"
+
+
+class StorageFailed(SeraiError):
+    """It is not known what was written. The host ends, and recovers from the journal when it starts."""
+
+    code = "storage_failed"
+
+
+class StorageUnreadable(SeraiError):
+    """The database cannot be opened. The message names the file; nothing was changed."""
+
+    code = "storage_unreadable"
+
+
+class DatabaseCorrupt(StorageUnreadable):
+    """The database's content is damaged."""
+
+    code = "database_corrupt"
+
+
+class DatabaseLocked(StorageUnreadable):
+    """Another host holds the database; the message says which."""
+
+    code = "database_locked"
+
+
+class SchemaNewer(StorageUnreadable):
+    """A newer Serai wrote the database."""
+
+    code = "schema_newer"
+
+
+class WrongKey(StorageUnreadable):
+    """The key does not open the database, or the file is no database of ours."""
+
+    code = "wrong_key"

@@ -7,6 +7,7 @@ another has made. With `strange=True` they also have fields and variants that th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec.inspect as mi
@@ -70,6 +71,7 @@ _SELDOM: Final = frozenset({"icons", "range", "protectedResources", "configSchem
 """Optional fields that say little and cost much."""
 
 
+@cache
 def plain(as_type: Any, *, strange: bool = False) -> Strategy:
     """JSON objects that are valid for a type."""
     return _plain(mi.type_info(as_type), strange, ())

@@ -228,7 +228,9 @@ def test_no_other_action_writes_null_for_what_is_absent(action: Any) -> None:
 # -- numbers -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", ["1", "1.0", "-0.0", "0.1", "9007199254740993", str(10**30), "1e300", "-7"])
+@pytest.mark.parametrize(
+    "number", ["1", "1.0", "-0.0", "0.1", "9007199254740993", str(10**30), "1e300", "-7"]
+)
 def test_integers_stay_integers_and_floats_stay_floats(number: str) -> None:
     wanted = json.loads(number)
     cases: list[tuple[str, Any]] = [
@@ -264,7 +266,11 @@ TURN = {"id": "t1", "userMessage": {"text": "hi"}, "responseParts": [], "state":
         ({**TURN, "responseParts": "none"}, Turn, "responseParts"),
         ({"channel": "c", "serverSeq": 1}, ActionEnvelope, "action"),
         (
-            {"channel": "c", "serverSeq": 1, "action": {"type": "session/delta", "turnId": "t", "partId": "p"}},
+            {
+                "channel": "c",
+                "serverSeq": 1,
+                "action": {"type": "session/delta", "turnId": "t", "partId": "p"},
+            },
             ActionEnvelope,
             "action.content",
         ),
@@ -359,17 +365,12 @@ def test_many_brackets_side_by_side_are_not_nesting() -> None:
 @pytest.mark.parametrize(
     "piece", [b'\\"', b'"', b'"\\', b"[", b"{]", b'["', b"[[],"], ids=lambda piece: repr(piece)
 )
-def test_the_time_to_refuse_garbage_grows_with_its_length_only(piece: bytes) -> None:
-    def seconds(times: int) -> float:
-        data = b"[" * (MAX_DEPTH + 1) + piece * times
-        begin = perf_counter()
-        with pytest.raises(ParseError):
-            decode(data, UserMessage)
-        return perf_counter() - begin
-
-    short = min(seconds(1_000) for _ in range(3))
-    long = min(seconds(8_000) for _ in range(3))
-    assert long < 30 * max(short, 0.000_3)  # eight times the length; quadratic would be 64 times the time
+def test_long_garbage_is_refused_at_once(piece: bytes) -> None:
+    data = b"[" * (MAX_DEPTH + 1) + piece * 50_000
+    begin = perf_counter()
+    with pytest.raises(ParseError):
+        decode(data, UserMessage)
+    assert perf_counter() - begin < 5  # milliseconds; were it quadratic, most of a minute
 
 
 def test_text_that_is_not_unicode_is_not_sent() -> None:

@@ -6,6 +6,8 @@
     reducers                  from a state and an action to the next state
     rules                     who may dispatch what, and when
     client                    what a client knows, hopes for, and does after a gap
+
+Values are made with keywords and have snake_case names; on the wire they are camelCase.
 """
 
 VERSION = "0.2.0"

@@ -8,13 +8,14 @@ Whatever the frame holds, `decode` gives a message or raises one of `serai.error
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, Union
+from typing import Any, Literal, TypeAlias, Union, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, defstruct
 
 from serai.ahp import wire
 from serai.ahp.methods import NOTIFICATIONS, REQUESTS
+from serai.contract.record import mismatch
 from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, Mismatch, ProtocolError
 
 __all__ = [
@@ -92,7 +93,11 @@ def _known_frames() -> Any:
     head = ("jsonrpc", Literal["2.0"])
     shapes = {name: [head, ("id", RequestId), ("params", m.params)] for name, m in REQUESTS.items()}
     shapes |= {name: [head, ("params", params)] for name, params in NOTIFICATIONS.items()}
-    frames = [defstruct(name, shape, tag_field="method", tag=name) for name, shape in shapes.items()]
+    # Nothing else may stand in them: with an id, a notification's name is an unknown command.
+    frames = [
+        defstruct(name, shape, tag_field="method", tag=name, forbid_unknown_fields=True)
+        for name, shape in shapes.items()
+    ]
     return Union[tuple(frames)]  # noqa: UP007 - a union that is made at run time
 
 
@@ -103,11 +108,14 @@ class _Frame(Struct):
     """A frame with its inner parts unread, for all that is not read in one pass."""
 
     jsonrpc: Literal["2.0"]
-    id: RequestId | UnsetType | None = UNSET
+    id: RequestId | str | UnsetType | None = UNSET
     method: str | UnsetType = UNSET
     params: Raw = Raw(b"")
     result: Raw = Raw(b"")
     error: ErrorObject | None = None
+
+
+_read_frame = msgspec.json.Decoder(_Frame).decode
 
 
 def decode(frame: bytes | str) -> Message:
@@ -132,17 +140,19 @@ def decode(frame: bytes | str) -> Message:
 
 def _read_slowly(data: bytes) -> Message:
     try:
-        head = wire.decode(data, _Frame)
-    except Mismatch as error:
-        raise InvalidRequest(f"not a JSON-RPC message: {error}", id=_salvage_id(data)) from None
+        head = _read_frame(data)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        plain: Any = wire.decode(data, cast("Any", Any))  # says so when it is not even JSON
+        problem = mismatch(str(error))
+        raise InvalidRequest(f"not a JSON-RPC message: {problem}", id=_salvage_id(plain)) from None
     if head.method is UNSET:
         return _response(head)
     if head.id is UNSET:
         return Notification(
             method=head.method, params=_params(head.params, NOTIFICATIONS.get(head.method, Any), None)
         )
-    if head.id is None:
-        raise InvalidRequest("not a JSON-RPC message: the id of a request must be a number")
+    if head.id is None or isinstance(head.id, str):
+        raise InvalidRequest("not a JSON-RPC message: the id of a request must be a number", id=head.id)
     method = REQUESTS.get(head.method)
     if method is None:
         raise MethodNotFound(f"there is no method {head.method!r}", id=head.id)
@@ -158,19 +168,23 @@ def result_of(response: Success, method: str) -> Any:
 
     Raises:
         Mismatch: The result is not what that command answers.
+        ParseError: It is not JSON: `decode` has not looked into it.
     """
     return wire.decode(bytes(response.result), REQUESTS[method].result)
 
 
 def _response(head: _Frame) -> Success | Failure:
     if head.id is UNSET or bool(head.result) == bool(head.error):
+        # Without either it was meant as a request; the id of an answer is not the sender's own.
+        request_id = None if head.id is UNSET or head.result else head.id
         raise InvalidRequest(
-            "not a JSON-RPC message: it has a method, or an id with either a result or an error"
+            "not a JSON-RPC message: it has a method, or an id with either a result or an error",
+            id=request_id,
         )
     if head.error is not None:
         return Failure(id=head.id, error=head.error)
-    if head.id is None:
-        raise InvalidRequest("not a JSON-RPC message: a result needs the id that it answers")
+    if head.id is None or isinstance(head.id, str):
+        raise InvalidRequest("not a JSON-RPC message: a result needs the number that it answers")
     return Success(id=head.id, result=head.result)
 
 
@@ -182,13 +196,12 @@ def _params(raw: Raw, as_type: Any, request_id: RequestId | None) -> Any:
         raise InvalidParams(f"{field}: {error.problem}", field=field, id=request_id) from None
 
 
-def _salvage_id(data: bytes) -> RequestId | str | None:
+def _salvage_id(plain: Any) -> RequestId | str | None:
     """The id of a frame that is no message, so that its sender knows which of its requests went wrong."""
-    try:
-        return wire.decode(data, _Identified).id
-    except Mismatch:
-        return None
-
-
-class _Identified(Struct):
-    id: RequestId | str | None = None
+    match plain:
+        case {"result": _} | {"error": _} | {"id": bool()}:
+            return None  # the id of an answer is not the sender's own
+        case {"id": int() | float() | str() as request_id}:
+            return request_id
+        case _:
+            return None

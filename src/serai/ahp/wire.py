@@ -180,7 +180,8 @@ def _decoder(as_type: type[T]) -> msgspec.json.Decoder[T]:
 # Interpreters differ in how deep C code may recurse, so the bound is ours. Strings and all but brackets are
 # struck out; each round then removes the innermost pairs, in C: as many rounds as the document is deep.
 
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# Possessive, and content with a string that never ends: no input makes it go back over what it has read.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 

@@ -100,7 +100,10 @@ def test_disposing_of_a_session_takes_its_channel_and_nothing_else() -> None:
 
 @proves("ahp:SessionConfigPropertySchema/extends-generic-property")
 def test_a_setting_of_a_session_has_every_field_of_a_generic_one() -> None:
-    generic, ours = wire_fields(named("ConfigPropertySchema")), wire_fields(named("SessionConfigPropertySchema"))
+    generic, ours = (
+        wire_fields(named("ConfigPropertySchema")),
+        wire_fields(named("SessionConfigPropertySchema")),
+    )
     assert generic.keys() < ours.keys()
     assert ours.keys() - generic.keys() == {"enumDynamic", "sessionMutable"}
 

@@ -84,7 +84,8 @@ class LiveSession(LiveState[SessionState]):
 
     def _flag(self, flag: SessionStatus, *, on: bool) -> None:
         summary = self._state.summary
-        summary.status = summary.status | flag if on else summary.status & ~flag
+        bit = int(flag)  # the complement of an IntFlag has its own bits only, and would drop newer ones
+        summary.status = summary.status | bit if on else summary.status & ~bit
 
     def _refresh_status(self) -> None:
         if self._state.input_requests or (self._turn and self._turn.waits_for_someone):

@@ -1,0 +1,1 @@
+"""The disk: one contract, several databases."""

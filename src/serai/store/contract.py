@@ -1,0 +1,221 @@
+"""What the journal needs of a database, and no more.
+
+A store keeps rows in one order and gives them their numbers. All that belongs together is committed together:
+a `Batch` is one transaction. Above this contract nobody knows which database it is.
+
+Numbers are the store's: consecutive within a batch, ascending from batch to batch, never used twice, also
+not after a crash. Items of a batch that are not kept (a rejection, a terminal's output) take a number too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+__all__ = [
+    "Batch",
+    "BlobRow",
+    "ClientRow",
+    "HeadRow",
+    "MarkRow",
+    "Opening",
+    "Row",
+    "SessionRow",
+    "Store",
+    "StoredRow",
+    "TurnRow",
+]
+
+
+class Row(NamedTuple):
+    """An action, or another record, on its way into the journal."""
+
+    channel: str
+    action: bytes
+    """JSON."""
+    origin: bytes | None = None
+    """JSON of the client and its own number, when a client dispatched it."""
+
+
+class StoredRow(NamedTuple):
+    """A row with its number."""
+
+    seq: int
+    channel: str
+    action: bytes
+    origin: bytes | None
+
+
+class SessionRow(NamedTuple):
+    """What a list of sessions needs. Written whenever a summary has changed."""
+
+    uri: str
+    summary: bytes
+    """JSON of the `SessionSummary`."""
+    modified_at: int
+    epoch: int = 1
+    """Which owner's writes are accepted. On one host it is always 1."""
+
+
+class HeadRow(NamedTuple):
+    """A session's state but for its completed turns, as it was after some number."""
+
+    uri: str
+    state: bytes
+    """JSON of the `SessionState` with empty `turns`."""
+    turns: int
+    """How many turn rows the session had then, truncated ones included: the ordinal of the next one."""
+    seq: int
+    """When read: the last number that it reflects. In a batch: the index of that item, or -1 for none of it."""
+
+
+class TurnRow(NamedTuple):
+    """A completed turn. It is stored once."""
+
+    uri: str
+    ordinal: int
+    """Its place in the session, from 0; never used again, also after a truncation."""
+    turn_id: str
+    turn: bytes
+    """JSON."""
+
+
+class MarkRow(NamedTuple):
+    """How far a client has counted: a dispatch with a number up to this one is a repeat."""
+
+    client_id: str
+    client_seq: int
+
+
+class ClientRow(NamedTuple):
+    """What a client id is bound to."""
+
+    client_id: str
+    version: str
+    """The protocol version that was negotiated."""
+    token: str
+    """A digest of the token that first used this id; never the token."""
+
+
+class BlobRow(NamedTuple):
+    """Large content, found by its own digest."""
+
+    digest: str
+    """SHA-256, in hexadecimal."""
+    content_type: str
+    data: bytes
+
+
+@dataclass(slots=True)
+class Batch:
+    """One transaction."""
+
+    items: list[Row | None] = field(default_factory=list[Row | None])
+    """In order. `None` takes a number and is not kept."""
+    durable: bool = True
+    """Whether it must survive power loss when `append` returns. Else it survives the process."""
+    epochs: dict[str, int] = field(default_factory=dict[str, int])
+    """The epochs under which sessions are written; a session with another one in the store is fenced."""
+    sessions: list[SessionRow] = field(default_factory=list[SessionRow])
+    turns: list[TurnRow] = field(default_factory=list[TurnRow])
+    truncations: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    """Session and ordinal: turns from there on are no longer part of the conversation. They are kept."""
+    heads: list[HeadRow] = field(default_factory=list[HeadRow])
+    disposed: list[str] = field(default_factory=list[str])
+    """Sessions that are no longer listed. Their rows are kept until they are purged."""
+    marks: list[MarkRow] = field(default_factory=list[MarkRow])
+    clients: list[ClientRow] = field(default_factory=list[ClientRow])
+    blobs: list[BlobRow] = field(default_factory=list[BlobRow])
+
+
+class Opening(NamedTuple):
+    """What a store says when it is opened."""
+
+    last_committed: int
+    """The highest number of a row that is kept; 0 when there is none."""
+    first_new: int
+    """The first number that will be given out. All between the two may have been seen and are lost."""
+    clean: bool
+    """Whether the last host closed the store."""
+
+
+class Store(Protocol):
+    """A database for the journal. Only one task calls `append` at a time; reads may overlap it.
+
+    Errors are those of `serai.errors`: `StorageUnavailable` when nothing was written and trying again may
+    help (a full disk), `StorageFailed` when it is not known what was written (a failed sync), `Fenced` when
+    another owner has taken over a session, `StorageUnreadable` and its kin when opening.
+
+    Cancelling a read is harmless. Cancelling `append` leaves open whether the batch was written.
+    """
+
+    async def open(self) -> Opening:
+        """Open, check and migrate. Records the gap between `last_committed` and `first_new`."""
+        ...
+
+    async def close(self) -> None:
+        """Close, and record that it was closed. Closing again does nothing."""
+        ...
+
+    async def append(self, batch: Batch) -> int:
+        """Write a batch as one transaction and return the number of its first item.
+
+        An empty batch is allowed; so is one whose items are all `None`, which need not touch the disk.
+        """
+        ...
+
+    # -- reading -------------------------------------------------------------------------------------------
+
+    async def sessions(self) -> list[SessionRow]:
+        """All sessions that are not disposed of, the last modified one first."""
+        ...
+
+    async def head(self, uri: str) -> HeadRow | None:
+        """The newest head of a session."""
+        ...
+
+    async def turns(self, uri: str, *, before: int | None = None, limit: int | None = None) -> list[TurnRow]:
+        """The last turns of a session that are not truncated, oldest first; those below an ordinal."""
+        ...
+
+    async def rows(self, channel: str, after: int) -> list[StoredRow]:
+        """The rows of one channel above a number, ascending."""
+        ...
+
+    async def replay(
+        self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
+    ) -> list[StoredRow] | None:
+        """The rows of some channels with `after < seq <= until`, ascending; `None` when they are too many."""
+        ...
+
+    async def gaps(self) -> list[tuple[int, int]]:
+        """For each start, the last committed number before it and the first new one."""
+        ...
+
+    async def client(self, client_id: str) -> ClientRow | None:
+        """What a client id is bound to."""
+        ...
+
+    async def mark(self, client_id: str) -> int:
+        """How far a client has counted; 0 when it has not."""
+        ...
+
+    async def blob(self, digest: str) -> BlobRow | None:
+        """Large content by its digest."""
+        ...
+
+    # -- care ----------------------------------------------------------------------------------------------
+
+    async def purge(self, uri: str) -> None:
+        """Erase all that is kept of a session, for good: rows, head, turns, and blobs that no other one uses."""
+        ...
+
+    async def check(self, *, full: bool) -> list[str]:
+        """What is wrong with the database; empty when nothing is."""
+        ...
+
+    async def backup(self, destination: Path) -> None:
+        """Write a consistent copy of the live database to a new file, under the same key."""
+        ...

@@ -1,0 +1,296 @@
+"""The life of a tool call: every step that there is, every step that there is not, and what each one keeps."""
+
+from __future__ import annotations
+
+import pytest
+
+from ahp.reducers.calls import (
+    ALLOWED,
+    APPROVE,
+    ASK,
+    BASE,
+    CALLS,
+    COMPLETE,
+    COMPLETE_ASKING,
+    CONTENT,
+    DELTA,
+    DENY,
+    EVERY_ACTION,
+    INPUT,
+    NO,
+    OFFER,
+    READY,
+    READY_CONFIRMED,
+    RESULT,
+    RESULT_NO,
+    RESULT_YES,
+    START,
+    SUGGESTION,
+    TEXT,
+    YES,
+    act,
+    at,
+    reached,
+)
+from ahp.reducers.cases import (
+    ERROR,
+    IN_PROGRESS,
+    INPUT_NEEDED,
+    IS_READ,
+    Case,
+    call,
+    case,
+    changed,
+    check,
+    markdown,
+    params,
+    running,
+    session,
+)
+from serai.ahp.types import SessionState
+
+STEPS: list[Case] = [
+    case(
+        "input that streams is added, and its message is replaced",
+        at("streaming"),
+        DELTA,
+        at("streaming", partialInput='{"cmd":', invocationMessage={"markdown": "*Typing*"}),
+        "session/toolCallDelta/appends-to-input",
+        "session/toolCallDelta/updates-message",
+        "ToolCallResponsePart/found-by-tool-call-id",
+    ),
+    case(
+        "input that streams without a message keeps the old one",
+        at("streaming"),
+        act("Delta", content="d"),
+        at("streaming", partialInput='{"cmd'),
+        "session/toolCallDelta/appends-to-input",
+    ),
+    case(
+        "the first input makes the partial input, even when it is empty",
+        at("streaming", partialInput=None, invocationMessage=None),
+        act("Delta", content=""),
+        at("streaming", partialInput="", invocationMessage=None),
+    ),
+    case(
+        "a streaming call that is ready waits for leave",
+        at("streaming"),
+        READY,
+        reached("pending-confirmation", **ASK, **OFFER),
+        "session/toolCallReady/streaming-to-pending",
+        "ToolCallPendingConfirmationState/initial-or-again",
+    ),
+    case(
+        "a streaming call that is ready and confirmed runs",
+        at("streaming"),
+        READY_CONFIRMED,
+        reached("running", **ASK, confirmed="setting"),
+        "session/toolCallReady/streaming-to-running",
+    ),
+    case(
+        "a running call that needs leave again waits for it, and says what for",
+        at("running"),
+        act("Ready", invocationMessage={"markdown": "Also *delete*?"}),
+        reached("pending-confirmation", invocationMessage={"markdown": "Also *delete*?"}),
+        "session/toolCallReady/running-back-to-pending",
+        "session/toolCallReady/describes-reconfirmation",
+        "ToolCallPendingConfirmationState/initial-or-again",
+    ),
+    case(
+        "a running call that is confirmed again runs afresh, without content and choice",
+        at("running"),
+        READY_CONFIRMED,
+        reached("running", **ASK, confirmed="setting"),
+    ),
+    case(
+        "a pending call that is approved runs, with the edited input and the option that was chosen",
+        at("pending-confirmation"),
+        APPROVE,
+        reached("running", invocationMessage="Run ls", toolInput="{1}", **ALLOWED),
+        "session/toolCallConfirmed/approved/to-running",
+        "session/toolCallConfirmed/approved/edited-input-used",
+        "session/toolCallConfirmed/approved/option-kept",
+    ),
+    case(
+        "an approval without an edit keeps the input, and an option that was not offered is not kept",
+        at("pending-confirmation"),
+        act("Confirmed", approved=True, confirmed="setting", selectedOptionId="maybe"),
+        reached("running", **INPUT, confirmed="setting"),
+    ),
+    case(
+        "an input that was edited to nothing is nothing",
+        at("pending-confirmation", options=None),
+        act("Confirmed", approved=True, confirmed="not-needed", editedToolInput="", selectedOptionId="yes"),
+        reached("running", invocationMessage="Run ls", toolInput="", confirmed="not-needed"),
+    ),
+    case(
+        "a pending call that is denied is cancelled, with the reason, the words, the wish and the option",
+        at("pending-confirmation"),
+        DENY,
+        reached(
+            "cancelled",
+            **INPUT,
+            reason="denied",
+            reasonMessage={"markdown": "*no*"},
+            userSuggestion=SUGGESTION,
+            selectedOption=NO,
+        ),
+        "session/toolCallConfirmed/denied/to-cancelled",
+    ),
+    case(
+        "a pending call that is passed over is cancelled as skipped",
+        at("pending-confirmation"),
+        act("Confirmed", approved=False, reason="skipped", editedToolInput="ignored"),
+        reached("cancelled", **INPUT, reason="skipped"),
+    ),
+    case(
+        "a running call that is done is completed, with the result in it and its content gone",
+        at("running"),
+        act("Complete", result={"success": True, "pastTenseMessage": "Ran"}),
+        reached("completed", **INPUT, **ALLOWED, success=True, pastTenseMessage="Ran"),
+        "session/toolCallComplete/to-completed",
+        "ToolCallCompletedState/success-or-error",
+    ),
+    case(
+        "a completed call may hold a failure",
+        at("running"),
+        COMPLETE,
+        reached("completed", **INPUT, **ALLOWED, **RESULT),
+        "session/toolCallComplete/to-completed",
+        "ToolCallCompletedState/success-or-error",
+    ),
+    case(
+        "a result that needs leave waits for it",
+        at("running"),
+        COMPLETE_ASKING,
+        reached("pending-result-confirmation", **INPUT, **ALLOWED, **RESULT),
+        "session/toolCallComplete/to-pending-result",
+        "ToolCallPendingResultConfirmationState/result-waits",
+    ),
+    case(
+        "a result that expressly needs no leave does not wait",
+        at("running"),
+        act("Complete", result=RESULT, requiresResultConfirmation=False),
+        reached("completed", **INPUT, **ALLOWED, **RESULT),
+    ),
+    case(
+        "a pending call that completes needed no leave",
+        at("pending-confirmation"),
+        COMPLETE,
+        reached("completed", **INPUT, confirmed="not-needed", **RESULT),
+    ),
+    case(
+        "a pending call that completes may still wait for leave to use its result",
+        at("pending-confirmation"),
+        COMPLETE_ASKING,
+        reached("pending-result-confirmation", **INPUT, confirmed="not-needed", **RESULT),
+    ),
+    case(
+        "a result that is let through completes the call",
+        at("pending-result-confirmation"),
+        RESULT_YES,
+        reached("completed", **INPUT, **ALLOWED, **RESULT),
+        "session/toolCallResultConfirmed/approved-to-completed",
+    ),
+    case(
+        "a result that is refused cancels the call and is gone",
+        at("pending-result-confirmation"),
+        RESULT_NO,
+        reached("cancelled", **INPUT, reason="result-denied", selectedOption=YES),
+        "session/toolCallResultConfirmed/denied-to-cancelled",
+    ),
+    case(
+        "what a running call shows is replaced",
+        at("running"),
+        CONTENT,
+        at("running", content=[TEXT, TEXT]),
+        "session/toolCallContentChanged/replaces-content",
+    ),
+    case(
+        "what a running call shows may be nothing",
+        at("running"),
+        act("ContentChanged", content=[]),
+        at("running", content=[]),
+        "session/toolCallContentChanged/replaces-content",
+    ),
+    case(
+        "a call that was sent back is approved in the usual way",
+        at("running"),
+        [READY, act("Confirmed", approved=True, confirmed="user-action", selectedOptionId="no")],
+        reached("running", **ASK, confirmed="user-action", selectedOption=NO),
+        "session/toolCallReady/answered-the-usual-way",
+    ),
+    case(
+        "a call that was sent back is denied in the usual way",
+        at("running"),
+        [READY, act("Confirmed", approved=False, reason="denied")],
+        reached("cancelled", **ASK, reason="denied"),
+        "session/toolCallReady/answered-the-usual-way",
+    ),
+]
+
+LEGAL: dict[str, set[str]] = {
+    "streaming": {"delta", "ready", "ready, confirmed"},
+    "pending-confirmation": {"approve", "deny", "complete", "complete, asking"},
+    "running": {"ready", "ready, confirmed", "complete", "complete, asking", "content"},
+    "pending-result-confirmation": {"result yes", "result no"},
+    "completed": set(),
+    "cancelled": set(),
+    "paused": set(),
+}
+NO_STEPS = [
+    case(f"a call that is {status} does not take the step: {name}", at(status), action)
+    for status in CALLS
+    for name, action in EVERY_ACTION.items()
+    if name not in LEGAL[status]
+]
+STRANGERS = [
+    case(f"an action on {what} changes nothing: {name}", at(status), changed(action, **other))
+    for what, other in {"another turn": {"turnId": "t2"}, "another call": {"toolCallId": "c2"}}.items()
+    for name, action in EVERY_ACTION.items()
+    for status in CALLS
+    if name in LEGAL[status]
+]
+
+STARTS = [
+    case(
+        "a call begins as streaming, with all that stays with it",
+        running(markdown("p1", "a"), status=IN_PROGRESS | IS_READ),
+        {**START, **BASE},
+        running(markdown("p1", "a"), call("streaming", **BASE), status=IN_PROGRESS | IS_READ),
+        "session/toolCallStart/adds-streaming-call",
+    ),
+    case("a call in another turn changes nothing", running(), changed(START, turnId="t2")),
+    case("a call without a turn changes nothing", session({"status": ERROR}), START),
+    case(
+        "a second call with one id stands beside the first, and both are meant from then on",
+        running(),
+        [START, START, act("Delta", content="{}"), READY],
+        running(
+            *(call("pending-confirmation", **ASK, **OFFER) for _ in range(2)),
+            status=INPUT_NEEDED,
+        ),
+    ),
+    case(
+        "of calls with one id each takes the step that it can take",
+        running(
+            call("streaming", partialInput="{"),
+            call("running", **INPUT, **ALLOWED),
+            call("completed", **INPUT, **ALLOWED, **RESULT),
+        ),
+        [act("Delta", content="}"), READY],
+        running(
+            call("pending-confirmation", **ASK, **OFFER),
+            call("pending-confirmation", **ASK, **OFFER),
+            call("completed", **INPUT, **ALLOWED, **RESULT),
+            status=INPUT_NEEDED,
+        ),
+    ),
+]
+
+CASES: list[Case] = [*STEPS, *NO_STEPS, *STRANGERS, *STARTS]
+
+
+@pytest.mark.parametrize("each", params(CASES))
+def test_session(each: Case) -> None:
+    check(each, SessionState)

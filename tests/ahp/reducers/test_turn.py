@@ -1,0 +1,372 @@
+"""The turn: text that streams, parts, usage, and how it ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ahp.reducers.cases import (
+    ERROR,
+    IDLE,
+    IN_PROGRESS,
+    INPUT_NEEDED,
+    IS_ARCHIVED,
+    IS_READ,
+    NEWER,
+    NOW,
+    Case,
+    Json,
+    active,
+    call,
+    case,
+    check,
+    markdown,
+    message,
+    params,
+    reasoning,
+    running,
+    session,
+    turn,
+)
+from requirements import proves
+from serai.ahp.reducers.turn import LiveTurn
+from serai.ahp.types import ActiveTurn, MarkdownResponsePart, ReasoningResponsePart, SessionState
+from serai.ahp.wire import convert, to_json
+
+FLAGS = IS_ARCHIVED | NEWER
+PENDING = call("pending-confirmation", invocationMessage="Run ls")
+ERROR_INFO: Json = {"errorType": "overload", "message": "try later"}
+USAGE: Json = {"inputTokens": 10, "outputTokens": 5.5, "model": "m"}
+REQUEST: Json = {"id": "r1", "message": "Which one?"}
+CONTENT_REF: Json = {"kind": "contentRef", "uri": "file:///big", "sizeHint": 9}
+NOTICE: Json = {"kind": "systemNotification", "content": {"markdown": "*done*"}}
+STRANGER: Json = {"kind": "hologram", "id": "p1", "light": None}
+
+
+def started(turn_id: str = "t1", **fields: Any) -> Json:
+    return {"type": "session/turnStarted", "turnId": turn_id, "userMessage": message(), **fields}
+
+
+def delta(part: str, content: str, turn_id: str = "t1") -> Json:
+    return {"type": "session/delta", "turnId": turn_id, "partId": part, "content": content}
+
+
+def thought(part: str, content: str, turn_id: str = "t1") -> Json:
+    return {"type": "session/reasoning", "turnId": turn_id, "partId": part, "content": content}
+
+
+def part(added: Json, turn_id: str = "t1") -> Json:
+    return {"type": "session/responsePart", "turnId": turn_id, "part": added}
+
+
+def usage(reported: Json, turn_id: str = "t1") -> Json:
+    return {"type": "session/usage", "turnId": turn_id, "usage": reported}
+
+
+def complete(turn_id: str = "t1") -> Json:
+    return {"type": "session/turnComplete", "turnId": turn_id}
+
+
+def cancelled(turn_id: str = "t1") -> Json:
+    return {"type": "session/turnCancelled", "turnId": turn_id}
+
+
+def failed(turn_id: str = "t1") -> Json:
+    return {"type": "session/error", "turnId": turn_id, "error": ERROR_INFO}
+
+
+def queued(*ids: str) -> list[Json]:
+    return [{"id": each, "userMessage": message(each)} for each in ids]
+
+
+STARTING = [
+    case(
+        "a turn opens empty and the session is in progress and unread",
+        session({"status": IDLE | IS_READ | FLAGS}),
+        started(),
+        session({"status": IN_PROGRESS | FLAGS, "modifiedAt": NOW}, activeTurn=active()),
+        "session/turnStarted/opens-active-turn",
+    ),
+    case(
+        "a turn after an error clears the error",
+        session({"status": ERROR}),
+        started(),
+        session({"status": IN_PROGRESS, "modifiedAt": NOW}, activeTurn=active()),
+    ),
+    case(
+        "a second turn takes the place of the running one, which is lost",
+        running(markdown("p1", "half an answer"), PENDING, status=INPUT_NEEDED),
+        started("t2"),
+        session({"status": IN_PROGRESS, "modifiedAt": NOW}, activeTurn=active(turn_id="t2")),
+    ),
+    case(
+        "open questions outlive the start of a turn, and the session waits for them",
+        session(inputRequests=[REQUEST]),
+        started(),
+        session({"status": INPUT_NEEDED, "modifiedAt": NOW}, inputRequests=[REQUEST], activeTurn=active()),
+    ),
+    case(
+        "a turn from the queue takes its message off the queue",
+        session(queuedMessages=queued("q1", "q2", "q3")),
+        started(queuedMessageId="q2"),
+        session(
+            {"status": IN_PROGRESS, "modifiedAt": NOW},
+            queuedMessages=queued("q1", "q3"),
+            activeTurn=active(),
+        ),
+        "session/turnStarted/from-queue",
+    ),
+    case(
+        "the last message of a queue takes the queue with it",
+        session(queuedMessages=queued("q1")),
+        started(queuedMessageId="q1"),
+        session({"status": IN_PROGRESS, "modifiedAt": NOW}, activeTurn=active()),
+        "session/turnStarted/from-queue",
+    ),
+    case(
+        "a turn from the steering message empties that slot",
+        session(steeringMessage=queued("q1")[0], queuedMessages=queued("q2")),
+        started(queuedMessageId="q1"),
+        session({"status": IN_PROGRESS, "modifiedAt": NOW}, queuedMessages=queued("q2"), activeTurn=active()),
+    ),
+    case(
+        "a turn from a message that is not there leaves the others waiting",
+        session(steeringMessage=queued("s1")[0], queuedMessages=queued("q1")),
+        started(queuedMessageId="q9"),
+        session(
+            {"status": IN_PROGRESS, "modifiedAt": NOW},
+            steeringMessage=queued("s1")[0],
+            queuedMessages=queued("q1"),
+            activeTurn=active(),
+        ),
+    ),
+    case(
+        "a turn of its own leaves the queue alone",
+        session(queuedMessages=queued("q1")),
+        started(),
+        session({"status": IN_PROGRESS, "modifiedAt": NOW}, queuedMessages=queued("q1"), activeTurn=active()),
+    ),
+]
+
+STREAMING = [
+    case(
+        "text is added at the end of its part, and nothing else is touched",
+        running(markdown("p1", "Hel"), markdown("p2", "-"), status=IN_PROGRESS | IS_READ),
+        [delta("p1", "lo"), delta("p2", ">"), delta("p1", " 🙂"), delta("p1", "")],
+        running(markdown("p1", "Hello 🙂"), markdown("p2", "->"), status=IN_PROGRESS | IS_READ),
+        "session/delta/appends-to-part",
+    ),
+    case(
+        "reasoning is added at the end of its part",
+        running(reasoning("p1", "Hm"), markdown("p2", "-")),
+        [thought("p1", ", "), thought("p1", "yes")],
+        running(reasoning("p1", "Hm, yes"), markdown("p2", "-")),
+        "session/reasoning/appends-to-part",
+    ),
+    case(
+        "text for a part that was never made changes nothing",
+        running(markdown("p1", "a")),
+        [delta("p2", "b"), delta("", "b")],
+        None,
+        "session/delta/missing-part-unchanged",
+    ),
+    case(
+        "reasoning for a part that was never made changes nothing",
+        running(reasoning("p1", "a")),
+        thought("p2", "b"),
+        None,
+        "session/reasoning/missing-part-unchanged",
+    ),
+    case("text for a reasoning part changes nothing", running(reasoning("p1", "a")), delta("p1", "b")),
+    case("reasoning for a markdown part changes nothing", running(markdown("p1", "a")), thought("p1", "b")),
+    case("text for a tool call changes nothing", running(call("streaming")), delta("c1", "b")),
+    case("reasoning for a tool call changes nothing", running(call("streaming")), thought("c1", "b")),
+    case("text for another turn changes nothing", running(markdown("p1", "a")), delta("p1", "b", "t2")),
+    case(
+        "reasoning of another turn changes nothing", running(reasoning("p1", "a")), thought("p1", "b", "t2")
+    ),
+    case("text without a turn changes nothing", session(), [delta("p1", "b"), thought("p1", "b")]),
+    case(
+        "text for a turn that has ended changes nothing",
+        session(turns=[turn("t1", markdown("p1", "a"))]),
+        [delta("p1", "b"), thought("p1", "b")],
+    ),
+    case(
+        "of two parts with one id the first is meant",
+        running(markdown("p1", "a"), markdown("p1", "b")),
+        delta("p1", "!"),
+        running(markdown("p1", "a!"), markdown("p1", "b")),
+    ),
+    case(
+        "a first part of another kind keeps text from the second",
+        running(reasoning("p1", "a"), markdown("p1", "b")),
+        delta("p1", "!"),
+    ),
+    case(
+        "a first part of an unknown kind keeps text from the second",
+        running(STRANGER, markdown("p1", "b")),
+        [delta("p1", "!"), thought("p1", "!")],
+    ),
+    case(
+        "a tool call whose id is meant keeps text from the part",
+        running(call("running", toolCallId="p1", invocationMessage="x", confirmed="setting"), markdown("p1")),
+        delta("p1", "!"),
+    ),
+    case(
+        "parts without an id are passed over",
+        running(CONTENT_REF, NOTICE, markdown("p1", "a")),
+        delta("p1", "b"),
+        running(CONTENT_REF, NOTICE, markdown("p1", "ab")),
+    ),
+    case(
+        "unknown fields of a part outlive its growth",
+        running({**markdown("p1", "a"), "lang": "en"}),
+        delta("p1", "b"),
+        running({**markdown("p1", "ab"), "lang": "en"}),
+    ),
+]
+
+PARTS = [
+    case(
+        "parts are put at the end, in the order in which they come, whatever their kind",
+        running(markdown("p1", "a")),
+        [part(reasoning("p2")), part(CONTENT_REF), part(NOTICE), part(STRANGER), part(call("streaming"))],
+        running(markdown("p1", "a"), reasoning("p2"), CONTENT_REF, NOTICE, STRANGER, call("streaming")),
+        "session/responsePart/appended-in-order",
+        "ToolCallResponsePart/interleaved",
+    ),
+    case(
+        "a part with an id that is taken is put at the end too, and the first goes on growing",
+        running(markdown("p1", "a")),
+        [part(markdown("p1", "b")), delta("p1", "!")],
+        running(markdown("p1", "a!"), markdown("p1", "b")),
+    ),
+    case("a part of another turn changes nothing", running(), part(markdown("p1"), "t2")),
+    case("a part without a turn changes nothing", session(), part(markdown("p1"))),
+    case(
+        "a part that is a waiting call does not change the status by itself",
+        running(),
+        part(PENDING),
+        running(PENDING),
+    ),
+    case(
+        "usage takes the place of the usage before it",
+        running(),
+        [usage({"inputTokens": 1, "cacheReadTokens": 2}), usage(USAGE)],
+        session({"status": IN_PROGRESS}, activeTurn=active(usage=USAGE)),
+        "session/usage/sets-usage",
+    ),
+    case("usage of another turn changes nothing", running(), usage(USAGE, "t2")),
+    case("usage without a turn changes nothing", session(), usage(USAGE)),
+]
+
+ENDING = [
+    case(
+        "a complete turn joins the ended ones and the session is idle",
+        session(
+            {"status": IN_PROGRESS | IS_READ | FLAGS},
+            turns=[turn("t0")],
+            activeTurn=active(markdown("p1", "a"), usage=USAGE),
+        ),
+        [delta("p1", "b"), complete()],
+        session(
+            {"status": IDLE | IS_READ | FLAGS, "modifiedAt": NOW},
+            turns=[turn("t0"), turn("t1", markdown("p1", "ab"), usage=USAGE)],
+        ),
+        "session/turnComplete/turn-moves-to-turns",
+        "session/turnComplete/becomes-idle",
+    ),
+    case(
+        "a cancelled turn joins the ended ones",
+        running(reasoning("p1", "a")),
+        cancelled(),
+        session({"modifiedAt": NOW}, turns=[turn("t1", reasoning("p1", "a"), state="cancelled")]),
+        "session/turnCancelled/turn-moves-to-turns",
+    ),
+    case(
+        "a turn that failed joins the ended ones with its error, and the status shows it",
+        running(markdown("p1", "a"), status=IN_PROGRESS | IS_READ | FLAGS),
+        failed(),
+        session(
+            {"status": ERROR | IS_READ | FLAGS, "modifiedAt": NOW},
+            turns=[turn("t1", markdown("p1", "a"), state="error", error=ERROR_INFO)],
+        ),
+        "session/error/turn-moves-to-turns",
+        "session/error/status-error",
+    ),
+    *(
+        case(
+            f"open questions are given up when a turn is over: {how['type']}",
+            running(status=INPUT_NEEDED, inputRequests=[REQUEST]),
+            how,
+            session({"status": status, "modifiedAt": NOW}, turns=[turn("t1", state=state, **fields)]),
+        )
+        for how, status, state, fields in (
+            (complete(), IDLE, "complete", {}),
+            (cancelled(), IDLE, "cancelled", {}),
+            (failed(), ERROR, "error", {"error": ERROR_INFO}),
+        )
+    ),
+    *(
+        case(f"the end of {what} changes nothing: {how['type']}", start, how)
+        for what, start in (
+            ("another turn", running(PENDING, status=INPUT_NEEDED, inputRequests=[REQUEST])),
+            ("a turn that is not there", session({"status": ERROR | IS_READ}, inputRequests=[REQUEST])),
+            ("a turn that is over", session(turns=[turn("t9")])),
+        )
+        for how in (complete("t9"), cancelled("t9"), failed("t9"))
+    ),
+    case(
+        "messages that wait outlive the end of a turn",
+        running(steeringMessage=queued("s1")[0], queuedMessages=queued("q1")),
+        complete(),
+        session(
+            {"modifiedAt": NOW},
+            turns=[turn("t1")],
+            steeringMessage=queued("s1")[0],
+            queuedMessages=queued("q1"),
+        ),
+    ),
+]
+
+CASES: list[Case] = [*STARTING, *STREAMING, *PARTS, *ENDING]
+
+
+@pytest.mark.parametrize("each", params(CASES))
+def test_session(each: Case) -> None:
+    check(each, SessionState)
+
+
+def test_a_live_turn_leaves_the_one_that_it_was_made_from_alone() -> None:
+    before = active(markdown("p1", "a"), call("streaming", partialInput="{"))
+    source = convert(before, ActiveTurn)
+    turn_ = LiveTurn(source)
+    turn_.grow("p1", MarkdownResponsePart, "b")
+    turn_.grow_input("c1", "}", "Listing")
+    turn_.append(MarkdownResponsePart(id="p2", content=""))
+    assert to_json(source) == before
+
+
+def test_text_can_be_read_at_any_time_between_pieces() -> None:
+    turn_ = LiveTurn(convert(active(markdown("p1")), ActiveTurn))
+    for n in range(1, 700):
+        turn_.grow("p1", MarkdownResponsePart, "ä" if n % 2 else "xy")
+        turn_.grow("p1", ReasoningResponsePart, "not for you")
+        text = to_json(turn_.snapshot())["responseParts"][0]["content"]
+        assert text == ("äxy" * n)[: n + n // 2]
+
+
+@proves("ahp:Turn/tool-calls-are-parts")
+def test_the_tool_calls_of_an_ended_turn_are_among_its_parts() -> None:
+    done = call(
+        "completed", invocationMessage="Run", confirmed="setting", success=True, pastTenseMessage="Ran"
+    )
+    each = case(
+        "",
+        running(markdown("p1", "a"), done, markdown("p2", "b")),
+        complete(),
+        session({"modifiedAt": NOW}, turns=[turn("t1", markdown("p1", "a"), done, markdown("p2", "b"))]),
+    )
+    check(each, SessionState)
+    assert [p["kind"] for p in each.then["turns"][0]["responseParts"]] == ["markdown", "toolCall", "markdown"]
