@@ -98,6 +98,7 @@ class ClientState:
     def initialize(self, versions: list[str], subscriptions: list[URI] | None = None) -> InitializeParams:
         """What to send first on a new connection."""
         self._wanted = subscriptions or []
+        self._buffers.clear()
         return InitializeParams(
             channel=ROOT,
             protocol_versions=versions,
@@ -106,11 +107,12 @@ class ClientState:
         )
 
     def initialized(self, result: InitializeResult) -> None:
-        """Begin anew with what the host has sent: earlier channels and pending actions are forgotten."""
-        self._client_seq = 0
+        """Begin anew with what the host has sent: earlier channels and pending actions are forgotten.
+
+        Our own numbers go on: the host, and answers that are still to come, may know the earlier ones.
+        """
         self._mirrors.clear()
         self._stateless.clear()
-        self._buffers.clear()
         self.last_seen_server_seq = result.server_seq
         self._stateless.update(uri for uri in self._wanted if kind_of(uri) is ChannelKind.TELEMETRY)
         for snapshot in result.snapshots:
@@ -118,6 +120,7 @@ class ClientState:
 
     def reconnect(self) -> ReconnectParams:
         """What to send first on a connection that follows a broken one."""
+        self._buffers.clear()  # what was asked on the old one is not answered any more
         return ReconnectParams(
             channel=ROOT,
             client_id=self.client_id,
@@ -127,7 +130,6 @@ class ClientState:
 
     def reconnected(self, result: ReconnectResult, now: Number) -> Reconnected:
         """Take up where the host says we are: replay what was missed, or begin from snapshots."""
-        self._buffers.clear()
         if isinstance(result, ReconnectReplayResult):
             for envelope in result.actions:
                 self.receive(envelope, now)
@@ -159,7 +161,9 @@ class ClientState:
 
     def subscribed(self, uri: URI, result: SubscribeResult, now: Number) -> None:
         """The host has answered: begin with the snapshot, then with what came in the meantime."""
-        buffered = self._buffers.pop(uri, [])
+        buffered = self._buffers.pop(uri, None)
+        if buffered is None:
+            return  # unsubscribed in the meantime
         if result.snapshot is None:
             self._stateless.add(uri)
             return
@@ -216,11 +220,13 @@ class ClientState:
         """Take in an envelope, live or replayed. One that was seen before changes nothing."""
         self._saw(envelope.server_seq)
         uri = envelope.channel
-        if uri in self._buffers:
-            self._buffers[uri].append(envelope)
-            return Outcome.BUFFERED
+        buffer = self._buffers.get(uri)
+        if buffer is not None:
+            buffer.append(envelope)
         mirror = self._mirrors.get(uri)
-        if mirror is None or envelope.server_seq <= mirror.seq:
+        if mirror is None:
+            return Outcome.IGNORED if buffer is None else Outcome.BUFFERED
+        if envelope.server_seq <= mirror.seq:
             return Outcome.IGNORED
         mirror.seq = envelope.server_seq
         mirror.shown = None
@@ -236,7 +242,9 @@ class ClientState:
             return False
         left = [waiting for waiting in mirror.pending if waiting.client_seq != origin.client_seq]
         ours = len(left) < len(mirror.pending)
-        mirror.pending = left
+        if ours:
+            mirror.pending = left
+            mirror.shown = None
         return ours
 
     def _adopt(self, snapshot: Snapshot) -> None:

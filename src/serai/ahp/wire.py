@@ -18,7 +18,7 @@ import re
 import secrets
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, TypeGuard, TypeVar, dataclass_transform
+from typing import Any, TypeGuard, TypeVar, dataclass_transform, overload
 
 import msgspec
 import msgspec.inspect
@@ -99,7 +99,11 @@ class UnknownType(Unknown, tag_field="type", tag=_MARK):
     """An unknown variant of a union that is told apart by `type`."""
 
 
-def decode(data: bytes | str, as_type: type[T]) -> T:
+@overload
+def decode(data: bytes | str, as_type: type[T]) -> T: ...
+@overload
+def decode(data: bytes | str, as_type: Any) -> Any: ...
+def decode(data: bytes | str, as_type: Any) -> Any:
     """Read one JSON document as `as_type`.
 
     Raises:
@@ -133,7 +137,11 @@ def checked(data: bytes | str) -> bytes:
     return raw
 
 
-def convert(plain: Any, as_type: type[T]) -> T:
+@overload
+def convert(plain: Any, as_type: type[T]) -> T: ...
+@overload
+def convert(plain: Any, as_type: Any) -> Any: ...
+def convert(plain: Any, as_type: Any) -> Any:
     """Read a value of plain JSON (dicts, lists, strings, ...) as `as_type`.
 
     Raises:
@@ -172,7 +180,7 @@ _decode_plain = msgspec.json.Decoder().decode
 
 
 @cache
-def _decoder(as_type: type[T]) -> msgspec.json.Decoder[T]:
+def _decoder(as_type: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(as_type)
 
 

@@ -106,6 +106,8 @@ class BlobRow(NamedTuple):
     """SHA-256, in hexadecimal."""
     content_type: str
     data: bytes
+    session: str | None = None
+    """Whose content it is. It is erased with the last session that uses it; without one it is kept."""
 
 
 @dataclass(slots=True)
@@ -121,13 +123,23 @@ class Batch:
     sessions: list[SessionRow] = field(default_factory=list[SessionRow])
     turns: list[TurnRow] = field(default_factory=list[TurnRow])
     truncations: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
-    """Session and ordinal: turns from there on are no longer part of the conversation. They are kept."""
+    """Session and ordinal: turns from there on are no longer part of the conversation. They are kept.
+
+    The batch's own turns come first: a truncation reaches those too."""
     heads: list[HeadRow] = field(default_factory=list[HeadRow])
     disposed: list[str] = field(default_factory=list[str])
-    """Sessions that are no longer listed. Their rows are kept until they are purged."""
+    """Sessions that are no longer listed, also when a row is written later. They are kept until purged."""
     marks: list[MarkRow] = field(default_factory=list[MarkRow])
     clients: list[ClientRow] = field(default_factory=list[ClientRow])
     blobs: list[BlobRow] = field(default_factory=list[BlobRow])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it takes no number and writes nothing."""
+        return not any(
+            (self.items, self.sessions, self.turns, self.truncations, self.heads)
+            + (self.disposed, self.marks, self.clients, self.blobs)
+        )
 
 
 class Opening(NamedTuple):

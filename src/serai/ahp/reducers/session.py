@@ -346,7 +346,7 @@ class LiveSession(LiveState[SessionState]):
             return
         waiting = {message.id: message for message in queue}
         named = [waiting.pop(message_id) for message_id in action.order if message_id in waiting]
-        self._state.queued_messages = [*named, *waiting.values()]
+        self._state.queued_messages = [*named, *(message for message in queue if message.id in waiting)]
 
     # -- questions -----------------------------------------------------------------------------------------
 

@@ -82,6 +82,10 @@ class LiveTurn:
                 return part.tool_call
         return None
 
+    def calls(self) -> list[ToolCallState]:
+        """All tool calls, in order."""
+        return [part.tool_call for part in self._parts if isinstance(part, ToolCallResponsePart)]
+
     def append(self, part: ResponsePart) -> None:
         """Add a part at the end."""
         position = len(self._parts)

@@ -27,7 +27,7 @@ def problem_with_change(
         schema = properties.get(name)
         if schema is None:
             return f"there is no setting {name!r}"
-        if name in config.values and config.values[name] == value:
+        if name in config.values and _same(config.values[name], value):
             continue
         if not _may_change(schema):
             return f"{name!r} cannot be changed now"
@@ -40,6 +40,21 @@ def problem_with_change(
             if name not in changes and schema is not None and not _may_change(schema):
                 return f"{name!r} cannot be removed now"
     return None
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON. Python also calls 1 and true equal."""
+    match one, other:
+        case (bool(), _) | (_, bool()):
+            return one is other
+        case (list(), list()):
+            first, second = cast("list[Any]", one), cast("list[Any]", other)
+            return len(first) == len(second) and all(map(_same, first, second))
+        case (dict(), dict()):
+            names, others = cast("dict[str, Any]", one), cast("dict[str, Any]", other)
+            return names.keys() == others.keys() and all(_same(names[name], others[name]) for name in names)
+        case _:
+            return one == other
 
 
 def _may_change(schema: ConfigPropertySchema) -> bool:

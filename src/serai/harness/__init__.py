@@ -1,0 +1,1 @@
+"""How a kind of agent gets on the host."""

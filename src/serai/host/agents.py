@@ -1,0 +1,64 @@
+"""What the host needs to know of a kind of agent, and what it gives to each of its sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from logging import Logger
+from typing import TYPE_CHECKING, Any, Protocol
+
+from serai.ahp.types import AgentInfo, SessionConfigSchema
+from serai.contract import AgentIdentity, AgentSession
+
+if TYPE_CHECKING:
+    from serai.host.turn import Turn
+
+__all__ = ["HostContext", "HostedHarness"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostContext:
+    """What a harness gets in order to make the agent of one session: the contract's `HarnessContext`."""
+
+    workspace: str
+    identity: AgentIdentity
+    environment: Mapping[str, str]
+    secrets: Mapping[str, str]
+    logger: Logger
+    session: str
+    """The URI of the session."""
+    working_directory: str | None
+    """The session's working directory, as a URI."""
+    turn: TurnOf
+    """The turn that a delivery begins: `context.turn(delivery_id)`."""
+
+
+class TurnOf(Protocol):
+    """Finds the turn that a delivery began."""
+
+    def __call__(self, delivery_id: str) -> Turn:
+        """The turn. Its `run` takes the coroutine that answers it."""
+        ...
+
+
+class HostedHarness(Protocol):
+    """A kind of agent that sessions can be made with."""
+
+    @property
+    def name(self) -> str:
+        """The provider id."""
+        ...
+
+    @property
+    def info(self) -> AgentInfo:
+        """What the root channel lists."""
+        ...
+
+    @property
+    def schema(self) -> SessionConfigSchema:
+        """Which settings its sessions have. A setting's `default` is its first value."""
+        ...
+
+    async def create(self, settings: Mapping[str, Any], context: HostContext) -> AgentSession:
+        """Make the agent of one session. See `serai.contract.Harness.create`."""
+        ...

@@ -1,0 +1,117 @@
+"""The one door into a session: whatever enters is a delivery, with an id, a context and receipts.
+
+The records stand in the journal, on a channel of their own beside the session's, so that they are committed
+together with what they are about.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from serai.ahp import wire
+from serai.ahp.types import (
+    MessageAttachment,
+    MessageEmbeddedResourceAttachment,
+    MessageResourceAttachment,
+    SimpleMessageAttachment,
+    UserMessage,
+)
+from serai.contract import (
+    AgentTarget,
+    Attachment,
+    DeliveryMode,
+    DeliveryReason,
+    FileAttachment,
+    ImageAttachment,
+    JsonAttachment,
+    MessageContext,
+    MessageKind,
+    MessageReceipt,
+    RelayMessage,
+    SenderReference,
+    TextAttachment,
+    to_wire,
+)
+from serai.journal.journal import Journal
+
+__all__ = ["Delivery", "Door", "deliveries_channel"]
+
+
+def deliveries_channel(session: str) -> str:
+    """Where the records of a session's deliveries stand."""
+    return f"serai-deliveries:{session}"
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """A message on its way into a session."""
+
+    message: RelayMessage
+    context: MessageContext
+
+
+class Door:
+    """Lets messages into one session and keeps the records of it."""
+
+    def __init__(self, journal: Journal, session: str, agent: str) -> None:
+        self._journal = journal
+        self._session = session
+        self._agent = agent
+        self._channel = deliveries_channel(session)
+
+    def enter(
+        self,
+        delivery_id: str,
+        user_message: UserMessage,
+        *,
+        sender: str,
+        mode: DeliveryMode,
+        now: int,
+        metadata: dict[str, Any] | None = None,
+    ) -> Delivery:
+        """Record that a message wants in. It is committed with whatever else happens now."""
+        moment = datetime.fromtimestamp(now / 1000, UTC)
+        message = RelayMessage(
+            id=delivery_id,
+            kind=MessageKind.DM,
+            text=user_message.text,
+            sender=SenderReference(id=sender, name=sender),
+            target=AgentTarget(agent_name=self._agent),
+            attachments=tuple(_attachment(attachment) for attachment in user_message.attachments or ()),
+            mode=mode,
+            metadata={"session": self._session, "userMessage": wire.to_json(user_message)},
+            created_at=moment,
+        )
+        context = MessageContext(id=delivery_id, mode=mode, reason=DeliveryReason.DM, metadata=metadata or {})
+        self._record("delivery.created", delivery_id, message=to_wire(message), context=to_wire(context))
+        return Delivery(message, context)
+
+    def handing(self, delivery_id: str) -> None:
+        """Record that the message is about to leave for the agent."""
+        self._record("delivery.handing", delivery_id)
+
+    def receipt(self, delivery_id: str, receipt: MessageReceipt) -> None:
+        """Record what became of it."""
+        self._record(f"delivery.{to_wire(receipt)['status']}", delivery_id, receipt=to_wire(receipt))
+
+    def _record(self, kind: str, delivery_id: str, **fields: Any) -> None:
+        record = {"type": kind, "deliveryId": delivery_id, **fields}
+        self._journal.record(self._channel, msgspec.json.encode(record))
+
+
+def _attachment(attachment: MessageAttachment) -> Attachment:
+    """An AHP attachment as the relay's words have it. The whole of it is in the message's metadata too."""
+    match attachment:
+        case SimpleMessageAttachment():
+            return TextAttachment(label=attachment.label, text=attachment.model_representation or "")
+        case MessageEmbeddedResourceAttachment() if attachment.content_type.startswith("image/"):
+            return ImageAttachment(
+                label=attachment.label, mime_type=attachment.content_type, data=attachment.data
+            )
+        case MessageResourceAttachment():
+            line = attachment.selection.range.start.line if attachment.selection else None
+            return FileAttachment(label=attachment.label, path=attachment.uri, line=line)
+        case _:
+            return JsonAttachment(value=wire.to_json(attachment))

@@ -1,0 +1,409 @@
+"""The host: it owns the sessions, knows the agents, and tells the root channel what there is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from serai.ahp import actions as a
+from serai.ahp import jsonrpc, wire
+from serai.ahp.commands import CreateSessionParams
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.notifications import (
+    SessionAddedParams,
+    SessionRemovedParams,
+    SessionSummaryChangedParams,
+    SessionSummaryChanges,
+)
+from serai.ahp.reducers import LiveRoot
+from serai.ahp.rules import Verdict, judge
+from serai.ahp.rules.config import problem_with_value
+from serai.ahp.types import (
+    ROOT,
+    FreeForm,
+    RootState,
+    SessionConfigState,
+    SessionLifecycle,
+    SessionState,
+    SessionStatus,
+    SessionSummary,
+)
+from serai.contract import AgentIdentity, AgentSession
+from serai.contract.registration import check_registration
+from serai.errors import InvalidParams, ProtocolError
+from serai.host.agents import HostContext, HostedHarness
+from serai.host.session import Session
+from serai.journal.journal import Journal
+from serai.journal.sessions import KeptSession
+from serai.journal.subscriptions import Subscriber
+from serai.store.contract import MarkRow, SessionRow, Store
+
+__all__ = ["Host", "HostSettings"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class HostSettings:
+    """How the host behaves."""
+
+    default_provider: str = "demo"
+    client_grace: float = 30.0
+    """How long a client that is gone may take to come back to the tool calls that it runs, in seconds."""
+    memory_budget: int = 64 * 1024 * 1024
+    """About how many bytes of state may stay in memory that nobody watches and nothing runs in."""
+    summary_delay: float = 0.05
+    """How long changes of summaries are gathered before the root channel is told, in seconds."""
+    default_directory: str | None = None
+
+
+def _now() -> int:
+    return round(time.time() * 1000)
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+class Host:
+    """All sessions of one store.
+
+    Args:
+        store: Where they are kept.
+        harnesses: The kinds of agents that sessions can be made with.
+        frame: How a message becomes bytes on the wire.
+        settings: How the host behaves.
+        now: The clock, in milliseconds since 1970.
+        new_id: Makes ids that nobody else has.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        harnesses: Iterable[HostedHarness],
+        frame: Callable[[bytes], bytes],
+        *,
+        settings: HostSettings | None = None,
+        now: Callable[[], int] = _now,
+        new_id: Callable[[], str] = _new_id,
+    ) -> None:
+        self.settings = settings or HostSettings()
+        self.now = now
+        self.new_id = new_id
+        self.journal = Journal(store, frame)
+        self.harnesses: dict[str, HostedHarness] = {harness.name: harness for harness in harnesses}
+        self.root = LiveRoot(RootState(agents=[harness.info for harness in self.harnesses.values()]))
+        self._frame = frame
+        self._rows: dict[str, SessionRow] = {}
+        """What the store knew of each session when it was last written, for those that are not loaded."""
+        self._sessions: dict[str, Session] = {}
+        """The sessions in memory, the least recently used one first."""
+        self._loading: dict[str, asyncio.Task[Session]] = {}
+        self._evicted: set[asyncio.Task[None]] = set()
+        """Agents that are being let go."""
+        self._connected: Counter[str] = Counter()
+        self._changed: dict[str, SessionSummary] = {}
+        self._told: asyncio.TimerHandle | None = None
+
+    # -- opening and closing -------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Open the store and bring the sessions back. Turns that were running end with an error."""
+        await self.journal.open()
+        for row in await self.journal.store.sessions():
+            self._rows[row.uri] = row
+        doing = SessionStatus.IN_PROGRESS
+        for row in list(self._rows.values()):
+            if wire.decode(row.summary, SessionSummary).status & doing:
+                await self.session(row.uri)
+
+    async def close(self) -> None:
+        """Stop what runs, write what waits, close the store."""
+        if self._told is not None:
+            self._told.cancel()
+        await asyncio.gather(*(session.close() for session in self._sessions.values()))
+        await self.journal.close()
+
+    # -- sessions ------------------------------------------------------------------------------------------
+
+    def knows(self, uri: str) -> bool:
+        """Whether there is a session of that URI."""
+        return uri in self._sessions or uri in self._rows
+
+    def loaded(self, uri: str) -> Session | None:
+        """The session, if it is in memory."""
+        session = self._sessions.get(uri)
+        if session is not None:
+            self._sessions[uri] = self._sessions.pop(uri)  # the most recently used one is last
+        return session
+
+    async def session(self, uri: str) -> Session | None:
+        """The session, read from the store if need be. Cancelling does not stop others who wait for it."""
+        session = self.loaded(uri)
+        if session is not None or uri not in self._rows:
+            return session
+        task = self._loading.get(uri)
+        if task is None:
+            task = self._loading[uri] = asyncio.create_task(self._load(uri))
+            task.add_done_callback(lambda _task: self._loading.pop(uri, None))
+        return await asyncio.shield(task)
+
+    async def _load(self, uri: str) -> Session:
+        store = self.journal.store
+        head = await store.head(uri)
+        if head is None:
+            raise ProtocolError(f"{uri} has no head in the store", number=AhpErrorCode.SESSION_NOT_FOUND)
+        turns = await store.turns(uri)
+        rows = await store.rows(uri, head.seq)
+        kept = KeptSession.restore(self._rows[uri], head, turns, rows)
+        session = self._sessions[uri] = Session(self, kept)
+        del self._rows[uri]
+        session.recover()
+        self._evict()
+        return session
+
+    def _evict(self) -> None:
+        """Forget the state of sessions that nobody watches and nothing runs in, above the budget."""
+        total = sum(session.kept.size for session in self._sessions.values())
+        for uri, session in list(self._sessions.items())[:-1]:
+            if total <= self.settings.memory_budget:
+                return
+            if session.is_busy or self.journal.subscriptions.is_followed(uri) or session.kept.is_unsaved:
+                continue
+            total -= session.kept.size
+            self._rows[uri] = session.kept.row()
+            del self._sessions[uri]
+            self._evicted.add(task := asyncio.create_task(session.close()))
+            task.add_done_callback(self._evicted.discard)
+
+    def summaries(self) -> list[SessionSummary]:
+        """All sessions, the last modified one first."""
+        summaries = [replace(session.live.head.summary) for session in self._sessions.values()]
+        summaries += [wire.decode(row.summary, SessionSummary) for row in self._rows.values()]
+        return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
+
+    async def create(self, params: CreateSessionParams, client_id: str) -> Session:
+        """Make a session. It is `creating` until its agent is there.
+
+        Raises:
+            ProtocolError: It exists, or the provider or what it is forked from does not.
+        """
+        uri = params.channel
+        if self.knows(uri):
+            raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
+        if params.active_client is not None and params.active_client.client_id != client_id:
+            raise InvalidParams(
+                "the active client must be the one that creates the session",
+                field="params.activeClient.clientId",
+            )
+        source = await self._fork_source(params)
+        provider = params.provider or (source.summary.provider if source else self.settings.default_provider)
+        harness = self.harness(provider)
+        now = self.now()
+        state = SessionState(
+            summary=SessionSummary(
+                resource=uri,
+                provider=provider,
+                title=source.summary.title if source else "",
+                status=int(SessionStatus.IDLE),
+                created_at=now,
+                modified_at=now,
+                model=params.model or (source.summary.model if source else None),
+                agent=params.agent or (source.summary.agent if source else None),
+                working_directory=params.working_directory
+                or (source.summary.working_directory if source else self.settings.default_directory),
+            ),
+            lifecycle=SessionLifecycle.CREATING.value,
+            turns=source.turns if source else [],
+            config=resolved_config(harness, params.config or {}),
+            active_client=params.active_client,
+        )
+        if self.knows(uri):
+            raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
+        kept = KeptSession.create(uri, state)
+        session = self._sessions[uri] = Session(self, kept)
+        self.journal.touch(kept)
+        self._tell(
+            "root/sessionAdded",
+            SessionAddedParams(channel=ROOT, summary=replace(kept.live.head.summary)),
+        )
+        self.journal.then(lambda _seq: session.begin())
+        self._evict()
+        return session
+
+    async def _fork_source(self, params: CreateSessionParams) -> SessionState | None:
+        if params.fork is None:
+            return None
+        source = await self.session(params.fork.session)
+        place = source.kept.turn_at(params.fork.turn_id) if source else None
+        if source is None or place is None:
+            raise ProtocolError(
+                f"there is no turn {params.fork.turn_id!r} in {params.fork.session}",
+                number=AhpErrorCode.SESSION_NOT_FOUND,
+            )
+        state = source.live.snapshot()
+        return replace(state, turns=state.turns[: place + 1])
+
+    async def dispose(self, uri: str) -> None:
+        """End a session. It is no longer listed; its rows are kept until they are purged.
+
+        Raises:
+            ProtocolError: There is no such session.
+        """
+        session = await self.session(uri)
+        if session is None:
+            raise ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
+        del self._sessions[uri]
+        self._changed.pop(uri, None)
+        self.journal.side.disposed.append(uri)
+        self._tell("root/sessionRemoved", SessionRemovedParams(channel=ROOT, session=uri))
+        self.journal.then(lambda _seq: self.journal.subscriptions.drop(uri))
+        await session.close()
+        self.activity_changed()
+
+    # -- agents --------------------------------------------------------------------------------------------
+
+    def harness(self, provider: str) -> HostedHarness:
+        """The kind of agent of that name.
+
+        Raises:
+            ProtocolError: There is none.
+        """
+        harness = self.harnesses.get(provider)
+        if harness is None:
+            known = ", ".join(sorted(self.harnesses)) or "none"
+            raise ProtocolError(
+                f"there is no agent {provider!r}; there are: {known}", number=AhpErrorCode.PROVIDER_NOT_FOUND
+            )
+        return harness
+
+    async def start_agent(self, session: Session) -> AgentSession:
+        """Make the agent of a session."""
+        head = session.live.head
+        harness = self.harness(head.summary.provider)
+        name = head.summary.provider
+        agent = await harness.create(
+            dict(head.config.values) if head.config else {},
+            HostContext(
+                workspace="default",
+                identity=AgentIdentity(id=session.uri, name=name, handle=f"@{name}"),
+                environment=os.environ,
+                secrets={},
+                logger=logging.getLogger(f"serai.agent.{name}"),
+                session=session.uri,
+                working_directory=head.summary.working_directory,
+                turn=session.turn_of,
+            ),
+        )
+        check_registration(agent)
+        return agent
+
+    # -- clients -------------------------------------------------------------------------------------------
+
+    def client_connected(self, client_id: str) -> None:
+        """A client has one more connection."""
+        self._connected[client_id] += 1
+
+    def client_disconnected(self, client_id: str) -> None:
+        """A client has one connection less; with the last one it is gone."""
+        self._connected[client_id] -= 1
+        if self._connected[client_id] > 0:
+            return
+        del self._connected[client_id]
+        for session in list(self._sessions.values()):
+            session.client_left(client_id)
+
+    def is_connected(self, client_id: str) -> bool:
+        """Whether a client has a connection."""
+        return client_id in self._connected
+
+    def mark(self, client_id: str, client_seq: int) -> None:
+        """Remember, with the next commit, how far a client has counted."""
+        self.journal.side.marks.append(MarkRow(client_id, client_seq))
+
+    # -- the root channel ----------------------------------------------------------------------------------
+
+    def act_on_root(self, action: a.StateAction, origin: a.ActionOrigin | None = None) -> None:
+        """Let an action of the root channel happen."""
+        self.root.apply(action, self.now())
+        self.journal.append(ROOT, action, origin=origin)
+
+    def dispatch_on_root(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
+        """Take an action on the root channel from a client."""
+        judgement = judge(self.root, action, origin.client_id)
+        if judgement.verdict is Verdict.ACCEPT:
+            self.act_on_root(action, origin)
+        elif judgement.verdict is Verdict.REJECT:
+            self.journal.reject(ROOT, action, origin, judgement.reason or "rejected", sender)
+
+    def activity_changed(self) -> None:
+        """Tell the root channel when more or fewer sessions have a turn running."""
+        active = sum(session.live.turn is not None for session in self._sessions.values())
+        if active != (self.root.head.active_sessions or 0):
+            self.act_on_root(a.RootActiveSessionsChangedAction(active_sessions=active))
+
+    def summary_changed(self, session: Session) -> None:
+        """Tell the root channel soon, if the summary has changed: several changes become one notification."""
+        self._changed.setdefault(session.uri, session.told_summary)
+        if self._told is None:
+            loop = asyncio.get_running_loop()
+            self._told = loop.call_later(self.settings.summary_delay, self._tell_summaries)
+
+    def _tell_summaries(self) -> None:
+        self._told = None
+        changed, self._changed = self._changed, {}
+        for uri, before in changed.items():
+            session = self._sessions.get(uri)
+            if session is None:
+                continue
+            now = replace(session.live.head.summary)
+            session.told_summary = now
+            changes = _difference(before, now)
+            if changes:
+                params = SessionSummaryChangedParams(
+                    channel=ROOT, session=uri, changes=SessionSummaryChanges(**changes)
+                )
+                self._tell("root/sessionSummaryChanged", params)
+
+    def _tell(self, method: str, params: wire.Value) -> None:
+        """Send a notification to those who follow the root channel, after all that it reflects."""
+        message = self._frame(jsonrpc.encode(jsonrpc.Notification(method=method, params=params)))
+        self.journal.then(lambda _seq: self.journal.subscriptions.deliver([(ROOT, message)]))
+
+
+_NEVER_CHANGES = {"resource", "provider", "created_at", "extra"}
+
+
+def _difference(before: SessionSummary, now: SessionSummary) -> dict[str, Any]:
+    return {
+        name: getattr(now, name)
+        for name in now.__struct_fields__
+        if name not in _NEVER_CHANGES and getattr(now, name) != getattr(before, name)
+    }
+
+
+def resolved_config(harness: HostedHarness, chosen: FreeForm) -> SessionConfigState | None:
+    """The settings of a new session: what was chosen, over the defaults.
+
+    Raises:
+        InvalidParams: A setting does not exist, or cannot have that value.
+    """
+    schema = harness.schema
+    if not schema.properties and not chosen:
+        return None
+    for name, value in chosen.items():
+        known = schema.properties.get(name)
+        problem = "there is no such setting" if known is None else problem_with_value(known, value)
+        if problem:
+            raise InvalidParams(f"config.{name}: {problem}", field=f"params.config.{name}")
+    defaults = {name: p.default for name, p in schema.properties.items() if p.default is not None}
+    return SessionConfigState(schema=schema, values={**defaults, **chosen})

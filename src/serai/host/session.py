@@ -1,0 +1,394 @@
+"""One session: what clients dispatch goes in, what its agent does comes out, and turns begin and end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from serai.ahp import actions as a
+from serai.ahp.reducers import LiveSession
+from serai.ahp.rules import Verdict, judge
+from serai.ahp.types import (
+    ErrorInfo,
+    PendingMessage,
+    PendingMessageKind,
+    SessionLifecycle,
+    ToolCallError,
+    ToolCallResult,
+    ToolCallRunningState,
+    UserMessage,
+)
+from serai.contract import AgentSession, Delivered, DeliveryMode, Failed
+from serai.errors import SeraiError
+from serai.host.deliveries import Delivery, Door
+from serai.host.turn import Answers, Turn
+from serai.journal.sessions import KeptSession
+from serai.journal.subscriptions import Subscriber
+
+if TYPE_CHECKING:
+    from serai.host.host import Host
+
+__all__ = ["Session"]
+
+_log = logging.getLogger(__name__)
+
+_TITLE_LENGTH = 60
+HELD = "serai.queueHeld"
+"""In a session's `_meta`: why its queue waits until someone goes on."""
+
+Expected = tuple[str, str]
+
+
+class Session:
+    """A session on this host. Its turn, if one runs, is a task that it owns."""
+
+    def __init__(self, host: Host, kept: KeptSession) -> None:
+        self.host = host
+        self.journal = host.journal
+        self.kept = kept
+        self.uri = kept.uri
+        self.door = Door(host.journal, kept.uri, kept.live.head.summary.provider)
+        self.told_summary = replace(kept.live.head.summary)
+        """The summary as those who follow the root channel know it."""
+        self._agent: AgentSession | None = None
+        self._turns: dict[str, Turn] = {}
+        self._expected: dict[Expected, asyncio.Future[Any]] = {}
+        self._deferred: dict[type, tuple[a.StateAction, a.ActionOrigin]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def live(self) -> LiveSession:
+        """The state, to look at."""
+        return self.kept.live
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something runs in it: then it stays in memory."""
+        return self.live.turn is not None or bool(self._tasks)
+
+    # -- actions -------------------------------------------------------------------------------------------
+
+    def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None) -> None:
+        """Let an action happen."""
+        self.kept.apply(action, self.host.now())
+        self.journal.append(self.uri, action, origin=origin, session=self.kept)
+        self.host.summary_changed(self)
+
+    def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
+        """Take an action from a client: it happens, waits, or goes back with the reason."""
+        judgement = judge(self.live, action, origin.client_id)
+        match judgement.verdict:
+            case Verdict.REJECT:
+                self.journal.reject(self.uri, action, origin, judgement.reason or "rejected", sender)
+            case Verdict.DEFER:
+                self._deferred[type(action)] = action, origin
+            case Verdict.IGNORE:
+                pass
+            case Verdict.ACCEPT:
+                self._accept(action, origin)
+
+    def _accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
+        if isinstance(action, a.SessionTurnStartedAction):
+            self._start_turn(action, origin, DeliveryMode.IMMEDIATE)
+            return
+        before = self._answers_before(action)
+        self.act(action, origin)
+        self.journal.then(lambda _seq: self._effect(action, before))
+
+    def _answers_before(self, action: a.StateAction) -> dict[str, Any]:
+        """The answers that an input request has so far: completing it removes them from the state."""
+        if not isinstance(action, a.SessionInputCompletedAction):
+            return {}
+        requests = self.live.head.input_requests or ()
+        request = next((r for r in requests if r.id == action.request_id), None)
+        return {**((request.answers if request else None) or {}), **(action.answers or {})}
+
+    def _effect(self, action: a.StateAction, answers: dict[str, Any]) -> None:
+        """What follows from a client's action, once it is committed."""
+        match action:
+            case a.SessionTurnCancelledAction() | a.SessionTruncatedAction():
+                self._stop_turns()
+                if isinstance(action, a.SessionTurnCancelledAction):
+                    self._after_turn("cancelled")
+            case a.SessionToolCallConfirmedAction():
+                self._answer(("call", action.tool_call_id), action)
+                if not action.approved:
+                    self._answer(("complete", action.tool_call_id), _denied(action))
+            case a.SessionToolCallCompleteAction():
+                self._answer(("complete", action.tool_call_id), action)
+            case a.SessionToolCallResultConfirmedAction():
+                self._answer(("result", action.tool_call_id), action)
+            case a.SessionInputCompletedAction():
+                self._answer(("input", action.request_id), Answers(action.response, answers))
+            case a.SessionPendingMessageSetAction(kind=PendingMessageKind.QUEUED):
+                self._release_queue()
+            case _:
+                pass
+
+    # -- what an agent waits for ---------------------------------------------------------------------------
+
+    def expect(self, what: Expected) -> asyncio.Future[Any]:
+        """A future for an answer that some client will give."""
+        future = self._expected[what] = asyncio.get_running_loop().create_future()
+        return future
+
+    def _answer(self, what: Expected, answer: Any) -> None:
+        future = self._expected.pop(what, None)
+        if future is not None and not future.done():
+            future.set_result(answer)
+
+    def take_steering(self, message: PendingMessage) -> None:
+        """The agent takes the steering message: it enters the session here."""
+        self.act(a.SessionPendingMessageRemovedAction(kind=PendingMessageKind.STEERING, id=message.id))
+        delivery_id = self.host.new_id()
+        self.door.enter(
+            delivery_id,
+            message.user_message,
+            sender="client",
+            mode=DeliveryMode.NEXT_TOOL_CALL,
+            now=self.host.now(),
+            metadata={"pendingMessageId": message.id},
+        )
+        self.door.receipt(delivery_id, Delivered(delivery_id=delivery_id, metadata={"evidence": "journal"}))
+
+    # -- turns ---------------------------------------------------------------------------------------------
+
+    def _start_turn(
+        self, action: a.SessionTurnStartedAction, origin: a.ActionOrigin | None, mode: DeliveryMode
+    ) -> None:
+        first = not self.live.head.turns
+        delivery_id = self.host.new_id()
+        delivery = self.door.enter(
+            delivery_id,
+            action.user_message,
+            sender=origin.client_id if origin else "queue",
+            mode=mode,
+            now=self.host.now(),
+            metadata={"turnId": action.turn_id},
+        )
+        self.act(action, origin)
+        self.door.handing(delivery_id)
+        if first and not self.live.head.summary.title:
+            self.act(a.SessionTitleChangedAction(title=_title(action.user_message)))
+        self._turns[delivery_id] = Turn(self, action.turn_id, action.user_message)
+        self.host.activity_changed()
+        self.journal.then(lambda _seq: self._hand_over(delivery))
+
+    def _hand_over(self, delivery: Delivery) -> None:
+        self._spawn(self._deliver(delivery))
+
+    async def _deliver(self, delivery: Delivery) -> None:
+        """Hand a message to the agent, and keep the receipt."""
+        delivery_id = delivery.context.id
+        turn = self._turns[delivery_id]
+        try:
+            agent = await self.agent()
+            receipt = await agent.receive_message(delivery.message, delivery.context)
+        except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
+            _log.warning("the agent of %s did not take a message", self.uri, exc_info=error)
+            receipt = Failed(delivery_id=delivery_id, reason=str(error) or type(error).__name__)
+        self.door.receipt(delivery_id, receipt)
+        if isinstance(receipt, Failed):
+            self._end_turn(turn, _error("delivery_failed", receipt.reason))
+        elif turn.task is None:
+            self._end_turn(turn, _error("no_answer", "the agent took the message and began no answer"))
+
+    def turn_of(self, delivery_id: str) -> Turn:
+        """The turn that a delivery began."""
+        return self._turns[delivery_id]
+
+    def own_turn(self, turn: Turn, answer: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run the coroutine that answers a turn."""
+        return self._spawn(self._run(turn, answer))
+
+    async def _run(self, turn: Turn, answer: Coroutine[Any, Any, None]) -> None:
+        try:
+            await answer
+        except asyncio.CancelledError:
+            raise
+        except SeraiError as error:
+            self._end_turn(turn, _error(error.code, str(error)))
+        except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
+            _log.warning("the agent of %s failed", self.uri, exc_info=error)
+            self._end_turn(turn, _error("agent_error", str(error) or type(error).__name__))
+        else:
+            self._end_turn(turn, None)
+
+    def _end_turn(self, turn: Turn, error: ErrorInfo | None) -> None:
+        running = self.live.turn
+        if running is None or running.id != turn.id:
+            return  # it was cancelled or truncated in the meantime
+        if self.live.head.summary.activity is not None:
+            self.act(a.SessionActivityChangedAction())
+        if error is None:
+            self.act(a.SessionTurnCompleteAction(turn_id=turn.id))
+        else:
+            self.act(a.SessionErrorAction(turn_id=turn.id, error=error))
+        self._after_turn(None if error is None else "error")
+
+    def _stop_turns(self) -> None:
+        for turn in self._turns.values():
+            if turn.task is not None:
+                turn.task.cancel()
+        for future in self._expected.values():
+            future.cancel()
+        self._expected.clear()
+
+    def _after_turn(self, interrupted: str | None) -> None:
+        """The turn is over: what waited for its end happens now."""
+        self._turns.clear()
+        self._expected.clear()
+        deferred, self._deferred = self._deferred, {}
+        for action, origin in deferred.values():
+            self.act(action, origin)
+        if interrupted is None:
+            self.consume_queue()
+        elif self.live.head.queued_messages:
+            self._hold(interrupted)
+        self.host.activity_changed()
+
+    # -- the queue -----------------------------------------------------------------------------------------
+
+    def consume_queue(self) -> None:
+        """Begin a turn with the first message that waits, if the session is idle."""
+        head = self.live.head
+        if self.live.turn is not None or not head.queued_messages or head.lifecycle != SessionLifecycle.READY:
+            return
+        message = head.queued_messages[0]
+        self.act(a.SessionPendingMessageRemovedAction(kind=PendingMessageKind.QUEUED, id=message.id))
+        action = a.SessionTurnStartedAction(
+            turn_id=self.host.new_id(), user_message=message.user_message, queued_message_id=message.id
+        )
+        self._start_turn(action, None, DeliveryMode.ON_IDLE)
+
+    def _hold(self, reason: str) -> None:
+        self.act(a.SessionMetaChangedAction(meta={**(self.live.head.meta or {}), HELD: reason}))
+
+    def _release_queue(self) -> None:
+        """Someone set a queued message: the queue goes on, also one that was held."""
+        meta = self.live.head.meta or {}
+        if HELD in meta:
+            left = {key: value for key, value in meta.items() if key != HELD}
+            self.act(a.SessionMetaChangedAction(meta=left or None))
+        self.consume_queue()
+
+    # -- the agent -----------------------------------------------------------------------------------------
+
+    async def agent(self) -> AgentSession:
+        """The agent; it is started when it is not there."""
+        if self._agent is None:
+            self._agent = await self.host.start_agent(self)
+        return self._agent
+
+    def begin(self) -> None:
+        """Start the agent of a new session, and say so when it is there."""
+        self._spawn(self._begin())
+
+    async def _begin(self) -> None:
+        try:
+            await self.agent()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the session says why it did not begin
+            _log.warning("the agent of %s did not start", self.uri, exc_info=error)
+            code = error.code if isinstance(error, SeraiError) else "agent_start_failed"
+            self.act(a.SessionCreationFailedAction(error=_error(code, str(error) or type(error).__name__)))
+        else:
+            self.act(a.SessionReadyAction())
+            self.consume_queue()
+
+    def recover(self) -> None:
+        """After a restart: what was running is over, and says so."""
+        turn = self.live.turn
+        if turn is not None:
+            error = _error("interrupted", "the host was stopped while this turn was running")
+            self.act(a.SessionErrorAction(turn_id=turn.id, error=error))
+        if self.live.head.lifecycle == SessionLifecycle.CREATING:
+            error = _error("interrupted", "the host was stopped while the session was being created")
+            self.act(a.SessionCreationFailedAction(error=error))
+        if self.live.head.active_client is not None:
+            self.act(a.SessionActiveClientChangedAction(active_client=None))
+        if self.live.head.queued_messages and HELD not in (self.live.head.meta or {}):
+            self._hold("restart")
+
+    # -- clients -------------------------------------------------------------------------------------------
+
+    def client_left(self, client_id: str) -> None:
+        """A client is gone: it is no longer the active one, and has some time to come back to its calls."""
+        active = self.live.head.active_client
+        if active is not None and active.client_id == client_id:
+            self.act(a.SessionActiveClientChangedAction(active_client=None))
+        if self._calls_of(client_id):
+            self._spawn(self._give_up(client_id))
+
+    def _calls_of(self, client_id: str) -> list[str]:
+        turn = self.live.turn
+        if turn is None:
+            return []
+        return [
+            call.tool_call_id
+            for call in turn.calls()
+            if isinstance(call, ToolCallRunningState) and call.tool_client_id == client_id
+        ]
+
+    async def _give_up(self, client_id: str) -> None:
+        await asyncio.sleep(self.host.settings.client_grace)
+        if self.host.is_connected(client_id):
+            return
+        for call_id in self._calls_of(client_id):
+            action = a.SessionToolCallCompleteAction(
+                turn_id=self.live.turn.id if self.live.turn else "",
+                tool_call_id=call_id,
+                result=ToolCallResult(
+                    success=False,
+                    past_tense_message="The client that runs this tool is gone",
+                    error=ToolCallError(message="the client disconnected", code="client_gone"),
+                ),
+            )
+            self.act(action)
+            self.journal.then(lambda _seq, action=action: self._effect(action, {}))
+
+    # -- ending --------------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """Stop what runs and let the agent go. The state stays."""
+        self._stop_turns()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        agent, self._agent = self._agent, None
+        if agent is not None and agent.capabilities.lifecycle.release:
+            with contextlib.suppress(Exception):
+                await agent.release("the session is closed")
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _title(message: UserMessage) -> str:
+    """A title from what was said first."""
+    first_line = next((line.strip() for line in message.text.splitlines() if line.strip()), "New session")
+    return first_line if len(first_line) <= _TITLE_LENGTH else first_line[: _TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def _error(code: str, message: str) -> ErrorInfo:
+    return ErrorInfo(error_type=code, message=message)
+
+
+def _denied(action: a.SessionToolCallConfirmedAction) -> a.SessionToolCallCompleteAction:
+    """A client's own "no" to a call it was to run, as the result that the agent waits for."""
+    return a.SessionToolCallCompleteAction(
+        turn_id=action.turn_id,
+        tool_call_id=action.tool_call_id,
+        result=ToolCallResult(
+            success=False,
+            past_tense_message="The call was denied",
+            error=ToolCallError(message="the call was denied", code="denied"),
+        ),
+    )

@@ -1,0 +1,303 @@
+"""A running turn, as the agent sees it: where it says, thinks, does and asks.
+
+    async def answer(turn):
+        await turn.say("I will look.")
+        call = await turn.tool("bash", "Run a command", input='{"command": "ls"}', message="ls")
+        if call.approved:
+            await call.done("Listed the files", text="README.md")
+
+Each method lets the action happen and returns; `tool` and `ask` return when someone has answered. Cancelling
+any of them is safe: the turn's end closes what is open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from serai.ahp import actions as a
+from serai.ahp.types import (
+    ConfirmationOption,
+    FileEdit,
+    FileEdits,
+    FreeForm,
+    MarkdownResponsePart,
+    ReasoningResponsePart,
+    SessionInputAnswer,
+    SessionInputRequest,
+    SessionInputResponseKind,
+    StringOrMarkdown,
+    SystemNotificationResponsePart,
+    ToolCallError,
+    ToolCallResult,
+    ToolResultContent,
+    ToolResultTextContent,
+    UsageInfo,
+    UserMessage,
+)
+
+if TYPE_CHECKING:
+    from serai.host.session import Session
+
+__all__ = ["Answers", "ToolCall", "Turn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """How an input request ended."""
+
+    response: str
+    answers: Mapping[str, SessionInputAnswer]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the person answered."""
+        return self.response == SessionInputResponseKind.ACCEPT
+
+
+class Turn:
+    """The agent's side of a running turn."""
+
+    def __init__(self, session: Session, turn_id: str, message: UserMessage) -> None:
+        self._session = session
+        self.id = turn_id
+        self.message = message
+        """What the turn answers."""
+        self._part: tuple[type, str] | None = None
+        self._parts = 0
+        self._calls = 0
+        self.task: asyncio.Task[None] | None = None
+
+    def run(self, answer: Coroutine[Any, Any, None]) -> None:
+        """Hand over the coroutine that answers the turn. The host owns it.
+
+        When it returns the turn is complete; when it raises the turn has failed; when someone cancels the
+        turn it is cancelled.
+        """
+        self.task = self._session.own_turn(self, answer)
+
+    # -- saying --------------------------------------------------------------------------------------------
+
+    async def say(self, text: str) -> None:
+        """Add Markdown to the answer."""
+        await self._write(MarkdownResponsePart, text)
+
+    async def think(self, text: str) -> None:
+        """Add to the reasoning."""
+        await self._write(ReasoningResponsePart, text)
+
+    async def notice(self, content: StringOrMarkdown) -> None:
+        """Tell both the agent and the person something that neither of them said."""
+        self._part = None
+        self._act(
+            a.SessionResponsePartAction(turn_id=self.id, part=SystemNotificationResponsePart(content=content))
+        )
+        await self._session.journal.room()
+
+    async def used(self, usage: UsageInfo) -> None:
+        """Report what the turn has used so far."""
+        self._act(a.SessionUsageAction(turn_id=self.id, usage=usage))
+
+    async def activity(self, text: str | None) -> None:
+        """Say what the session is doing, in a few words; `None` for nothing."""
+        self._act(a.SessionActivityChangedAction(activity=text))
+
+    async def _write(self, kind: type[MarkdownResponsePart | ReasoningResponsePart], text: str) -> None:
+        if self._part is None or self._part[0] is not kind:
+            self._parts += 1
+            self._part = kind, f"{self.id}-part-{self._parts}"
+            part = kind(id=self._part[1], content="")
+            self._act(a.SessionResponsePartAction(turn_id=self.id, part=part))
+        part_id = self._part[1]
+        delta = a.SessionDeltaAction if kind is MarkdownResponsePart else a.SessionReasoningAction
+        self._act(delta(turn_id=self.id, part_id=part_id, content=text))
+        await self._session.journal.room()
+
+    # -- asking --------------------------------------------------------------------------------------------
+
+    async def ask(self, request: SessionInputRequest) -> Answers:
+        """Ask the person something, and wait for the answer."""
+        answer = self._session.expect(("input", request.id))
+        self._act(a.SessionInputRequestedAction(request=request))
+        return await answer
+
+    def steering(self) -> UserMessage | None:
+        """Take the message that someone wants to reach the agent now, if there is one."""
+        message = self._session.kept.live.head.steering_message
+        if message is None:
+            return None
+        self._session.take_steering(message)
+        return message.user_message
+
+    # -- doing ---------------------------------------------------------------------------------------------
+
+    async def tool(
+        self,
+        name: str,
+        display_name: str,
+        *,
+        message: StringOrMarkdown,
+        input: str | None = None,  # noqa: A002 - it is what a tool call has
+        confirmed: str | None = None,
+        title: StringOrMarkdown | None = None,
+        options: list[ConfirmationOption] | None = None,
+        editable: bool = False,
+        edits: list[FileEdit] | None = None,
+        client_id: str | None = None,
+        meta: FreeForm | None = None,
+    ) -> ToolCall:
+        """Begin a tool call and wait until it may run, or may not.
+
+        Args:
+            name: The tool.
+            display_name: The tool, for people.
+            message: What the call is going to do.
+            input: The tool's input, as JSON text.
+            confirmed: Why nobody need be asked (`ToolCallConfirmationReason`); without it someone is asked.
+            title: A short title for the question.
+            options: Answers to choose from, instead of yes and no.
+            editable: Whether the person may change the input.
+            edits: The edits that the call is going to make, to look at.
+            client_id: The client that runs the tool. `ToolCall.result` then waits for it.
+            meta: The call's `_meta`.
+        """
+        self._part = None
+        self._calls += 1
+        call = ToolCall(self._session, self.id, f"{self.id}-call-{self._calls}", name, input)
+        if client_id is not None:
+            call.expect_result()
+        self._act(
+            a.SessionToolCallStartAction(
+                turn_id=self.id,
+                tool_call_id=call.id,
+                tool_name=name,
+                display_name=display_name,
+                tool_client_id=client_id,
+                meta=meta,
+            )
+        )
+        if input:
+            self._act(a.SessionToolCallDeltaAction(turn_id=self.id, tool_call_id=call.id, content=input))
+        await call.ready(
+            message=message,
+            confirmed=confirmed,
+            title=title,
+            options=options,
+            editable=editable,
+            edits=edits,
+        )
+        return call
+
+    def _act(self, action: a.StateAction) -> None:
+        self._session.act(action)
+
+
+class ToolCall:
+    """A tool call of a running turn."""
+
+    def __init__(
+        self, session: Session, turn_id: str, call_id: str, name: str, tool_input: str | None
+    ) -> None:
+        self._session = session
+        self._turn_id = turn_id
+        self.id = call_id
+        self.name = name
+        self.input = tool_input
+        """The input that counts: the person may have changed it."""
+        self.approved = False
+        self.option: str | None = None
+        """The option that was chosen."""
+        self.suggestion: UserMessage | None = None
+        """What the person would rather have, when they said no."""
+        self._result: asyncio.Future[Any] | None = None
+
+    async def ready(
+        self,
+        *,
+        message: StringOrMarkdown,
+        confirmed: str | None = None,
+        title: StringOrMarkdown | None = None,
+        options: list[ConfirmationOption] | None = None,
+        editable: bool = False,
+        edits: list[FileEdit] | None = None,
+    ) -> None:
+        """Ask whether the call may run; also again, while it runs. `approved` then has the answer."""
+        asked = confirmed is None
+        answer = self._session.expect(("call", self.id)) if asked else None
+        self._session.act(
+            a.SessionToolCallReadyAction(
+                turn_id=self._turn_id,
+                tool_call_id=self.id,
+                invocation_message=message,
+                tool_input=self.input,
+                confirmation_title=title if asked else None,
+                edits=FileEdits(items=edits) if edits and asked else None,
+                editable=editable or None if asked else None,
+                confirmed=confirmed,
+                options=options if asked else None,
+            )
+        )
+        if answer is None:
+            self.approved = True
+            return
+        action: a.SessionToolCallConfirmedAction = await answer
+        self.approved = action.approved
+        self.option = action.selected_option_id
+        self.suggestion = action.user_suggestion
+        if action.edited_tool_input is not None:
+            self.input = action.edited_tool_input
+
+    def show(self, *content: ToolResultContent) -> None:
+        """Show what the running tool has so far."""
+        self._session.act(
+            a.SessionToolCallContentChangedAction(
+                turn_id=self._turn_id, tool_call_id=self.id, content=list(content)
+            )
+        )
+
+    async def done(
+        self,
+        message: StringOrMarkdown,
+        *,
+        text: str | None = None,
+        content: list[ToolResultContent] | None = None,
+        structured: FreeForm | None = None,
+        error: str | None = None,
+        confirm_result: bool = False,
+    ) -> bool:
+        """The tool has finished, well or (with `error`) not. Returns whether its result may be used."""
+        if text is not None:
+            content = [ToolResultTextContent(text=text), *(content or ())]
+        result = ToolCallResult(
+            success=error is None,
+            past_tense_message=message,
+            content=content,
+            structured_content=structured,
+            error=ToolCallError(message=error) if error is not None else None,
+        )
+        answer = self._session.expect(("result", self.id)) if confirm_result else None
+        self._session.act(
+            a.SessionToolCallCompleteAction(
+                turn_id=self._turn_id,
+                tool_call_id=self.id,
+                result=result,
+                requires_result_confirmation=confirm_result or None,
+            )
+        )
+        if answer is None:
+            return True
+        confirmed: a.SessionToolCallResultConfirmedAction = await answer
+        return confirmed.approved
+
+    def expect_result(self) -> None:
+        """A client runs this call: be ready for its result before the client knows of it."""
+        self._result = self._session.expect(("complete", self.id))
+
+    async def result(self) -> ToolCallResult:
+        """Wait for the result of a call that a client runs."""
+        if self._result is None:
+            raise RuntimeError(f"call {self.id!r} is not run by a client")
+        action: a.SessionToolCallCompleteAction = await self._result
+        return action.result

@@ -1,0 +1,1 @@
+"""The journal: redact, apply, group commit, publish, subscriptions, replay."""

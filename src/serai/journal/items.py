@@ -1,0 +1,99 @@
+"""What waits for the next commit: actions that were applied, and what is to happen in between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from serai.ahp import wire
+from serai.ahp.actions import (
+    SessionDeltaAction,
+    SessionReasoningAction,
+    SessionToolCallDeltaAction,
+    StateAction,
+)
+from serai.journal.subscriptions import Subscriber
+from serai.store.contract import Row
+
+__all__ = ["Barrier", "Item", "is_delta"]
+
+_MERGED_BYTES = 64 * 1024
+
+Delta = SessionDeltaAction | SessionReasoningAction | SessionToolCallDeltaAction
+
+
+def is_delta(action: Any) -> bool:
+    """Whether an action only adds text, and so may be committed with the cheaper sync."""
+    return isinstance(action, Delta)
+
+
+class Item:
+    """An action, or another record, that takes a number."""
+
+    __slots__ = ("_pieces", "_size", "action", "channel", "encoded", "kept", "only_to", "origin", "rejection")
+
+    def __init__(
+        self,
+        channel: str,
+        action: StateAction | bytes,
+        *,
+        origin: bytes | None = None,
+        kept: bool = True,
+        rejection: str | None = None,
+        only_to: Subscriber | None = None,
+    ) -> None:
+        self.channel = channel
+        self.action = action
+        self.origin = origin
+        self.kept = kept
+        """Whether it goes into the database. What is not kept is published all the same."""
+        self.rejection = rejection
+        self.only_to = only_to
+        """The one subscriber that hears of it: who sent what was rejected."""
+        self.encoded = action if isinstance(action, bytes) else b""
+        self._pieces: list[str] | None = None
+        self._size = 0
+
+    def merge(self, channel: str, action: StateAction) -> bool:
+        """Add a delta to this one, if it continues it. Both then travel, and are kept, as one action."""
+        mine = self.action
+        if not isinstance(mine, Delta) or not isinstance(action, Delta) or channel != self.channel:
+            return False
+        if self.origin is not None or _target(mine) != _target(action):
+            return False
+        if isinstance(action, SessionToolCallDeltaAction) and action.invocation_message is not None:
+            return False
+        if self._pieces is None:
+            self._pieces = [mine.content]
+            self._size = len(mine.content)
+        if self._size + len(action.content) > _MERGED_BYTES:
+            return False
+        self._pieces.append(action.content)
+        self._size += len(action.content)
+        return True
+
+    def encode(self) -> Row | None:
+        """The row to keep, and `encoded`. Called once, when the batch is closed."""
+        action = self.action
+        if not isinstance(action, bytes):
+            if self._pieces is not None and isinstance(action, Delta):
+                action = replace(action, content="".join(self._pieces))
+            self.encoded = wire.encode(action)
+        return Row(self.channel, self.encoded, self.origin) if self.kept else None
+
+
+class Barrier:
+    """Something that happens between two items, once all before it is committed."""
+
+    __slots__ = ("then",)
+
+    def __init__(self, then: Callable[[int], None]) -> None:
+        self.then = then
+        """Is called with the number of the last item before it."""
+
+
+def _target(delta: Delta) -> tuple[type, str, str]:
+    part = delta.tool_call_id if isinstance(delta, SessionToolCallDeltaAction) else delta.part_id
+    return type(delta), delta.turn_id, part

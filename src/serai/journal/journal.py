@@ -1,0 +1,276 @@
+"""The journal: one order for all that happens, on disk before anyone hears of it.
+
+    append → (waits) → one transaction for all that waits → publish, in order
+
+An action is applied to the host's state at once and waits for the next commit. While a commit runs, what
+arrives gathers for the next one. Only when it is committed does it have its number, and only then is it
+published. Answers to requests and effects on agents wait in the same line, as barriers: whatever anyone
+observes has been committed before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from serai.ahp.actions import ActionOrigin, StateAction
+from serai.errors import StorageUnavailable
+from serai.journal.envelopes import envelope, notification, origin_json
+from serai.journal.items import Barrier, Item, is_delta
+from serai.journal.recent import Recent
+from serai.journal.subscriptions import Subscriber, Subscriptions
+from serai.store.contract import Batch, Opening, Store
+
+if TYPE_CHECKING:
+    from serai.journal.sessions import KeptSession
+
+__all__ = ["Journal"]
+
+_WINDOW = 0.005
+"""A batch of nothing but deltas waits at most so long for company, in seconds."""
+_WAITING_BYTES = 8 * 1024 * 1024
+"""Past so many bytes that wait for a commit, agents are no longer read."""
+_RETRY = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
+"""How long to wait before a batch is tried again while the disk is full, in seconds."""
+
+
+class Journal:
+    """One ordered, durable log, and those who follow it.
+
+    All methods but `open`, `close`, `committed` and `room` return at once and are called on the event loop.
+
+    Args:
+        store: Where it is kept.
+        frame: How a message becomes bytes on the wire; each is framed once for all who follow.
+    """
+
+    def __init__(self, store: Store, frame: Callable[[bytes], bytes]) -> None:
+        self.store = store
+        self.subscriptions = Subscriptions()
+        self.recent = Recent()
+        self.unavailable: StorageUnavailable | None = None
+        """Why nothing can be written at the moment."""
+        self._frame = frame
+        self._last_seq = 0
+        self._waiting: list[Item | Barrier] = []
+        self._waiting_bytes = 0
+        self._urgent = False
+        self._side = Batch()  # what goes into the next transaction beside its items
+        self._touched: dict[str, KeptSession] = {}
+        self._wake = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._writer: asyncio.Task[None] | None = None
+        self._publish_took = 0.0
+
+    # -- opening and closing -------------------------------------------------------------------------------
+
+    async def open(self) -> Opening:
+        """Open the store and begin to write."""
+        opening = await self.store.open()
+        self._last_seq = opening.first_new - 1
+        self.recent.start_after(self._last_seq)
+        self._writer = asyncio.create_task(self._write_for_ever(), name="journal writer")
+        return opening
+
+    async def close(self) -> None:
+        """Write what waits, then close the store. Cancelling leaves the rest unwritten."""
+        if self._writer is not None:
+            if not self._writer.done() and self.unavailable is None:
+                await self.committed()
+            self._writer.cancel()
+            await asyncio.gather(self._writer, return_exceptions=True)
+        await self.store.close()
+
+    @property
+    def writer(self) -> asyncio.Task[None]:
+        """The task that writes. It ends only with an error: then the host has to end too."""
+        if self._writer is None:
+            raise RuntimeError("the journal is not open")
+        return self._writer
+
+    @property
+    def last_seq(self) -> int:
+        """The last number that was published."""
+        return self._last_seq
+
+    # -- what waits for the next commit --------------------------------------------------------------------
+
+    def append(
+        self,
+        channel: str,
+        action: StateAction,
+        *,
+        origin: ActionOrigin | None = None,
+        session: KeptSession | None = None,
+        kept: bool = True,
+    ) -> None:
+        """Let an action happen that was applied already.
+
+        Args:
+            channel: Whose action it is.
+            action: What happened.
+            origin: The client that dispatched it.
+            session: The session whose state it changed, so that the change is kept with it.
+            kept: Whether it is written to disk. If not it is numbered and published all the same.
+        """
+        if session is not None:
+            self._touched[session.uri] = session
+        last = self._waiting[-1] if self._waiting else None
+        if origin is None and isinstance(last, Item) and last.merge(channel, action):
+            self._count(action)
+            return
+        self._wait(
+            Item(channel, action, origin=origin_json(origin) if origin else None, kept=kept),
+            urgent=not is_delta(action),
+        )
+        self._count(action)
+
+    def record(self, channel: str, record: bytes) -> None:
+        """Keep a record that is no action: it has its place in the order, and is not published."""
+        self._wait(Item(channel, record), urgent=True)
+
+    def reject(
+        self, channel: str, action: StateAction, origin: ActionOrigin, reason: str, sender: Subscriber
+    ) -> None:
+        """Send an action back to who dispatched it. It takes a number and is not kept."""
+        item = Item(channel, action, origin=origin_json(origin), kept=False, rejection=reason, only_to=sender)
+        self._wait(item, urgent=True)
+
+    def then(self, effect: Callable[[int], None]) -> None:
+        """Do something once all that waits is committed and published.
+
+        Args:
+            effect: Is called with the last number before it. It must not raise.
+        """
+        self._wait(Barrier(effect), urgent=True)
+
+    @property
+    def side(self) -> Batch:
+        """What is written in the next transaction beside its items: clients, marks, blobs, disposals."""
+        self._urgent = True
+        self._hurry.set()
+        self._wake.set()
+        return self._side
+
+    def touch(self, session: KeptSession) -> None:
+        """See to it that the next transaction holds what is new of this session."""
+        self._touched[session.uri] = session
+
+    async def committed(self) -> None:
+        """Wait until all that waits now is committed and published. Cancelling changes nothing.
+
+        Raises:
+            SeraiError: The writer has failed.
+        """
+        done = asyncio.get_running_loop().create_future()
+        self.then(lambda _seq: None if done.done() else done.set_result(None))
+        await asyncio.wait({done, self.writer}, return_when=asyncio.FIRST_COMPLETED)
+        if not done.done():
+            done.cancel()
+            self.writer.result()
+
+    async def room(self) -> None:
+        """Wait while too much waits for the disk: who produces much calls this first."""
+        await self._room.wait()
+
+    def _wait(self, item: Item | Barrier, *, urgent: bool) -> None:
+        self._waiting.append(item)
+        self._wake.set()
+        if urgent:
+            self._urgent = True
+            self._hurry.set()
+
+    def _count(self, action: StateAction) -> None:
+        content = getattr(action, "content", None)
+        self._waiting_bytes += len(content) + 64 if isinstance(content, str) else 256
+        if self._waiting_bytes > _WAITING_BYTES:
+            self._room.clear()
+
+    # -- the writer ----------------------------------------------------------------------------------------
+
+    async def _write_for_ever(self) -> None:
+        while True:
+            await self._wake.wait()
+            if not self._urgent:
+                await self._wait_for_company()
+            self._wake.clear()
+            self._hurry.clear()
+            items, batch = self._close_batch()
+            first = await self._commit(batch)
+            self._publish(items, first)
+
+    async def _wait_for_company(self) -> None:
+        window = min(_WINDOW, 2 * self._publish_took)
+        if window > 0.0002:
+            try:
+                async with asyncio.timeout(window):
+                    await self._hurry.wait()
+            except TimeoutError:
+                pass
+
+    def _close_batch(self) -> tuple[list[Item | Barrier], Batch]:
+        items, self._waiting = self._waiting, []
+        batch, self._side = self._side, Batch()
+        batch.durable, self._urgent = self._urgent, False
+        self._waiting_bytes = 0
+        sizes: dict[str, int] = {}
+        for item in items:
+            if isinstance(item, Item):
+                batch.items.append(item.encode())
+                sizes[item.channel] = sizes.get(item.channel, 0) + len(item.encoded)
+        touched, self._touched = self._touched, {}
+        for uri, session in touched.items():
+            session.wrote(sizes.get(uri, 0))
+            session.save(batch, len(batch.items) - 1)
+        return items, batch
+
+    async def _commit(self, batch: Batch) -> int:
+        if batch.is_empty:
+            return self._last_seq + 1  # nothing but barriers: they wait for nothing
+        for attempt in range(1 << 30):
+            try:
+                first = await self.store.append(batch)
+            except StorageUnavailable as error:
+                # The state is ahead of the disk: nobody has heard of it, and it is tried again as it is.
+                self.unavailable = error
+                self._room.clear()
+                await asyncio.sleep(_RETRY[min(attempt, len(_RETRY) - 1)])
+            else:
+                self.unavailable = None
+                self._room.set()
+                return first
+        raise AssertionError
+
+    def _publish(self, items: list[Item | Barrier], first: int) -> None:
+        started = time.perf_counter()
+        seq = first - 1
+        run: list[tuple[str, bytes]] = []
+        for item in items:
+            if isinstance(item, Barrier):
+                self._deliver(run, seq)
+                run = []
+                item.then(seq)
+                continue
+            seq += 1
+            if isinstance(item.action, bytes):
+                continue
+            made = envelope(item.channel, item.encoded, seq, item.origin, item.rejection)
+            if item.only_to is None:
+                self.recent.add(seq, item.channel, made)
+                if self.subscriptions.is_followed(item.channel):
+                    run.append((item.channel, self._frame(notification(made))))
+            else:
+                self._deliver(run, seq - 1)
+                run = []
+                item.only_to.publish(self._frame(notification(made)))
+        self._deliver(run, seq)
+        self._publish_took = time.perf_counter() - started
+
+    def _deliver(self, run: list[tuple[str, bytes]], seq: int) -> None:
+        self._last_seq = max(self._last_seq, seq)
+        if run:
+            self.subscriptions.deliver(run)

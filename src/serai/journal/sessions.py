@@ -1,0 +1,140 @@
+"""How a session's state is kept: its completed turns in rows of their own, the rest in a head.
+
+A session is read back from its newest head, its turns, and the actions since that head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from serai.ahp import wire
+from serai.ahp.actions import StateAction
+from serai.ahp.reducers import LiveSession
+from serai.ahp.types import Number, SessionState, SessionSummary, Turn
+from serai.store.contract import Batch, HeadRow, SessionRow, StoredRow, TurnRow
+
+__all__ = ["KeptSession"]
+
+_HEAD_AFTER = 64 * 1024
+"""A head is written once the actions since the last one exceed this, and exceed the head itself."""
+
+
+class KeptSession:
+    """A session's live state, and what of it is not yet in the database."""
+
+    def __init__(self, uri: str, state: SessionState, *, ordinals: Iterable[int], next_ordinal: int) -> None:
+        self.uri = uri
+        self.live = LiveSession(state)
+        self.epoch = 1
+        self.size = 0
+        """About how many bytes the state takes, as JSON."""
+        self._ordinals = list(ordinals)
+        self._next_ordinal = next_ordinal
+        self._new_turns: list[TurnRow] = []
+        self._truncated_at: int | None = None
+        self._summary_written: bytes | None = None
+        self._touched = False
+        self._head_size = 0
+        self._bytes_since_head = _HEAD_AFTER + 1  # a new session has no head
+
+    @classmethod
+    def create(cls, uri: str, state: SessionState) -> KeptSession:
+        """A session that is not in the database yet. Turns that it begins with are a fork's."""
+        kept = cls(uri, state, ordinals=range(len(state.turns)), next_ordinal=len(state.turns))
+        kept._new_turns = [kept._turn_row(ordinal, turn) for ordinal, turn in enumerate(state.turns)]
+        kept._touched = True
+        return kept
+
+    @classmethod
+    def restore(
+        cls, row: SessionRow, head: HeadRow, turns: list[TurnRow], rows: list[StoredRow]
+    ) -> KeptSession:
+        """A session as it was when the last of these rows was committed."""
+        summary = wire.decode(row.summary, SessionSummary)
+        earlier = [turn for turn in turns if turn.ordinal < head.turns]
+        state = replace(
+            wire.decode(head.state, SessionState), turns=[wire.decode(turn.turn, Turn) for turn in earlier]
+        )
+        kept = cls(row.uri, state, ordinals=(turn.ordinal for turn in earlier), next_ordinal=head.turns)
+        kept.epoch = row.epoch
+        kept._head_size = len(head.state)
+        kept._bytes_since_head = 0
+        kept.size = len(head.state) + sum(len(turn.turn) for turn in turns)
+        for stored in rows:
+            kept.apply(wire.decode(stored.action, StateAction), summary.modified_at)
+            kept.wrote(len(stored.action))
+        # Whatever the reducer made of the time, the summary knows: it is written with every change.
+        kept.live.head.summary.modified_at = summary.modified_at
+        kept._new_turns.clear()
+        kept._truncated_at = None
+        kept._touched = False
+        kept._summary_written = row.summary
+        return kept
+
+    def apply(self, action: StateAction, now: Number) -> None:
+        """Change the state, and note what is to be written of it."""
+        turns = self.live.head.turns
+        before = len(turns)
+        self.live.apply(action, now)
+        self._touched = True
+        if len(turns) > before:
+            self._ordinals.append(self._next_ordinal)
+            self._new_turns.append(self._turn_row(self._next_ordinal, turns[-1]))
+            self._next_ordinal += 1
+        elif len(turns) < before:
+            gone = self._ordinals[len(turns)]
+            self._truncated_at = gone if self._truncated_at is None else min(gone, self._truncated_at)
+            del self._ordinals[len(turns) :]
+            # Turns that ended and went within one commit are in the journal, as actions, and nowhere else.
+            self._new_turns = [turn for turn in self._new_turns if turn.ordinal < gone]
+
+    def wrote(self, size: int) -> None:
+        """An action of so many bytes goes into the journal."""
+        self._bytes_since_head += size
+        self.size += size
+
+    @property
+    def is_unsaved(self) -> bool:
+        """Whether the database lacks something of it."""
+        return self._touched
+
+    def row(self) -> SessionRow:
+        """What the database knows of its summary."""
+        summary = self.live.head.summary
+        return SessionRow(self.uri, wire.encode(summary), int(summary.modified_at), self.epoch)
+
+    def save(self, batch: Batch, last_item: int) -> None:
+        """Add to a batch what is not yet in the database. The batch then reflects the whole state.
+
+        Args:
+            batch: The transaction that is about to be written.
+            last_item: The index of its last item.
+        """
+        if not self._touched:
+            return
+        self._touched = False
+        batch.epochs[self.uri] = self.epoch
+        if self._truncated_at is not None:
+            batch.truncations.append((self.uri, self._truncated_at))
+            self._truncated_at = None
+        batch.turns += self._new_turns
+        self._new_turns = []
+        row = self.row()
+        if row.summary != self._summary_written:
+            self._summary_written = row.summary
+            batch.sessions.append(row)
+        if self._bytes_since_head > max(_HEAD_AFTER, self._head_size):
+            state = wire.encode(replace(self.live.snapshot(), turns=[]))
+            batch.heads.append(HeadRow(self.uri, state, self._next_ordinal, last_item))
+            self._head_size = len(state)
+            self._bytes_since_head = 0
+
+    def turn_at(self, turn_id: str) -> int | None:
+        """Where in the conversation a turn is."""
+        turns = self.live.head.turns
+        return next((n for n, turn in enumerate(turns) if turn.id == turn_id), None)
+
+    def _turn_row(self, ordinal: int, turn: Turn) -> TurnRow:
+        return TurnRow(self.uri, ordinal, turn.id, wire.encode(turn))

@@ -1,0 +1,79 @@
+"""Who follows which channel, and how a batch reaches all of them in few writes."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+__all__ = ["Subscriber", "Subscriptions"]
+
+
+class Subscriber(Protocol):
+    """Someone who follows channels."""
+
+    def publish(self, frames: bytes) -> None:
+        """Take messages that are framed and joined already. Never waits, never raises."""
+        ...
+
+
+class Subscriptions:
+    """Channels and their subscribers, both ways."""
+
+    def __init__(self) -> None:
+        self._by_channel: dict[str, dict[Subscriber, None]] = {}
+        self._by_subscriber: dict[Subscriber, set[str]] = {}
+
+    def add(self, channel: str, subscriber: Subscriber) -> None:
+        """From now on the subscriber follows the channel. Adding it again does nothing."""
+        self._by_channel.setdefault(channel, {})[subscriber] = None
+        self._by_subscriber.setdefault(subscriber, set()).add(channel)
+
+    def remove(self, channel: str, subscriber: Subscriber) -> None:
+        """The subscriber no longer follows the channel."""
+        followers = self._by_channel.get(channel)
+        if followers is None or subscriber not in followers:
+            return
+        del followers[subscriber]
+        if not followers:
+            del self._by_channel[channel]
+        self._by_subscriber[subscriber].discard(channel)
+
+    def forget(self, subscriber: Subscriber) -> None:
+        """The subscriber is gone."""
+        for channel in self._by_subscriber.pop(subscriber, set()):
+            followers = self._by_channel[channel]
+            del followers[subscriber]
+            if not followers:
+                del self._by_channel[channel]
+
+    def drop(self, channel: str) -> None:
+        """The channel is gone."""
+        for subscriber in self._by_channel.pop(channel, {}):
+            self._by_subscriber[subscriber].discard(channel)
+
+    def is_followed(self, channel: str) -> bool:
+        """Whether anyone follows the channel."""
+        return channel in self._by_channel
+
+    def follows(self, channel: str, subscriber: Subscriber) -> bool:
+        """Whether the subscriber follows the channel."""
+        return channel in self._by_subscriber.get(subscriber, ())
+
+    def deliver(self, messages: list[tuple[str, bytes]]) -> None:
+        """Bring framed messages to the followers of their channels, in order, with one call each.
+
+        Followers of the same channels get the very same buffer: it is joined once for all of them.
+        """
+        channels = dict.fromkeys(channel for channel, _ in messages)
+        groups: dict[tuple[str, ...], list[Subscriber]] = {}
+        if len(channels) == 1:
+            [channel] = channels
+            groups[channel,] = list(self._by_channel.get(channel, ()))
+        else:
+            followers = dict.fromkeys(s for channel in channels for s in self._by_channel.get(channel, ()))
+            for subscriber in followers:
+                followed = self._by_subscriber[subscriber]
+                groups.setdefault(tuple(c for c in channels if c in followed), []).append(subscriber)
+        for followed, subscribers in groups.items():
+            frames = b"".join(message for channel, message in messages if channel in followed)
+            for subscriber in subscribers:
+                subscriber.publish(frames)
