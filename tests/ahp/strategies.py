@@ -63,6 +63,8 @@ WORLD: Final[Mapping[str, Strategy]] = {
 _BY_TYPE_AND_NAME: Final[Mapping[tuple[str, str], Strategy]] = {
     ("SessionPendingMessageSetAction", "kind"): _one_of("steering", "queued"),
     ("SessionPendingMessageRemovedAction", "kind"): _one_of("steering", "queued"),
+    ("ActiveTurn", "id"): _one_of("t1", "t1", "t2"),
+    ("Turn", "id"): _one_of("t1", "t2", "t3"),
     ("ChangesetState", "status"): _one_of("computing", "ready", "error"),
     ("ChangesetStatusChangedAction", "status"): _one_of("computing", "ready", "error"),
 }
@@ -110,6 +112,12 @@ def _plain(info: mi.Type, strange: bool, above: tuple[type, ...]) -> Strategy:
             return free_form
         case mi.DictType():
             return st.dictionaries(_one_of("x1", "x2"), _plain(info.value_type, strange, above), max_size=2)
+        case _:
+            return _simple(info)
+
+
+def _simple(info: mi.Type) -> Strategy:
+    match info:
         case mi.LiteralType():
             return _one_of(*info.values)
         case mi.StrType():

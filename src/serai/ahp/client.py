@@ -136,7 +136,8 @@ class ClientState:
             lost = [uri for uri in result.missing if uri in self.subscriptions]
         else:
             for snapshot in result.snapshots:
-                self._adopt(snapshot)
+                if snapshot.resource in self._mirrors:  # else unsubscribed in the meantime
+                    self._adopt(snapshot)
             # Not the higher of the two: a host that lost its log begins below what we have seen.
             self.last_seen_server_seq = max(
                 (snapshot.from_seq for snapshot in result.snapshots), default=self.last_seen_server_seq

@@ -290,9 +290,12 @@ def _lifter_of(info: msgspec.inspect.Type) -> Lifter | None:
         case msgspec.inspect.ListType():
             each = _lifter_of(info.item_type)
             return _lift_list(each) if each else None
+        case msgspec.inspect.DictType(value_type=msgspec.inspect.AnyType()):
+            return None  # free-form: kept as it is, nulls included
         case msgspec.inspect.DictType():
-            each = _lifter_of(info.value_type)
-            return _lift_dict(each) if each else None
+            return _lift_dict(_lifter_of(info.value_type))
+        case msgspec.inspect.IntType():
+            return _lift_integer
         case _:
             return None
 
@@ -303,6 +306,8 @@ def _union_lifter(info: msgspec.inspect.UnionType) -> Lifter | None:
     if tagged:
         keeps_unknown = tagged.pop(_MARK, None) is not None
         return _UnionLifter(str(structs[0].tag_field), tagged, keeps_unknown=keeps_unknown)
+    if any(isinstance(t, msgspec.inspect.FloatType) for t in info.types):
+        return None  # a number stays as it was written
     # An optional value, or text beside one shape: msgspec allows at most one of each in a union.
     return next((lifter for t in info.types if (lifter := _lifter_of(t))), None)
 
@@ -311,8 +316,20 @@ def _lift_list(each: Lifter) -> Lifter:
     return lambda value: [each(item) for item in value] if _is_array(value) else value
 
 
-def _lift_dict(each: Lifter) -> Lifter:
-    return lambda value: {k: each(v) for k, v in value.items()} if _is_object(value) else value
+def _lift_dict(each: Lifter | None) -> Lifter:
+    """A record whose values have a type: `null` is an absent entry, as it is an absent field."""
+
+    def lift(value: Any) -> Any:
+        if not _is_object(value):
+            return value
+        return {k: each(v) if each else v for k, v in value.items() if v is not None}
+
+    return lift
+
+
+def _lift_integer(value: Any) -> Any:
+    """JSON has one kind of number: 80.0 is a whole one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _lower(value: Any) -> Any:

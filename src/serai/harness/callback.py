@@ -1,15 +1,19 @@
 """A Python function as an agent.
 
-async def shout(turn):
-    await turn.say(turn.message.text.upper())
+    async def shout(turn: Turn) -> None:
+        await turn.say(turn.message.text.upper())
 
-host = Host(store, [CallbackHarness("shout", shout)], ...)
+    harness = CallbackHarness("shout", shout)
+
+The function is called once per turn, and answers by what it does with the turn (`serai.host.turn`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, cast
+import inspect
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
 from serai.ahp.types import AgentInfo, SessionConfigSchema, SessionModelInfo
 from serai.contract import (
@@ -29,17 +33,30 @@ from serai.contract import (
 from serai.host.agents import HostContext
 from serai.host.turn import Turn
 
-__all__ = ["CAPABILITIES", "CallbackHarness"]
+__all__ = ["CAPABILITIES", "STEERABLE", "Answer", "CallbackHarness", "CallbackSession"]
 
-CAPABILITIES = AgentSessionCapabilities(
-    messaging=MessagingCapabilities(receive=True),
-    delivery=DeliveryCapabilities(
-        modes=(DeliveryMode.IMMEDIATE, DeliveryMode.NEXT_TOOL_CALL, DeliveryMode.ON_IDLE)
-    ),
-    events=EventCapabilities(emits=(AgentSessionEventType.STATUS_CHANGED,)),
-    lifecycle=LifecycleCapabilities(release=True),
-)
-"""What a function can do without doing anything for it."""
+Answer = Callable[[Turn], Coroutine[Any, Any, None]]
+"""A function that answers a turn."""
+
+
+def _declared(*modes: DeliveryMode) -> AgentSessionCapabilities:
+    return AgentSessionCapabilities(
+        messaging=MessagingCapabilities(receive=True),
+        delivery=DeliveryCapabilities(modes=modes),
+        # The host can tell the status from the turn; a function reports nothing else by itself.
+        events=EventCapabilities(emits=(AgentSessionEventType.STATUS_CHANGED,)),
+        lifecycle=LifecycleCapabilities(release=True),
+    )
+
+
+CAPABILITIES = _declared(DeliveryMode.IMMEDIATE, DeliveryMode.ON_IDLE)
+"""What any function can do: take a message when it is idle, and say whether it is."""
+
+STEERABLE = _declared(DeliveryMode.IMMEDIATE, DeliveryMode.NEXT_TOOL_CALL, DeliveryMode.ON_IDLE)
+"""The same, for a function that looks for messages while it works: it calls `turn.steering()`."""
+
+# A repeat of a delivery comes soon or never; so many ids are enough to know it.
+_REMEMBERED = 256
 
 
 class CallbackHarness:
@@ -50,15 +67,18 @@ class CallbackHarness:
         answer: The function. The turn ends when it returns; when it raises, with the error.
         display_name: The agent's name for people.
         description: What it is for.
-        capabilities: What its sessions declare.
+        capabilities: What its sessions declare. They promise this and nothing more.
         schema: Which settings its sessions have.
         models: Which models it offers.
+
+    Raises:
+        TypeError: The function is not an `async` one.
     """
 
     def __init__(
         self,
         name: str,
-        answer: Callable[[Turn], Awaitable[None]],
+        answer: Answer,
         *,
         display_name: str | None = None,
         description: str = "",
@@ -66,6 +86,8 @@ class CallbackHarness:
         schema: SessionConfigSchema | None = None,
         models: list[SessionModelInfo] | None = None,
     ) -> None:
+        if not (inspect.iscoroutinefunction(answer) or inspect.iscoroutinefunction(type(answer).__call__)):
+            raise TypeError(f"the agent {name!r} must be an async function of one turn, not {answer!r}")
         self.name = name
         self.schema = schema or SessionConfigSchema(type="object", properties={})
         self.info = AgentInfo(
@@ -74,28 +96,29 @@ class CallbackHarness:
         self._answer = answer
         self._capabilities = capabilities
 
-    async def create(self, settings: Mapping[str, Any], context: HostContext) -> BasicSession:  # noqa: ARG002
-        """Make the agent of one session. A function needs no start."""
+    async def create(self, settings: Mapping[str, Any], context: HostContext) -> CallbackSession:  # noqa: ARG002
+        """Make the agent of one session. A function needs no start; it reads `turn.settings`."""
         return CallbackSession(self._answer, context, self._capabilities)
 
 
 class CallbackSession(BasicSession):
     """The function, in one session."""
 
-    def __init__(
-        self,
-        answer: Callable[[Turn], Awaitable[None]],
-        context: HostContext,
-        capabilities: AgentSessionCapabilities,
-    ) -> None:
+    def __init__(self, answer: Answer, context: HostContext, capabilities: AgentSessionCapabilities) -> None:
         super().__init__(context.identity, capabilities)
         self._answer = answer
         self._context = context
+        self._taken: deque[str] = deque(maxlen=_REMEMBERED)
 
     async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:  # noqa: ARG002
-        """Call the function. The journal has the message already: that is the evidence."""
-        turn = self._context.turn(context.id)
-        turn.run(cast("Coroutine[Any, Any, None]", self._answer(turn)))
+        """Call the function; a repeat does not call it again.
+
+        The function finds the message in its turn, and the journal has it already: that is the evidence.
+        """
+        if context.id not in self._taken:
+            turn = self._context.turn(context.id)
+            turn.run(self._answer(turn))
+            self._taken.append(context.id)
         return Delivered(delivery_id=context.id, metadata={"evidence": "journal"})
 
     async def release(self, reason: str | None = None) -> None:

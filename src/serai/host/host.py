@@ -108,6 +108,10 @@ class Host:
         self._sessions: dict[str, Session] = {}
         """The sessions in memory, the least recently used one first."""
         self._loading: dict[str, asyncio.Task[Session]] = {}
+        self._unrecovered: set[str] = set()
+        """Sessions that have not been in memory since the host started."""
+        self._marks: dict[str, int] = {}
+        """How far each client that is connected has counted."""
         self._evicted: set[asyncio.Task[None]] = set()
         """Agents that are being let go."""
         self._connected: Counter[str] = Counter()
@@ -121,6 +125,7 @@ class Host:
         await self.journal.open()
         for row in await self.journal.store.sessions():
             self._rows[row.uri] = row
+        self._unrecovered.update(self._rows)
         doing = SessionStatus.IN_PROGRESS
         for row in list(self._rows.values()):
             if wire.decode(row.summary, SessionSummary).status & doing:
@@ -167,7 +172,9 @@ class Host:
         kept = KeptSession.restore(self._rows[uri], head, turns, rows)
         session = self._sessions[uri] = Session(self, kept)
         del self._rows[uri]
-        session.recover()
+        if uri in self._unrecovered:
+            self._unrecovered.discard(uri)
+            session.recover()
         self._evict()
         return session
 
@@ -224,10 +231,11 @@ class Host:
             ),
             lifecycle=SessionLifecycle.CREATING.value,
             turns=source.turns if source else [],
-            config=resolved_config(harness, params.config or {}),
+            config=resolved_config(harness, {**_values(source), **(params.config or {})}),
             active_client=params.active_client,
         )
-        if self.knows(uri):
+        if self.knows(uri) or await self.journal.store.head(uri) is not None:
+            # A session that was disposed of keeps its URI: its rows are still there.
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
         kept = KeptSession.create(uri, state)
         session = self._sessions[uri] = Session(self, kept)
@@ -319,6 +327,7 @@ class Host:
         if self._connected[client_id] > 0:
             return
         del self._connected[client_id]
+        self._marks.pop(client_id, None)
         for session in list(self._sessions.values()):
             session.client_left(client_id)
 
@@ -326,9 +335,23 @@ class Host:
         """Whether a client has a connection."""
         return client_id in self._connected
 
-    def mark(self, client_id: str, client_seq: int) -> None:
-        """Remember, with the next commit, how far a client has counted."""
+    def start_counting(self, client_id: str, mark: int) -> None:
+        """A client begins to count anew (0), or goes on from a mark."""
+        self._marks[client_id] = mark
+        self.journal.side.marks.append(MarkRow(client_id, mark))
+
+    def counts(self, client_id: str, client_seq: int) -> bool:
+        """Whether a client's number is new. If so it is remembered, also on disk, with the next commit.
+
+        Some clients do not count: 0 is always new.
+        """
+        if client_seq == 0:
+            return True
+        if client_seq <= self._marks.get(client_id, 0):
+            return False
+        self._marks[client_id] = client_seq
         self.journal.side.marks.append(MarkRow(client_id, client_seq))
+        return True
 
     # -- the root channel ----------------------------------------------------------------------------------
 
@@ -389,6 +412,10 @@ def _difference(before: SessionSummary, now: SessionSummary) -> dict[str, Any]:
         for name in now.__struct_fields__
         if name not in _NEVER_CHANGES and getattr(now, name) != getattr(before, name)
     }
+
+
+def _values(source: SessionState | None) -> FreeForm:
+    return source.config.values if source and source.config else {}
 
 
 def resolved_config(harness: HostedHarness, chosen: FreeForm) -> SessionConfigState | None:

@@ -25,6 +25,7 @@ from serai.ahp.types import (
 )
 from serai.contract import AgentSession, Delivered, DeliveryMode, Failed
 from serai.errors import SeraiError
+from serai.host.content import moved_out
 from serai.host.deliveries import Delivery, Door
 from serai.host.turn import Answers, Turn
 from serai.journal.sessions import KeptSession
@@ -58,7 +59,7 @@ class Session:
         self._agent: AgentSession | None = None
         self._turns: dict[str, Turn] = {}
         self._expected: dict[Expected, asyncio.Future[Any]] = {}
-        self._deferred: dict[type, tuple[a.StateAction, a.ActionOrigin]] = {}
+        self._deferred: list[tuple[a.StateAction, a.ActionOrigin]] = []
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
@@ -75,9 +76,17 @@ class Session:
 
     def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None) -> None:
         """Let an action happen."""
+        action, blobs = moved_out(action, self.uri)
+        if blobs:
+            self.journal.side.blobs.extend(blobs)
         self.kept.apply(action, self.host.now())
         self.journal.append(self.uri, action, origin=origin, session=self.kept)
         self.host.summary_changed(self)
+
+    def act_in_turn(self, turn_id: str, action: a.StateAction) -> None:
+        """Let an action of the agent happen, unless its turn is over: someone may have cancelled it."""
+        if self.live.turn is not None and self.live.turn.id == turn_id:
+            self.act(action)
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client: it happens, waits, or goes back with the reason."""
@@ -86,7 +95,7 @@ class Session:
             case Verdict.REJECT:
                 self.journal.reject(self.uri, action, origin, judgement.reason or "rejected", sender)
             case Verdict.DEFER:
-                self._deferred[type(action)] = action, origin
+                self._deferred.append((action, origin))
             case Verdict.IGNORE:
                 pass
             case Verdict.ACCEPT:
@@ -96,9 +105,11 @@ class Session:
         if isinstance(action, a.SessionTurnStartedAction):
             self._start_turn(action, origin, DeliveryMode.IMMEDIATE)
             return
-        before = self._answers_before(action)
+        answers = self._answers_before(action)
+        had_turn = self.live.turn is not None
         self.act(action, origin)
-        self.journal.then(lambda _seq: self._effect(action, before))
+        stopped = had_turn and self.live.turn is None
+        self.journal.then(lambda _seq: self._effect(action, answers, stopped=stopped))
 
     def _answers_before(self, action: a.StateAction) -> dict[str, Any]:
         """The answers that an input request has so far: completing it removes them from the state."""
@@ -108,13 +119,18 @@ class Session:
         request = next((r for r in requests if r.id == action.request_id), None)
         return {**((request.answers if request else None) or {}), **(action.answers or {})}
 
-    def _effect(self, action: a.StateAction, answers: dict[str, Any]) -> None:
-        """What follows from a client's action, once it is committed."""
+    def _effect(self, action: a.StateAction, answers: dict[str, Any], *, stopped: bool = False) -> None:
+        """What follows from a client's action, once it is committed.
+
+        Args:
+            action: What the client did.
+            answers: The answers of an input request that it completed.
+            stopped: Whether it ended the turn that was running.
+        """
         match action:
-            case a.SessionTurnCancelledAction() | a.SessionTruncatedAction():
+            case a.SessionTurnCancelledAction() | a.SessionTruncatedAction() if stopped:
                 self._stop_turns()
-                if isinstance(action, a.SessionTurnCancelledAction):
-                    self._after_turn("cancelled")
+                self._after_turn("cancelled")
             case a.SessionToolCallConfirmedAction():
                 self._answer(("call", action.tool_call_id), action)
                 if not action.approved:
@@ -243,8 +259,8 @@ class Session:
         """The turn is over: what waited for its end happens now."""
         self._turns.clear()
         self._expected.clear()
-        deferred, self._deferred = self._deferred, {}
-        for action, origin in deferred.values():
+        deferred, self._deferred = self._deferred, []
+        for action, origin in deferred:
             self.act(action, origin)
         if interrupted is None:
             self.consume_queue()

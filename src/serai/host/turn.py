@@ -13,6 +13,7 @@ any of them is safe: the turn's end closes what is open.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,14 @@ from typing import TYPE_CHECKING, Any
 from serai.ahp import actions as a
 from serai.ahp.types import (
     ConfirmationOption,
+    ContentRef,
     FileEdit,
     FileEdits,
     FreeForm,
     MarkdownResponsePart,
+    ModelSelection,
     ReasoningResponsePart,
+    SessionActiveClient,
     SessionInputAnswer,
     SessionInputRequest,
     SessionInputResponseKind,
@@ -37,11 +41,16 @@ from serai.ahp.types import (
     UsageInfo,
     UserMessage,
 )
+from serai.host.content import BLOB_SCHEME
+from serai.store.contract import BlobRow
 
 if TYPE_CHECKING:
     from serai.host.session import Session
 
-__all__ = ["Answers", "ToolCall", "Turn"]
+__all__ = ["GRANTS", "Answers", "ToolCall", "Turn"]
+
+GRANTS = "serai.grants"
+"""In a session's `_meta`: the tools that may run without asking again. Only the host writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,7 @@ class Turn:
         self._part: tuple[type, str] | None = None
         self._parts = 0
         self._calls = 0
+        self._activity: str | None = None
         self.task: asyncio.Task[None] | None = None
 
     def run(self, answer: Coroutine[Any, Any, None]) -> None:
@@ -77,6 +87,50 @@ class Turn:
         turn it is cancelled.
         """
         self.task = self._session.own_turn(self, answer)
+        self.task.add_done_callback(lambda _task: self._leave(answer))
+
+    def _leave(self, answer: Coroutine[Any, Any, None]) -> None:
+        """The answer has ended, one way or another: leave nothing of it behind."""
+        answer.close()  # a turn that is cancelled at once never began it
+        if self._activity is not None and self._session.live.head.summary.activity == self._activity:
+            self._session.act(a.SessionActivityChangedAction())
+
+    # -- the session ---------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The session's settings as they are now; someone may change them while the turn runs."""
+        config = self._session.live.head.config
+        return config.values if config is not None else {}
+
+    @property
+    def model(self) -> ModelSelection | None:
+        """The model that was chosen for the session. A choice during a turn holds from the next one on."""
+        return self._session.live.head.summary.model
+
+    @property
+    def active_client(self) -> SessionActiveClient | None:
+        """The client that lends its tools to the session now, and those tools."""
+        return self._session.live.head.active_client
+
+    def granted(self, tool: str) -> bool:
+        """Whether someone has allowed a tool for the rest of the session."""
+        return tool in self._grants()
+
+    def grant(self, tool: str) -> None:
+        """Remember, with the session, that a tool is allowed. Its calls are then `confirmed` by `setting`."""
+        if not self.granted(tool):
+            meta = {**(self._session.live.head.meta or {}), GRANTS: [*self._grants(), tool]}
+            self._act(a.SessionMetaChangedAction(meta=meta))
+
+    def _grants(self) -> list[str]:
+        return (self._session.live.head.meta or {}).get(GRANTS, [])
+
+    def keep(self, data: bytes, content_type: str) -> ContentRef:
+        """Keep content beside the session, such as a file before and after an edit, and refer to it."""
+        digest = hashlib.sha256(data).hexdigest()
+        self._session.journal.side.blobs.append(BlobRow(digest, content_type, data, self._session.uri))
+        return ContentRef(uri=f"{BLOB_SCHEME}{digest}", size_hint=len(data), content_type=content_type)
 
     # -- saying --------------------------------------------------------------------------------------------
 
@@ -103,6 +157,7 @@ class Turn:
     async def activity(self, text: str | None) -> None:
         """Say what the session is doing, in a few words; `None` for nothing."""
         self._act(a.SessionActivityChangedAction(activity=text))
+        self._activity = text
 
     async def _write(self, kind: type[MarkdownResponsePart | ReasoningResponsePart], text: str) -> None:
         if self._part is None or self._part[0] is not kind:
@@ -125,8 +180,9 @@ class Turn:
 
     def steering(self) -> UserMessage | None:
         """Take the message that someone wants to reach the agent now, if there is one."""
-        message = self._session.kept.live.head.steering_message
-        if message is None:
+        live = self._session.live
+        message = live.head.steering_message
+        if message is None or live.turn is None or live.turn.id != self.id:
             return None
         self._session.take_steering(message)
         return message.user_message
@@ -191,7 +247,7 @@ class Turn:
         return call
 
     def _act(self, action: a.StateAction) -> None:
-        self._session.act(action)
+        self._session.act_in_turn(self.id, action)
 
 
 class ToolCall:
@@ -226,7 +282,8 @@ class ToolCall:
         """Ask whether the call may run; also again, while it runs. `approved` then has the answer."""
         asked = confirmed is None
         answer = self._session.expect(("call", self.id)) if asked else None
-        self._session.act(
+        self._session.act_in_turn(
+            self._turn_id,
             a.SessionToolCallReadyAction(
                 turn_id=self._turn_id,
                 tool_call_id=self.id,
@@ -237,7 +294,7 @@ class ToolCall:
                 editable=editable or None if asked else None,
                 confirmed=confirmed,
                 options=options if asked else None,
-            )
+            ),
         )
         if answer is None:
             self.approved = True
@@ -251,10 +308,11 @@ class ToolCall:
 
     def show(self, *content: ToolResultContent) -> None:
         """Show what the running tool has so far."""
-        self._session.act(
+        self._session.act_in_turn(
+            self._turn_id,
             a.SessionToolCallContentChangedAction(
                 turn_id=self._turn_id, tool_call_id=self.id, content=list(content)
-            )
+            ),
         )
 
     async def done(
@@ -278,13 +336,14 @@ class ToolCall:
             error=ToolCallError(message=error) if error is not None else None,
         )
         answer = self._session.expect(("result", self.id)) if confirm_result else None
-        self._session.act(
+        self._session.act_in_turn(
+            self._turn_id,
             a.SessionToolCallCompleteAction(
                 turn_id=self._turn_id,
                 tool_call_id=self.id,
                 result=result,
                 requires_result_confirmation=confirm_result or None,
-            )
+            ),
         )
         if answer is None:
             return True

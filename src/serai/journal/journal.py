@@ -11,6 +11,7 @@ observes has been committed before.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from serai.journal.sessions import KeptSession
 
 __all__ = ["Journal"]
+
+_log = logging.getLogger(__name__)
 
 _WINDOW = 0.005
 """A batch of nothing but deltas waits at most so long for company, in seconds."""
@@ -144,7 +147,7 @@ class Journal:
         """Do something once all that waits is committed and published.
 
         Args:
-            effect: Is called with the last number before it. It must not raise.
+            effect: Is called with the last number before it. If it raises, that is logged.
         """
         self._wait(Barrier(effect), urgent=True)
 
@@ -253,7 +256,7 @@ class Journal:
             if isinstance(item, Barrier):
                 self._deliver(run, seq)
                 run = []
-                item.then(seq)
+                self._do(item, seq)
                 continue
             seq += 1
             if isinstance(item.action, bytes):
@@ -269,6 +272,12 @@ class Journal:
                 item.only_to.publish(self._frame(notification(made)))
         self._deliver(run, seq)
         self._publish_took = time.perf_counter() - started
+
+    def _do(self, barrier: Barrier, seq: int) -> None:
+        try:
+            barrier.then(seq)
+        except Exception:  # noqa: BLE001 - one effect that fails must not stop the journal for all
+            _log.exception("an effect failed after number %d", seq)
 
     def _deliver(self, run: list[tuple[str, bytes]], seq: int) -> None:
         self._last_seq = max(self._last_seq, seq)

@@ -23,6 +23,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.notifications import DispatchActionParams, UnsubscribeParams
 from serai.ahp.types import ROOT
 from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, ProtocolError, SeraiError
+from serai.host.content import BLOB_SCHEME, read_blob
 from serai.host.host import Host, resolved_config
 from serai.journal.envelopes import envelope, notification, origin_json
 from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES
@@ -84,7 +85,6 @@ class AhpPeer:
         self._journal = host.journal
         self._link = link
         self._client_id: str | None = None
-        self._mark = 0
         self._backlog: deque[bytes] = deque()
         self._working: asyncio.Task[None] | None = None
         self._held: list[bytes] | None = None
@@ -210,7 +210,7 @@ class AhpPeer:
             await self._host.session(channel)
         self._become(params.client_id)
         self._journal.side.clients.append(ClientRow(params.client_id, version, self._link.token_digest))
-        self._host.mark(params.client_id, 0)
+        self._host.start_counting(params.client_id, 0)
         states = self._states(channels)
 
         def answer(seq: int) -> None:
@@ -265,7 +265,7 @@ class AhpPeer:
                 f"the client {params.client_id!r} is not known; initialize instead",
                 number=AhpErrorCode.NOT_FOUND,
             )
-        self._mark = await self._journal.store.mark(params.client_id)
+        mark = await self._journal.store.mark(params.client_id)
         wanted = list(dict.fromkeys(params.subscriptions))
         for channel in wanted:
             await self._host.session(channel)
@@ -273,6 +273,7 @@ class AhpPeer:
             before < params.last_seen_server_seq < first for before, first in await self._journal.store.gaps()
         )
         self._become(params.client_id)
+        self._host.start_counting(params.client_id, mark)
         states = self._states(wanted)
         missing = [channel for channel in wanted if channel not in states]
         fence = asyncio.get_running_loop().create_future()
@@ -350,13 +351,9 @@ class AhpPeer:
         if unavailable is not None:
             self._refuse(params, origin, f"{unavailable.code}: {unavailable}")
             return
-        if params.client_seq != 0:
-            if params.client_seq <= self._mark:
-                self._journal.reject(params.channel, params.action, origin, "duplicate", self)
-                return
-            self._mark = params.client_seq
-            self._host.mark(client_id, params.client_seq)
-        if params.channel == ROOT:
+        if not self._host.counts(client_id, params.client_seq):
+            self._journal.reject(params.channel, params.action, origin, "duplicate", self)
+        elif params.channel == ROOT:
             self._host.dispatch_on_root(params.action, origin, self)
         elif session := self._host.loaded(params.channel):
             session.dispatch(params.action, origin, self)
@@ -440,6 +437,17 @@ class AhpPeer:
             f"no agent of this host has a protected resource {request.params.resource!r}",
             field="params.resource",
         )
+
+    # -- resources -----------------------------------------------------------------------------------------
+
+    @_serves("resourceRead")
+    async def _resource_read(self, request: jsonrpc.Request) -> None:
+        params: c.ResourceReadParams = request.params
+        if not params.uri.startswith(BLOB_SCHEME):
+            raise ProtocolError(
+                f"this host serves no resource {params.uri} yet", number=AhpErrorCode.NOT_FOUND
+            )
+        self._respond(request, await read_blob(self._journal.store, params))
 
 
 def _unknown(channel: str) -> ProtocolError:

@@ -68,7 +68,7 @@ class HeadRow(NamedTuple):
     turns: int
     """How many turn rows the session had then, truncated ones included: the ordinal of the next one."""
     seq: int
-    """When read: the last number that it reflects. In a batch: the index of that item, or -1 for none of it."""
+    """When read: the last number that it reflects. In a batch: the index of that item, or -1 for none."""
 
 
 class TurnRow(NamedTuple):
@@ -125,7 +125,7 @@ class Batch:
     truncations: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     """Session and ordinal: turns from there on are no longer part of the conversation. They are kept.
 
-    The batch's own turns come first: a truncation reaches those too."""
+    The batch's own turns come after it: a truncation does not reach them."""
     heads: list[HeadRow] = field(default_factory=list[HeadRow])
     disposed: list[str] = field(default_factory=list[str])
     """Sessions that are no longer listed, also when a row is written later. They are kept until purged."""
@@ -136,10 +136,8 @@ class Batch:
     @property
     def is_empty(self) -> bool:
         """Whether it takes no number and writes nothing."""
-        return not any(
-            (self.items, self.sessions, self.turns, self.truncations, self.heads)
-            + (self.disposed, self.marks, self.clients, self.blobs)
-        )
+        lists = (self.sessions, self.turns, self.truncations, self.heads, self.disposed, self.marks)
+        return not any((self.items, *lists, self.clients, self.blobs))
 
 
 class Opening(NamedTuple):
@@ -221,7 +219,7 @@ class Store(Protocol):
     # -- care ----------------------------------------------------------------------------------------------
 
     async def purge(self, uri: str) -> None:
-        """Erase all that is kept of a session, for good: rows, head, turns, and blobs that no other one uses."""
+        """Erase all that is kept of a session, for good: rows, head, turns, and blobs that only it uses."""
         ...
 
     async def check(self, *, full: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""The life of a tool call: every step that there is, every step that there is not, and what each one keeps."""
+"""The life of a tool call: every step that there is, every one that there is not, and what each keeps."""
 
 from __future__ import annotations
 

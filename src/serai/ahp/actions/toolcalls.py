@@ -82,10 +82,11 @@ class SessionToolCallConfirmedAction(ToolCallActionBase, tag="session/toolCallCo
     selected_option_id: str | None = None
 
     def __post_init__(self) -> None:
+        # In msgspec's own words, so that the error names the field as it does for every other one.
         if self.approved and self.confirmed is None:
-            raise ValueError("an approval needs `confirmed`")
+            raise ValueError("Object missing required field `confirmed`")
         if not self.approved and self.reason is None:
-            raise ValueError("a denial needs `reason`")
+            raise ValueError("Object missing required field `reason`")
 
 
 class SessionToolCallCompleteAction(ToolCallActionBase, tag="session/toolCallComplete"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from serai.ahp.actions import (
@@ -206,5 +206,13 @@ def _result(result: ToolCallResult | ToolCallPendingResultConfirmationState) -> 
         content=result.content,
         structured_content=result.structured_content,
         error=result.error,
-        extra=result.extra,
+        # A result's unknown fields go along, but none may pass for a field that the call has itself.
+        extra=UNSET if result.extra is UNSET else _unknown_to_calls(result.extra),
     )
+
+
+_CALL_FIELDS = frozenset({"status", *ToolCallCompletedState.__struct_encode_fields__})
+
+
+def _unknown_to_calls(extra: dict[str, Any]) -> dict[str, Any] | UnsetType:
+    return {name: value for name, value in extra.items() if name not in _CALL_FIELDS} or UNSET

@@ -75,16 +75,14 @@ class LiveTurn:
         return bool(self._waiting)
 
     def call(self, call_id: str) -> ToolCallState | None:
-        """The tool call of that id; of several, the first. Streaming input may lack its end."""
-        for position in self._calls.get(call_id, ()):
-            part = self._parts[position]
-            if isinstance(part, ToolCallResponsePart):
-                return part.tool_call
-        return None
+        """The tool call of that id; of several, the first."""
+        return next(iter(self.calls(call_id)), None)
 
-    def calls(self) -> list[ToolCallState]:
-        """All tool calls, in order."""
-        return [part.tool_call for part in self._parts if isinstance(part, ToolCallResponsePart)]
+    def calls(self, call_id: str | None = None) -> list[ToolCallState]:
+        """All tool calls in order, or those of one id. Streaming input may lack its end."""
+        positions = range(len(self._parts)) if call_id is None else self._calls.get(call_id, ())
+        parts = (self._parts[position] for position in positions)
+        return [part.tool_call for part in parts if isinstance(part, ToolCallResponsePart)]
 
     def append(self, part: ResponsePart) -> None:
         """Add a part at the end."""

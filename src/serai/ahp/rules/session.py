@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from serai.ahp import actions as a
 from serai.ahp.reducers import LiveSession
@@ -64,20 +64,24 @@ def _choice(session: LiveSession, _action: a.StateAction, _sender: str) -> Judge
 # -- tool calls --------------------------------------------------------------------------------------------
 
 
-def _call(session: LiveSession, action: a.ToolCallActionBase) -> ToolCallState | None:
+def _calls(session: LiveSession, action: a.ToolCallActionBase) -> list[ToolCallState]:
+    """The calls that an action is about. Nothing keeps an agent from using an id twice."""
     turn = session.turn
-    return turn.call(action.tool_call_id) if turn and turn.id == action.turn_id else None
+    return turn.calls(action.tool_call_id) if turn and turn.id == action.turn_id else []
 
 
-def _no_call(action: a.ToolCallActionBase) -> Judgement:
-    return rejected("no_such_call", f"turn {action.turn_id!r} has no running call {action.tool_call_id!r}")
+C = TypeVar("C", bound=ToolCallState)
+
+
+def _first(calls: list[ToolCallState], *kinds: type[C]) -> C | None:
+    return next((call for call in calls if isinstance(call, kinds)), None)
 
 
 def _call_confirmed(
     session: LiveSession, action: a.SessionToolCallConfirmedAction, _sender: str
 ) -> Judgement:
-    call = _call(session, action)
-    if not isinstance(call, ToolCallPendingConfirmationState):
+    call = _first(_calls(session, action), ToolCallPendingConfirmationState)
+    if call is None:
         return rejected("not_pending", f"call {action.tool_call_id!r} does not wait for a confirmation")
     if action.approved:
         if action.confirmed not in set(ToolCallConfirmationReason):
@@ -94,16 +98,19 @@ def _call_confirmed(
 
 
 def _owned(session: LiveSession, action: a.ToolCallActionBase, sender: str) -> Judgement:
-    call = _call(session, action)
-    if call is None or isinstance(call, Unknown):
-        return _no_call(action)
-    if call.tool_client_id != sender:
-        owner = f"client {call.tool_client_id!r}" if call.tool_client_id else "the host"
+    calls = [call for call in _calls(session, action) if not isinstance(call, Unknown)]
+    if not calls:
+        return rejected(
+            "no_such_call", f"turn {action.turn_id!r} has no running call {action.tool_call_id!r}"
+        )
+    owners = {call.tool_client_id for call in calls}
+    if owners != {sender}:
+        owner = next((f"client {owner!r}" for owner in owners if owner and owner != sender), "the host")
         return rejected("not_owner", f"call {action.tool_call_id!r} is run by {owner}")
-    allowed = ToolCallRunningState, ToolCallPendingConfirmationState
+    kinds = (ToolCallRunningState, ToolCallPendingConfirmationState)
     if isinstance(action, a.SessionToolCallContentChangedAction):
-        allowed = (ToolCallRunningState,)
-    if not isinstance(call, allowed):
+        kinds = (ToolCallRunningState,)
+    if not any(isinstance(call, kinds) for call in calls):
         return rejected("not_running", f"call {action.tool_call_id!r} is not running")
     return ACCEPTED
 
@@ -111,7 +118,7 @@ def _owned(session: LiveSession, action: a.ToolCallActionBase, sender: str) -> J
 def _result_confirmed(
     session: LiveSession, action: a.SessionToolCallResultConfirmedAction, _sender: str
 ) -> Judgement:
-    if not isinstance(_call(session, action), ToolCallPendingResultConfirmationState):
+    if _first(_calls(session, action), ToolCallPendingResultConfirmationState) is None:
         return rejected(
             "not_pending", f"call {action.tool_call_id!r} has no result that waits to be confirmed"
         )

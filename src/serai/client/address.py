@@ -1,0 +1,100 @@
+"""Where the host is, and the token that opens its door.
+
+What is given counts first, then the environment (`SERAI_URL`, `SERAI_TOKEN`), then the host of this machine:
+the default port, and the token in its state directory.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from serai.errors import ConfigInvalid
+
+__all__ = ["DEFAULT_URL", "Address", "find_address", "state_directory"]
+
+DEFAULT_URL = "http://127.0.0.1:7777"
+
+_SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
+
+
+class Address(NamedTuple):
+    """A host and the token for it. The token is no part of the URL."""
+
+    url: str
+    """`ws://…` or `wss://…`."""
+    token: str | None
+
+    def __repr__(self) -> str:
+        return f"Address({self.url!r})"  # a token does not belong into a log
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the host is on this machine."""
+        name = urlsplit(self.url).hostname or ""
+        if name == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(name).is_loopback
+        except ValueError:
+            return False
+
+
+def find_address(
+    url: str | None = None, token: str | None = None, environ: Mapping[str, str] | None = None
+) -> Address:
+    """Where to connect to.
+
+    Args:
+        url: `http://…` or `ws://…`, as `serai serve` prints it: a token in it (`?tkn=`) is taken out.
+        token: Counts before one in the URL.
+        environ: The environment; by default that of the process.
+
+    Raises:
+        ConfigInvalid: The URL is not one of a host.
+    """
+    environ = os.environ if environ is None else environ
+    found = _read(url or environ.get("SERAI_URL") or DEFAULT_URL)
+    token = token or found.token or environ.get("SERAI_TOKEN") or None
+    if token is None and found.is_local:  # no other machine gets to see the token of this one
+        token = _kept_token(environ)
+    return Address(found.url, token)
+
+
+def state_directory(environ: Mapping[str, str] | None = None) -> Path:
+    """Where the host of this machine keeps its things."""
+    home = (os.environ if environ is None else environ).get("SERAI_HOME")
+    if home:
+        return Path(home)
+    from platformdirs import user_state_path  # noqa: PLC0415 - not needed when someone says where
+
+    return user_state_path("serai", appauthor=False)
+
+
+def _kept_token(environ: Mapping[str, str]) -> str | None:
+    try:
+        return (state_directory(environ) / "token").read_text(encoding="utf-8").strip() or None
+    except (OSError, UnicodeDecodeError):
+        return None  # the host says whether it needs one
+
+
+def _read(url: str) -> Address:
+    try:
+        parts = urlsplit(url)
+        name, _port = parts.hostname, parts.port  # a port that is none raises here
+    except ValueError:
+        parts, name = urlsplit(""), None
+    scheme = _SCHEMES.get(parts.scheme)
+    if scheme is None or not name:
+        raise ConfigInvalid(
+            f"{url.partition('?')[0]!r} is not the address of a host",
+            remedy=f"Write it as {DEFAULT_URL}, or copy the line that `serai serve` prints",
+        )
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    token = next((value for key, value in query if key == "tkn" and value), None)
+    rest = urlencode([(key, value) for key, value in query if key != "tkn"])
+    return Address(urlunsplit((scheme, parts.netloc, parts.path or "/", rest, "")), token)

@@ -1,0 +1,132 @@
+"""The demo agent's commands: one table, from which it works and from which `help` is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from serai.harness.demo import questions, talk, tools
+from serai.harness.demo.stage import Misuse, Stage, lines
+from serai.host.turn import Turn
+
+__all__ = ["COMMANDS", "Command", "find", "perform", "split"]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something that the demo agent can be told to do."""
+
+    name: str
+    """The words that call it."""
+    takes: str
+    """What may follow them; brackets for what need not."""
+    does: str
+    """What it does, for `help`."""
+    run: Callable[[Stage, str], Awaitable[None]]
+    """Does it, with what followed."""
+
+    @property
+    def usage(self) -> str:
+        """How it is written."""
+        return f"{self.name} {self.takes}".rstrip()
+
+
+async def _help(stage: Stage, _argument: str) -> None:
+    """Tell what there is."""
+    told = "\n".join(f"- `{command.usage}`: {command.does}" for command in COMMANDS)
+    await stage.stream(
+        lines(
+            "I am the demo agent. I need no key and no network, and I do only what I am told:\n\n"
+            f"{told}\n\n"
+            "Join several with `;` or put each on a line of its own. Anything else I say back to you. "
+            "Attachments are listed. While I work, a message that steers me is heard.\n\n"
+            "Two settings: `pace` (instant, brisk, human) says how fast I speak, and `approve` (ask, always) "
+            "whether my tools ask first."
+        )
+    )
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("help", "", "tells what I can do", _help),
+    Command("think", "[ABOUT]", "streams reasoning, then an answer", talk.think),
+    Command("write", "N", "streams N words of Markdown", talk.write),
+    Command(
+        "work",
+        "SECONDS [every MS]",
+        "works so long and tells how far it is; steering with `stop` stops it",
+        talk.work,
+    ),
+    Command(
+        "tool",
+        "[COMMAND]",
+        "wants to run a shell command: allow, deny or edit it (it only pretends)",
+        tools.shell,
+    ),
+    Command("tool edit", "", "wants to edit a file, and shows the edit beforehand", tools.edit_file),
+    Command("tool result", "", "asks whether the result of a tool may be used", tools.ask_about_result),
+    Command("tool again", "", "asks again while the tool runs", tools.ask_again),
+    Command("tool live", "", "shows output while the tool runs", tools.live_output),
+    Command("tool big", "N", "returns N KiB of output", tools.big_output),
+    Command("tool image", "", "returns a picture", tools.picture),
+    Command("tool fail", "", "calls a tool that fails, and goes on", tools.failing_tool),
+    Command("client tool", "NAME [INPUT]", "calls a tool that your client offers", tools.of_client),
+    Command(
+        "ask",
+        "[KIND]",
+        f"asks questions of every kind, or of one: {', '.join(questions.KINDS)}",
+        questions.ask,
+    ),
+    Command("usage", "N", "reports that N tokens were used", talk.usage),
+    Command("notice", "[TEXT]", "shows a notice", talk.notice),
+    Command("activity", "TEXT", "says what the session is doing, until the turn ends", talk.activity),
+    Command("fail", "[MESSAGE]", "ends the turn with an error", talk.fail),
+    Command("crash", "", "ends the turn with an exception that nobody expected", talk.crash),
+)
+"""All that it can do."""
+
+# The longest name first: `tool edit` is not `tool` with the shell command `edit`.
+_LONGEST_FIRST = sorted(COMMANDS, key=lambda command: -len(command.name))
+
+
+def split(text: str) -> list[str]:
+    """The commands in a message, which are on lines or between semicolons."""
+    return [piece for part in re.split(r"[;\n]", text) if (piece := part.strip())]
+
+
+def find(piece: str) -> tuple[Command, str] | None:
+    """The command that a piece of a message calls, and what follows its name."""
+    given = piece.split()
+    for command in _LONGEST_FIRST:
+        name = command.name.split()
+        if [word.lower() for word in given[: len(name)]] == name:
+            return command, piece.split(maxsplit=len(name))[-1] if len(given) > len(name) else ""
+    return None
+
+
+async def perform(turn: Turn) -> None:
+    """Answer a turn: do what the message says, one after the other."""
+    stage = Stage(turn)
+    if turn.message.attachments:
+        await talk.list_attachments(stage, turn.message.attachments)
+    pieces = split(turn.message.text)
+    if not any(find(piece) for piece in pieces):
+        pieces = [turn.message.text]  # a person just talks: their semicolons are their own
+    for piece in pieces:
+        await stage.heed()
+        await _do(stage, piece)
+    await stage.heed()
+
+
+async def _do(stage: Stage, piece: str) -> None:
+    found = find(piece)
+    if found is None:
+        await talk.echo(stage, piece)
+        return
+    command, argument = found
+    try:
+        await command.run(stage, argument)
+    except Misuse as problem:
+        await stage.say(
+            f"I know `{command.name}`, but {problem}. It is written `{command.usage}`: it {command.does}."
+        )

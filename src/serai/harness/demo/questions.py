@@ -1,0 +1,191 @@
+"""What the demo agent asks: an request with every kind of question, and what it makes of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from serai.ahp.types import (
+    SessionInputAnswer,
+    SessionInputAnswered,
+    SessionInputAnswerValue,
+    SessionInputBooleanQuestion,
+    SessionInputDraft,
+    SessionInputIntegerQuestion,
+    SessionInputMultiSelectQuestion,
+    SessionInputNumberQuestion,
+    SessionInputOption,
+    SessionInputRequest,
+    SessionInputResponseKind,
+    SessionInputSelectedAnswerValue,
+    SessionInputSelectedManyAnswerValue,
+    SessionInputSingleSelectQuestion,
+    SessionInputSkipped,
+    SessionInputTextQuestion,
+)
+from serai.ahp.wire import Unknown
+from serai.harness.demo.stage import Misuse, Stage, quoted
+
+__all__ = ["KINDS", "QUESTIONS", "Question", "ask"]
+
+_URL = "https://example.com/"
+
+_BREAD = [
+    SessionInputOption(id="flat", label="Flat bread", description="As it is made here", recommended=True),
+    SessionInputOption(id="rye", label="Rye bread"),
+    SessionInputOption(id="none", label="No bread", description="The soup is thick enough"),
+]
+_EXTRAS = [
+    SessionInputOption(id="tea", label="Tea", recommended=True),
+    SessionInputOption(id="dates", label="Dates", recommended=True),
+    SessionInputOption(id="lamp", label="A lamp", description="For those who read at night"),
+    SessionInputOption(id="story", label="A story"),
+]
+
+Question: TypeAlias = (
+    SessionInputTextQuestion
+    | SessionInputNumberQuestion
+    | SessionInputIntegerQuestion
+    | SessionInputBooleanQuestion
+    | SessionInputSingleSelectQuestion
+    | SessionInputMultiSelectQuestion
+)
+"""The kinds of questions that there are."""
+
+QUESTIONS: Mapping[str, tuple[Question, ...]] = {
+    "text": (
+        SessionInputTextQuestion(
+            id="name",
+            title="Name",
+            message="What may I call you?",
+            required=True,
+            min=2,
+            max=40,
+            default_value="Traveller",
+        ),
+        SessionInputTextQuestion(
+            id="email", title="Address", message="Where do letters reach you?", format="email", max=200
+        ),
+    ),
+    "number": (
+        SessionInputNumberQuestion(
+            id="warmth",
+            title="Warmth",
+            message="How warm should the room be, in °C?",
+            min=10,
+            max=30,
+            default_value=19.5,
+        ),
+    ),
+    "integer": (
+        SessionInputIntegerQuestion(
+            id="nights", title="Nights", message="How many nights?", min=1, max=14, default_value=2
+        ),
+    ),
+    "boolean": (
+        SessionInputBooleanQuestion(
+            id="camel", title="Camel", message="Do you bring a camel?", default_value=False
+        ),
+    ),
+    "single": (
+        SessionInputSingleSelectQuestion(
+            id="bread", title="Bread", message="Which bread?", options=_BREAD, allow_freeform_input=True
+        ),
+    ),
+    "multi": (
+        SessionInputMultiSelectQuestion(
+            id="extras",
+            title="Extras",
+            message="What else, one to three things?",
+            options=_EXTRAS,
+            allow_freeform_input=True,
+            min=1,
+            max=3,
+        ),
+    ),
+}
+"""The questions, by kind."""
+
+KINDS = (*QUESTIONS, "url")
+"""What `ask` can be told to ask: a kind of question, or to open an address."""
+
+
+async def ask(stage: Stage, kind: str) -> None:
+    """Ask everything, or one kind of thing, and repeat what was answered."""
+    request = _request(stage.question_id(), kind.lower())
+    reply = await stage.turn.ask(request)
+    match reply.response:
+        case SessionInputResponseKind.ACCEPT:
+            pass
+        case SessionInputResponseKind.DECLINE:
+            await stage.say("You would rather not say. That is your right.")
+            return
+        case _:
+            await stage.say("You closed the questions, so I leave it at that.")
+            return
+    questions = [question for question in request.questions or () if not isinstance(question, Unknown)]
+    if not questions:
+        await stage.say(f"Thank you for looking at {_URL}.")
+        return
+    told = [
+        f"- {question.title}: {_told(question, reply.answers.get(question.id))}" for question in questions
+    ]
+    await stage.say("Thank you. I have written down:\n\n" + "\n".join(told))
+
+
+def _request(request_id: str, kind: str) -> SessionInputRequest:
+    if kind == "url":
+        message = "Please look at this page, then come back."
+        return SessionInputRequest(id=request_id, message=message, url=_URL)
+    if kind and kind not in QUESTIONS:
+        raise Misuse(f"{quoted(kind)} is no kind of question. There are: {', '.join(KINDS)}")
+    asked = [question for name, some in QUESTIONS.items() if kind in {"", name} for question in some]
+    message = (
+        "One question." if len(asked) == 1 else "Some questions for the guest book. Only the name is needed."
+    )
+    return SessionInputRequest(id=request_id, message=message, url=None if kind else _URL, questions=[*asked])
+
+
+# -- answers, in words -------------------------------------------------------------------------------------
+
+
+def _told(question: Question, answer: SessionInputAnswer | None) -> str:
+    match answer:
+        case None:
+            default = getattr(question, "default_value", None)
+            return "no answer" if default is None else f"no answer, so I take {_plain(default)}"
+        case SessionInputSkipped():
+            why = answer.freeform_values
+            return f"skipped ({quoted(' '.join(why))})" if why else "skipped"
+        case SessionInputAnswered():
+            draft = ", only a draft" if isinstance(answer, SessionInputDraft) else ""
+            return _value(question, answer.value) + draft
+        case _:
+            return "an answer of a kind that I do not know"
+
+
+def _value(question: Question, value: SessionInputAnswerValue) -> str:
+    match value:
+        case SessionInputSelectedAnswerValue():
+            chosen = [value.value] if value.value else []
+            return _choices(question, chosen, value.freeform_values)
+        case SessionInputSelectedManyAnswerValue():
+            return _choices(question, value.value, value.freeform_values)
+        case Unknown():
+            return "a value of a kind that I do not know"
+        case _:
+            return _plain(value.value)
+
+
+def _choices(question: Question, chosen: list[str], freeform: list[str] | None) -> str:
+    labels: dict[str, str] = {}
+    if isinstance(question, SessionInputSingleSelectQuestion | SessionInputMultiSelectQuestion):
+        labels = {option.id: option.label for option in question.options}
+    named = [labels.get(option_id, option_id) for option_id in chosen]
+    return ", ".join([*named, *(quoted(text) for text in freeform or ())]) or "none"
+
+
+def _plain(value: str | float | bool) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return quoted(value) if isinstance(value, str) else f"{value:g}"

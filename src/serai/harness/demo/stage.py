@@ -1,0 +1,138 @@
+"""Where the demo agent performs: it speaks at the pace that the session asks for, and hears who steers it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from serai.ahp.types import ToolCallConfirmationReason, UserMessage
+from serai.host.turn import ToolCall, Turn
+
+__all__ = ["APPROVE", "PACE", "PACES", "Misuse", "Stage", "lines", "number", "words"]
+
+PACE = "pace"
+"""The setting that says how fast it speaks."""
+APPROVE = "approve"
+"""The setting that says whether its tools ask first."""
+
+PACES = {"instant": 0.0, "brisk": 0.012, "human": 0.07}
+"""Seconds between two pieces of text."""
+
+
+class Misuse(Exception):
+    """A command that exists was used in a way that does not. The message says what is missing."""
+
+
+class Stage:
+    """A turn of the demo agent, and how it speaks in it."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self._in_text = False
+        self._asked = 0
+
+    async def breathe(self) -> None:
+        """Wait as long as the pace says. It is read each time: someone may change it at any moment."""
+        await asyncio.sleep(PACES.get(str(self.turn.settings.get(PACE)), 0.0))
+
+    # -- speaking ------------------------------------------------------------------------------------------
+
+    async def say(self, text: str) -> None:
+        """Stream a block of Markdown, word by word, apart from what was said before."""
+        await self.stream(words(text))
+
+    async def stream(self, pieces: Iterable[str]) -> None:
+        """Stream a block of Markdown that is in pieces already."""
+        if self._in_text:
+            await self.turn.say("\n\n")
+        await self.add(pieces)
+
+    async def add(self, pieces: Iterable[str]) -> None:
+        """Stream more of the block that was begun last."""
+        self._in_text = True
+        for piece in pieces:
+            await self.turn.say(piece)
+            await self.breathe()
+
+    async def think(self, text: str) -> None:
+        """Stream reasoning."""
+        self._in_text = False
+        for piece in words(text):
+            await self.turn.think(piece)
+            await self.breathe()
+
+    async def notice(self, text: str) -> None:
+        """Show a notice."""
+        self._in_text = False
+        await self.turn.notice(text)
+
+    # -- hearing -------------------------------------------------------------------------------------------
+
+    async def heed(self) -> UserMessage | None:
+        """Take a message that steers, if there is one, and say that it was heard."""
+        message = self.turn.steering()
+        if message is not None:
+            await self.say(f"You steer me: {quoted(message.text)}. Heard.")
+        return message
+
+    def question_id(self) -> str:
+        """An id for the next input request."""
+        self._asked += 1
+        return f"{self.turn.id}-ask-{self._asked}"
+
+    # -- doing ---------------------------------------------------------------------------------------------
+
+    async def call(self, name: str, display_name: str, **how: Any) -> ToolCall:
+        """Begin a tool call; whoever steers is heard first. See `Turn.tool`.
+
+        It runs without a question when it was allowed for the session, or when the settings say so.
+        """
+        await self.heed()
+        self._in_text = False
+        if how.get("confirmed") is None and self.may_run(name):
+            how["confirmed"] = ToolCallConfirmationReason.SETTING.value
+        return await self.turn.tool(name, display_name, **how)
+
+    def may_run(self, name: str) -> bool:
+        """Whether nobody need be asked before this tool runs."""
+        return self.turn.granted(name) or not self.asks
+
+    @property
+    def asks(self) -> bool:
+        """Whether the settings let it ask anyone about its tools."""
+        return self.turn.settings.get(APPROVE) != "always"
+
+
+# -- small things for commands -----------------------------------------------------------------------------
+
+
+def words(text: str) -> list[str]:
+    """A text in its words, each with the space after it: joined again, they are the text."""
+    return re.findall(r"\s*\S+\s*", text) or ([text] if text else [])
+
+
+def lines(text: str) -> list[str]:
+    """A text in its lines, each with its end."""
+    return text.splitlines(keepends=True)
+
+
+def quoted(text: str, limit: int = 200) -> str:
+    """A text of someone else's, in quotation marks and on one line."""
+    line = " ".join(text.split())
+    return f"“{line if len(line) <= limit else line[: limit - 1] + '…'}”"
+
+
+def number(text: str, *, most: float, what: str, least: float = 1) -> float:
+    """A number within bounds.
+
+    Raises:
+        Misuse: It is no number, or out of bounds.
+    """
+    if not re.fullmatch(r"\d{1,12}(\.\d{1,6})?", text):
+        raise Misuse(f"{quoted(text)} is not {what}" if text else f"it needs {what}")
+    value = float(text)
+    if not least <= value <= most:
+        raise Misuse(f"{what} can be {least:,g} to {most:,g}")
+    return value

@@ -1,0 +1,286 @@
+"""The demo agent's tools. All of them only pretend: nothing is run, read or written anywhere."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import zlib
+from typing import Any
+
+from serai.ahp.types import (
+    ConfirmationOption,
+    ConfirmationOptionKind,
+    FileEdit,
+    FileEditDiff,
+    FileEditSide,
+    Markdown,
+    SessionActiveClient,
+    ToolCallConfirmationReason,
+    ToolCallResult,
+    ToolResultContent,
+    ToolResultEmbeddedResourceContent,
+    ToolResultFileEditContent,
+    ToolResultTextContent,
+)
+from serai.harness.demo.stage import Misuse, Stage, number, quoted
+from serai.host.turn import ToolCall, Turn
+
+__all__ = [
+    "OPTIONS",
+    "ask_about_result",
+    "ask_again",
+    "big_output",
+    "edit_file",
+    "failing_tool",
+    "live_output",
+    "of_client",
+    "picture",
+    "shell",
+]
+
+_NOT_NEEDED = ToolCallConfirmationReason.NOT_NEEDED.value
+_MOST_KIB = 8192
+_FOR_SESSION = "allow-session"
+
+
+def _option(option_id: str, label: str, kind: ConfirmationOptionKind, group: int) -> ConfirmationOption:
+    return ConfirmationOption(id=option_id, label=label, kind=kind.value, group=group)
+
+
+OPTIONS = [
+    _option("allow-once", "Allow once", ConfirmationOptionKind.APPROVE, 0),
+    _option(_FOR_SESSION, "Allow for this session", ConfirmationOptionKind.APPROVE, 0),
+    _option("deny", "Deny", ConfirmationOptionKind.DENY, 1),
+    _option("deny-suggest", "Deny, and say what to do instead", ConfirmationOptionKind.DENY, 1),
+]
+"""The answers to choose from when a tool wants to run: two ways to say yes, and two to say no."""
+
+
+# -- asking first ------------------------------------------------------------------------------------------
+
+
+async def _may(stage: Stage, name: str, display_name: str, **how: Any) -> ToolCall | None:
+    """Begin a call that needs an approval; `None` when it was denied, and that has been said."""
+    call = await stage.call(name, display_name, options=OPTIONS, **how)
+    return await _heard(stage, call)
+
+
+async def _heard(stage: Stage, call: ToolCall) -> ToolCall | None:
+    """Do what the answer to a confirmation asks for, apart from running the tool."""
+    if not call.approved:
+        await stage.say("You said no, so I have not done it.")
+        if call.suggestion is not None:
+            await stage.say(f"You would rather have this: {quoted(call.suggestion.text)}. I take note of it.")
+        return None
+    if call.option == _FOR_SESSION:
+        stage.turn.grant(call.name)
+    return call
+
+
+def _read(call: ToolCall, key: str) -> str:
+    """A field of the call's input, which a person may have changed into anything."""
+    try:
+        fields = json.loads(call.input or "")
+        value = fields[key]
+    except (ValueError, TypeError, LookupError):
+        return call.input or ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+async def _shell(stage: Stage, command: str, **how: Any) -> ToolCall | None:
+    return await _may(
+        stage,
+        "shell",
+        "Run a command",
+        message=Markdown(markdown=f"Run `{command}`"),
+        title="Run a command?",
+        input=json.dumps({"command": command}),
+        editable=True,
+        **how,
+    )
+
+
+async def shell(stage: Stage, argument: str) -> None:
+    """Pretend to run a shell command, once someone allows it."""
+    call = await _shell(stage, argument or "ls -l")
+    if call is None:
+        return
+    command = _read(call, "command")
+    await stage.breathe()
+    await call.done(Markdown(markdown=f"Ran `{command}`"), text=_listing(command))
+    await stage.say(f"I have pretended to run `{command}`; its output stands with the call.")
+
+
+def _listing(command: str) -> str:
+    files = ("README.md", 42), ("notes.md", 128)
+    return "\n".join(
+        [f"$ {command}", *(f"-rw-r--r-- 1 guest guest {size:3} {name}" for name, size in files), ""]
+    )
+
+
+async def edit_file(stage: Stage, _argument: str) -> None:
+    """Pretend to edit a file, and show the edit beforehand."""
+    before = "Rooms: twelve.\nWater: yes.\n"
+    planned = "Rooms: fourteen.\nWater: yes.\nStables: two.\n"
+    call = await _may(
+        stage,
+        "edit_file",
+        "Edit a file",
+        message=Markdown(markdown="Edit `notes.md`"),
+        title="Edit notes.md?",
+        input=json.dumps({"path": "notes.md", "text": planned}),
+        editable=True,
+        edits=[_edit(stage.turn, before, planned)],
+    )
+    if call is None:
+        return
+    edit = _edit(stage.turn, before, _read(call, "text"))
+    done = ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
+    await call.done(Markdown(markdown="Edited `notes.md`"), content=[done])
+    await stage.say("I have pretended to edit `notes.md`. No file was touched.")
+
+
+def _edit(turn: Turn, before: str, after: str) -> FileEdit:
+    def side(text: str) -> FileEditSide:
+        return FileEditSide(uri="demo-file:/notes.md", content=turn.keep(text.encode(), "text/markdown"))
+
+    old, new = before.splitlines(), after.splitlines()
+    diff = FileEditDiff(
+        added=sum(line not in old for line in new), removed=sum(line not in new for line in old)
+    )
+    return FileEdit(before=side(before), after=side(after), diff=diff)
+
+
+async def ask_about_result(stage: Stage, _argument: str) -> None:
+    """Run a tool, and ask whether its result may be used."""
+    call = await _shell(stage, "cat letter.txt")
+    if call is None:
+        return
+    text = "Dear guest,\nthe gate closes at ten.\n"
+    if await call.done("Read letter.txt", text=text, confirm_result=stage.asks):
+        await stage.say("Thank you. I use the result: the gate closes at ten.")
+    else:
+        await stage.say("You kept the result from me, so I know nothing of any letter.")
+
+
+async def ask_again(stage: Stage, _argument: str) -> None:
+    """Run a tool that needs a second permission when it is half done."""
+    call = await _shell(stage, "make install")
+    if call is None:
+        return
+    call.show(ToolResultTextContent(text="built; installing needs another permission\n"))
+    await stage.breathe()
+    # Whatever was allowed for the session, this is another question: it is asked each time.
+    await call.ready(
+        confirmed=None if stage.asks else ToolCallConfirmationReason.SETTING.value,
+        message="Write outside of the working directory",
+        title="Go on and install?",
+        options=OPTIONS[:1] + OPTIONS[2:],
+    )
+    if await _heard(stage, call) is not None:
+        await call.done("Installed", text="built\ninstalled\n")
+        await stage.say("Installed, in a manner of speaking.")
+
+
+# -- not asking --------------------------------------------------------------------------------------------
+
+
+async def _freely(stage: Stage, name: str, display_name: str, message: str) -> ToolCall:
+    return await stage.call(name, display_name, message=message, confirmed=_NOT_NEEDED)
+
+
+async def live_output(stage: Stage, _argument: str) -> None:
+    """Show what a tool has so far, while it runs."""
+    call = await _freely(stage, "tests", "Run the tests", "Run five tests")
+    shown = ""
+    for test in ("arrive", "settle in", "eat", "sleep", "leave"):
+        shown += f"test {test} … ok\n"
+        call.show(ToolResultTextContent(text=shown))
+        await stage.breathe()
+    await call.done("Ran five tests", text=f"{shown}5 passed\n", structured={"passed": 5, "failed": 0})
+    await stage.say("All five pass. You could see each as it ended.")
+
+
+async def big_output(stage: Stage, argument: str) -> None:
+    """Return so many KiB of text."""
+    size = int(number(argument, most=_MOST_KIB, what="a size in KiB")) * 1024
+    call = await _freely(stage, "read_log", "Read a log", "Read a long log")
+    line = "2001-01-01 00:00:00 a traveller came in, and another one went\n"
+    await call.done("Read a long log", text=(line * (size // len(line) + 1))[:size])
+    await stage.say(f"The log has {size:,} bytes. I have not read them all, to be honest.")
+
+
+async def picture(stage: Stage, _argument: str) -> None:
+    """Return an image."""
+    call = await _freely(stage, "paint", "Paint a picture", "Paint a small picture")
+    data = base64.b64encode(_png(64)).decode()
+    content: list[ToolResultContent] = [
+        ToolResultEmbeddedResourceContent(data=data, content_type="image/png")
+    ]
+    await call.done("Painted a small picture", text="A sunset over the court", content=content)
+    await stage.say("Here is a sunset, 64 by 64 pixels.")
+
+
+def _png(side: int) -> bytes:
+    """A square picture that goes from blue to orange."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack("!I", len(data)) + kind + data + struct.pack("!I", zlib.crc32(kind + data))
+
+    rows = b"".join(b"\0" + bytes((64 + 3 * y, 90 + y, 200 - 3 * y)) * side for y in range(side))
+    header = struct.pack("!IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
+
+
+async def failing_tool(stage: Stage, _argument: str) -> None:
+    """Run a tool that fails, and go on."""
+    call = await _freely(stage, "fetch", "Fetch a page", "Fetch a page that is not there")
+    await call.done("Could not fetch the page", error="the page is not there")
+    await stage.say("The tool failed. That happens; the turn goes on all the same.")
+
+
+# -- a client's tools --------------------------------------------------------------------------------------
+
+
+async def of_client(stage: Stage, argument: str) -> None:
+    """Call a tool that the active client offers, and say what came of it."""
+    name, _, tool_input = argument.partition(" ")
+    if not name:
+        raise Misuse("it needs the name of a tool")
+    client = stage.turn.active_client
+    tool = next((tool for tool in client.tools if tool.name == name), None) if client else None
+    if client is None or tool is None:
+        await stage.say(_offered(client, name))
+        return
+    call = await stage.call(
+        name,
+        tool.title or name,
+        message=Markdown(markdown=f"Call `{name}`"),
+        input=tool_input.strip() or "{}",
+        # The person has just asked for this very call.
+        confirmed=_NOT_NEEDED,
+        client_id=client.client_id,
+    )
+    await stage.say(_told(name, await call.result()))
+
+
+def _offered(client: SessionActiveClient | None, name: str) -> str:
+    if client is None:
+        return "No client lends me its tools at the moment, so there is nothing to call."
+    offered = ", ".join(f"`{tool.name}`" for tool in client.tools) or "none at all"
+    return f"The active client has no tool {quoted(name)}. It offers: {offered}."
+
+
+def _told(name: str, result: ToolCallResult) -> str:
+    if not result.success:
+        return f"`{name}` failed: {result.error.message if result.error else 'it does not say why'}."
+    texts = [item.text for item in result.content or () if isinstance(item, ToolResultTextContent)]
+    others = len(result.content or ()) - len(texts)
+    told = f"`{name}` says: {quoted(' '.join(texts), 1000)}." if texts else f"`{name}` is done."
+    return f"{told} It also returned {others} other piece(s) of content." if others else told

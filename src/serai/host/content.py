@@ -1,0 +1,92 @@
+"""Large content is kept beside the journal, once, under its own digest; the state holds a reference to it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+
+from msgspec.structs import replace
+
+from serai.ahp import actions as a
+from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import (
+    ToolResultContent,
+    ToolResultEmbeddedResourceContent,
+    ToolResultResourceContent,
+    ToolResultTextContent,
+)
+from serai.errors import InvalidParams, ProtocolError
+from serai.store.contract import BlobRow, Store
+
+__all__ = ["BLOB_SCHEME", "LARGE", "moved_out", "read_blob"]
+
+LARGE = 64 * 1024
+"""Content above this many bytes is moved out of the state."""
+BLOB_SCHEME = "serai-blob:/"
+
+
+def moved_out(action: a.StateAction, session: str) -> tuple[a.StateAction, list[BlobRow]]:
+    """The action with its large content replaced by references, and that content."""
+    blobs: list[BlobRow] = []
+    match action:
+        case a.SessionToolCallCompleteAction(result=result) if result.content:
+            content = [_moved(item, session, blobs) for item in result.content]
+            return (replace(action, result=replace(result, content=content)) if blobs else action), blobs
+        case a.SessionToolCallContentChangedAction():
+            content = [_moved(item, session, blobs) for item in action.content]
+            return (replace(action, content=content) if blobs else action), blobs
+        case _:
+            return action, blobs
+
+
+def _moved(item: ToolResultContent, session: str, blobs: list[BlobRow]) -> ToolResultContent:
+    match item:
+        case ToolResultTextContent() if len(item.text) > LARGE // 4:
+            data, content_type = item.text.encode("utf-8", "replace"), "text/plain; charset=utf-8"
+        case ToolResultEmbeddedResourceContent() if len(item.data) > LARGE:
+            try:
+                data, content_type = base64.b64decode(item.data, validate=True), item.content_type
+            except binascii.Error:
+                return item  # it says that it is base64 and is not: whoever reads it finds out
+        case _:
+            return item
+    if len(data) <= LARGE:
+        return item
+    digest = hashlib.sha256(data).hexdigest()
+    blobs.append(BlobRow(digest, content_type, data, session))
+    return ToolResultResourceContent(
+        uri=f"{BLOB_SCHEME}{digest}", size_hint=len(data), content_type=content_type
+    )
+
+
+async def read_blob(store: Store, params: ResourceReadParams) -> ResourceReadResult:
+    """The content behind a reference.
+
+    Raises:
+        ProtocolError: There is no such content.
+        InvalidParams: It is not text and was asked for as such.
+    """
+    blob = await store.blob(params.uri.removeprefix(BLOB_SCHEME))
+    if blob is None:
+        raise ProtocolError(f"there is no content {params.uri}", number=AhpErrorCode.CONTENT_NOT_FOUND)
+    text = _text(blob) if params.encoding != ContentEncoding.BASE64 else None
+    if text is None and params.encoding == ContentEncoding.UTF8:
+        raise InvalidParams("the content is not text; ask for base64", field="params.encoding")
+    if text is not None:
+        return ResourceReadResult(
+            data=text, encoding=ContentEncoding.UTF8.value, content_type=blob.content_type
+        )
+    return ResourceReadResult(
+        data=base64.b64encode(blob.data).decode(),
+        encoding=ContentEncoding.BASE64.value,
+        content_type=blob.content_type,
+    )
+
+
+def _text(blob: BlobRow) -> str | None:
+    try:
+        return blob.data.decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,196 @@
+"""Secrets whose value is known: found wherever they stand, also in their common encodings.
+
+To look for hundreds of values at once, only every fifth place of a text is looked at: the four characters
+there are looked up among the first windows of all values. A value has at least eight characters, so wherever
+it begins, one of its first five windows stands at a place that is looked at. What is found is then compared.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+from urllib.parse import quote, quote_plus
+
+__all__ = ["SHORTEST", "ManagedStage", "ManagedValues"]
+
+SHORTEST = 8
+"""A value with fewer characters is not managed: it would mask ordinary words."""
+
+_LONGEST = 1024
+"""Longer values are cut into pieces, so that a bounded tail is held back."""
+
+_WINDOW = 4
+_STEP = SHORTEST - _WINDOW + 1
+_PLAIN_LABEL = re.compile(r"[^A-Za-z0-9_.\-]")
+
+
+class _Hit(NamedTuple):
+    start: int
+    end: int
+    """Beyond the end of the text when the value is not whole yet."""
+    mask: str
+
+
+class ManagedValues:
+    """A set of known values with what stands in for them. It is replaced, never changed."""
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        pieces = {piece: label for label, value in secrets.items() for piece in _encodings(value)}
+        self._masks = {piece: _mask(label, pieces) for piece, label in pieces.items()}
+        self._windows: dict[str, list[tuple[str, int]]] = {}
+        for piece in pieces:
+            for offset in range(_STEP):
+                self._windows.setdefault(piece[offset : offset + _WINDOW], []).append((piece, offset))
+        self._beginnings = frozenset(piece[:n] for piece in pieces for n in range(1, SHORTEST))
+        self._threes = frozenset(piece[n : n + 3] for piece in pieces for n in range(SHORTEST - 3))
+
+    def __bool__(self) -> bool:
+        return bool(self._masks)
+
+    def redact(self, text: str) -> str:
+        """Mask every value in a text that is whole."""
+        if len(text) < SHORTEST or not self._masks or not self._hits(text, final=True):
+            return text
+        return self.advance(text, final=True)[0]
+
+    def redact_base64(self, text: str) -> str:
+        """Mask every value in bytes that are written in base64, which they still are afterwards."""
+        if self.redact(text) is text:
+            return text
+        try:
+            data = base64.b64decode(text, validate=True)
+        except binascii.Error:
+            return self.redact(text)
+        for piece, mask in sorted(self._masks.items(), key=lambda item: -len(item[0])):
+            data = data.replace(piece.encode(errors="surrogatepass"), mask.encode())
+        after = base64.b64encode(data).decode()
+        return self.redact(text) if after == text else after
+
+    def advance(self, text: str, *, final: bool) -> tuple[str, str]:
+        """What may go out of a text, masked, and the tail that may still become a value."""
+        out: list[str] = []
+        done = 0
+        for hit in self._hits(text, final=final):
+            if hit.start < done:
+                continue
+            if hit.end > len(text):
+                out.append(text[done : hit.start])
+                return "".join(out), text[hit.start :]
+            out += text[done : hit.start], hit.mask
+            done = hit.end
+        held = 0 if final else self.beginning_at_end(text, done)
+        out.append(text[done : len(text) - held])
+        return "".join(out), text[len(text) - held :]
+
+    def _hits(self, text: str, *, final: bool) -> list[_Hit]:
+        """Values that begin in the text, the first one first; of several at one place, the longest first."""
+        windows = self._windows
+        places = [i for i in range(0, len(text) - _WINDOW + 1, _STEP) if text[i : i + _WINDOW] in windows]
+        if not places:
+            return []
+        hits: list[_Hit] = []
+        for place in places:
+            for piece, offset in windows[text[place : place + _WINDOW]]:
+                start = place - offset
+                end = start + len(piece)
+                if start < 0:
+                    continue
+                whole = end <= len(text)
+                if text.startswith(piece, start) if whole else not final and piece.startswith(text[start:]):
+                    hits.append(_Hit(start, end, self._masks[piece]))
+        hits.sort(key=lambda hit: (hit.start, -hit.end))
+        return hits
+
+    def is_quiet(self, text: str) -> bool:
+        """Whether no value begins in the text, but perhaps in its last seven characters: the usual case."""
+        windows = self._windows
+        for place in range(0, len(text) - _WINDOW + 1, _STEP):  # noqa: SIM110 - `any` takes twice as long
+            if text[place : place + _WINDOW] in windows:
+                return False
+        return True
+
+    def beginning_at_end(self, text: str, done: int = 0) -> int:
+        """How many characters at the end of the text may be the beginning of a value: at most seven."""
+        size = len(text)
+        beginnings = self._beginnings
+        if text[-3:] in self._threes:
+            for count in range(min(SHORTEST - 1, size - done), 2, -1):
+                if text[size - count :] in beginnings:
+                    return count
+        if text[-2:] in beginnings and size - done >= 2:
+            return 2
+        return 1 if text[-1:] in beginnings and size > done else 0
+
+
+class ManagedStage:
+    """Masks known values in a text that comes in pieces."""
+
+    def __init__(self) -> None:
+        self.held = ""
+
+    def feed(self, values: ManagedValues, text: str) -> str:
+        """Take more text, and return what may go out."""
+        text = self.held + text
+        if not values.is_quiet(text):
+            out, self.held = values.advance(text, final=False)
+            return out
+        count = values.beginning_at_end(text)
+        if not count:
+            self.held = ""
+            return text
+        self.held = text[-count:]
+        return text[:-count]
+
+    def flush(self, values: ManagedValues) -> str:
+        """The rest: the text has ended."""
+        out, self.held = values.redact(self.held), ""
+        return out
+
+
+def _mask(label: str, pieces: Mapping[str, str]) -> str:
+    mask = f"[secret:{_PLAIN_LABEL.sub('_', label)[:64]}]"
+    # A label may itself contain a value (`password` in `my_password`): its mask would be masked again.
+    return "[secret]" if any(piece in mask for piece in pieces) else mask
+
+
+# -- encodings ---------------------------------------------------------------------------------------------
+
+
+def _encodings(value: str) -> Iterator[str]:
+    for form in dict.fromkeys(_forms(value)):
+        if len(form) >= SHORTEST:
+            yield from _cut(form)
+
+
+def _forms(value: str) -> Iterator[str]:
+    yield value
+    if "\n" in value:
+        yield value.replace("\r\n", "\n").replace("\n", "\r\n")  # as terminals write it
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield quote(value, safe="")
+    yield quote(value)
+    yield quote_plus(value)
+    raw = value.encode(errors="surrogatepass")
+    for shift in range(3):  # where in a group of three bytes the value begins
+        yield _inner_base64(raw, shift)
+        yield _inner_base64(raw, shift).replace("+", "-").replace("/", "_")
+
+
+def _inner_base64(raw: bytes, shift: int) -> str:
+    """The characters of the encoding that depend on the value alone, and not on its neighbours."""
+    encoded = base64.b64encode(bytes(shift) + raw).decode().rstrip("=")
+    first = (0, 2, 3)[shift]
+    whole = (shift + len(raw)) * 8 // 6
+    return encoded[first:whole]
+
+
+def _cut(form: str) -> Iterator[str]:
+    count = -(-len(form) // _LONGEST)
+    size = -(-len(form) // count)
+    for start in range(0, len(form), size):
+        yield form[start : start + size]

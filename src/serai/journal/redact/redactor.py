@@ -1,0 +1,130 @@
+"""The one funnel for secrets: what goes to disk, index, log, telemetry or a client has passed it.
+
+Two stages, one behind the other. Known values are masked everywhere, also in what a person typed. Shapes of
+credentials are masked in what is *observed*: agents' text, tool input and output, terminals, notices. Masks
+name the kind, never the value, and pass both stages unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from serai.ahp.actions import StateAction
+from serai.journal.redact.managed import SHORTEST, ManagedStage, ManagedValues
+from serai.journal.redact.stages import ShapeStage, redact_shapes
+from serai.journal.redact.walk import Walker
+
+__all__ = ["Redactor", "StreamRedactor"]
+
+A = TypeVar("A", bound=StateAction)
+T = TypeVar("T")
+
+
+class Redactor:
+    """Holds the known values and masks secrets.
+
+    Args:
+        secrets: Known values by their label, which is what a mask shows: `[secret:OPENAI_API_KEY]`.
+    """
+
+    def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
+        self._secrets: dict[str, str] = {}
+        self.values = ManagedValues({})
+        """What is looked for now. Streams ask for it with every piece of text."""
+        self._observed = Walker(self.redact, self._redact_managed, self._redact_base64)
+        self._typed = Walker(self._redact_managed, self._redact_managed, self._redact_base64)
+        if secrets:
+            self.register_all(secrets)
+
+    def register(self, label: str, value: str) -> bool:
+        """Manage a value from now on, in streams that are under way too.
+
+        Returns:
+            Whether it is managed: one with fewer than eight characters, or only white space, is not.
+        """
+        return self.register_all({label: value}) == 1
+
+    def register_all(self, secrets: Mapping[str, str]) -> int:
+        """Manage several values at once, which is cheaper, and return how many are managed."""
+        fit = {label: value for label, value in secrets.items() if len(value.strip()) >= SHORTEST}
+        if fit:
+            self._secrets |= fit
+            self.values = ManagedValues(self._secrets)
+        return len(fit)
+
+    def forget(self, label: str) -> None:
+        """Manage a value no longer. A label that is not there is no error."""
+        if self._secrets.pop(label, None) is not None:
+            self.values = ManagedValues(self._secrets)
+
+    def redact(self, text: str, *, observed: bool = True) -> str:
+        """Mask the secrets in a text that is whole."""
+        text = self.values.redact(text)
+        return redact_shapes(text) if observed else text
+
+    def redact_value(self, value: T, *, observed: bool) -> T:
+        """Mask the secrets in any value of the protocol, or in free-form JSON.
+
+        Returns:
+            The same object when there was nothing to mask.
+        """
+        return (self._observed if observed else self._typed).walk(value)
+
+    def redact_action(self, action: A, *, observed: bool) -> A:
+        """Mask the secrets in a whole action; the text of a delta belongs into a `stream` instead.
+
+        Args:
+            action: Any action.
+            observed: Whether it tells what an agent, a tool or a terminal did. What a person typed is theirs:
+                only known values are masked in it.
+
+        Returns:
+            The same object when there was nothing to mask.
+        """
+        return self.redact_value(action, observed=observed)
+
+    def stream(self, *, observed: bool = True) -> StreamRedactor:
+        """A redactor for one text that comes in pieces: one part of an answer, one terminal."""
+        return StreamRedactor(self, observed=observed)
+
+    def _redact_managed(self, text: str) -> str:
+        return self.values.redact(text)
+
+    def _redact_base64(self, text: str) -> str:
+        return self.values.redact_base64(text)
+
+
+class StreamRedactor:
+    """Masks secrets in one text that comes in pieces of any size. Made by `Redactor.stream`.
+
+    What is returned, put together, is what `Redactor.redact` makes of the whole text. Held back is only a
+    tail that may still become a secret; it waits for text, never for time.
+    """
+
+    __slots__ = ("_managed", "_owner", "_shapes")
+
+    def __init__(self, owner: Redactor, *, observed: bool) -> None:
+        self._owner = owner
+        self._managed = ManagedStage()
+        self._shapes = ShapeStage() if observed else None
+
+    @property
+    def held(self) -> int:
+        """How many characters are held back."""
+        return len(self._managed.held) + (self._shapes.held if self._shapes else 0)
+
+    def feed(self, text: str) -> str:
+        """Take more text, and return what may go out now."""
+        values = self._owner.values
+        if values or self._managed.held:
+            text = self._managed.feed(values, text)
+        return self._shapes.feed(text) if self._shapes else text
+
+    def flush(self) -> str:
+        """The part has ended: return the rest. The stream may then be used for another text."""
+        text = self._managed.flush(self._owner.values)
+        if self._shapes:
+            text = self._shapes.flush(text)
+            self._shapes = ShapeStage()
+        return text

@@ -1,0 +1,112 @@
+"""Walks the texts of any value of the protocol, and of free-form JSON inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeAlias, TypeVar, cast
+
+import msgspec
+
+from serai.ahp.types import (
+    MessageEmbeddedResourceAttachment,
+    SessionInputRequest,
+    ToolResultEmbeddedResourceContent,
+)
+from serai.journal.redact.shapes import is_secret_value, name_tells
+
+__all__ = ["Walker"]
+
+T = TypeVar("T")
+Rewrite: TypeAlias = Callable[[str], str]
+
+_BINARY = (ToolResultEmbeddedResourceContent, MessageEmbeddedResourceAttachment)
+_WORDS = frozenset({"kind", "status", "type", "state", "confirmed", "reason", "response", "lifecycle"})
+"""Fields whose texts are words of the protocol."""
+
+
+class Walker:
+    """Rewrites texts in a value, and gives back the same object where nothing changed.
+
+    Args:
+        text: For all texts.
+        name: For ids and other names that must go on meaning what they mean.
+        binary: For bytes in base64.
+    """
+
+    def __init__(self, text: Rewrite, name: Rewrite, binary: Rewrite) -> None:
+        self._rewrites = {"text": text, "name": name, "binary": binary}
+        self._text = text
+        self._by_name = text != name  # names of free-form fields count only where shapes are looked for
+
+    def walk(self, value: T) -> T:
+        """The value with its texts rewritten."""
+        return cast("T", self._any(value, self._text))
+
+    def _any(self, value: Any, rewrite: Rewrite) -> Any:
+        match value:
+            case str():
+                return rewrite(value)
+            case msgspec.Struct():
+                return self._struct(value)
+            case list():
+                return self._list(cast("list[Any]", value), rewrite)
+            case dict():
+                return self._dict(cast("dict[Any, Any]", value), rewrite)
+            case _:
+                return value
+
+    def _struct(self, value: msgspec.Struct) -> msgspec.Struct:
+        changes: dict[str, Any] = {}
+        for field, kind in _plan(type(value)):
+            before = getattr(value, field)
+            if before is None or before is msgspec.UNSET:
+                continue
+            after = self._any(before, self._rewrites[kind])
+            if after is not before:
+                changes[field] = after
+        return msgspec.structs.replace(value, **changes) if changes else value
+
+    def _list(self, values: list[Any], rewrite: Rewrite) -> list[Any]:
+        after = [self._any(value, rewrite) for value in values]
+        return values if all(a is b for a, b in zip(after, values, strict=True)) else after
+
+    def _dict(self, values: dict[Any, Any], rewrite: Rewrite) -> dict[Any, Any]:
+        after: dict[Any, Any] = {}
+        changed = False
+        for key, value in values.items():
+            new_key = self._rewrites["name"](key) if isinstance(key, str) else key
+            new = self._any(value, rewrite)
+            if self._by_name and new is value and isinstance(key, str) and isinstance(value, str):
+                new = _named(key, value)
+            changed = changed or new is not value or new_key != key
+            after[new_key] = new
+        return after if changed else values
+
+
+def _named(name: str, value: str) -> str:
+    """What a field of free-form JSON holds, masked when its name and its value say that it is a secret."""
+    kind = name_tells(name)
+    if kind is not None and "[" not in value and is_secret_value(kind, value):
+        return f"[masked:{kind}]"
+    return value
+
+
+@cache
+def _plan(of: type[msgspec.Struct]) -> list[tuple[str, str]]:
+    """Which fields of a type are looked at, and how."""
+    plan: list[tuple[str, str]] = []
+    for field in (info.name for info in msgspec.structs.fields(of)):
+        if field in _WORDS and of.__module__.startswith("serai.ahp."):
+            continue
+        plan.append((field, _kind(of, field)))
+    return plan
+
+
+def _kind(of: type[msgspec.Struct], field: str) -> str:
+    if issubclass(of, _BINARY) and field == "data":
+        return "binary"
+    # A sign-in page is of no use with a masked address.
+    if field == "id" or field.endswith("_id") or (issubclass(of, SessionInputRequest) and field == "url"):
+        return "name"
+    return "text"

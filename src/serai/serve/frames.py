@@ -1,0 +1,98 @@
+"""WebSocket frames as bytes, and the queue in which they wait for one connection.
+
+A frame from a server is not masked, so it is the same for every client: it is built once, and one buffer
+serves all subscribers. Nothing here touches a socket.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+
+__all__ = ["Outbox", "text_frame"]
+
+# The first byte of a text message in one piece: FIN, and the opcode 1.
+_TEXT = 0x81
+
+# The largest payloads whose length fits into the second byte, and into the two bytes after it.
+_SHORT, _MEDIUM = 125, 0xFFFF
+
+_short_head = struct.Struct("!BB").pack
+_medium_head = struct.Struct("!BBH").pack
+_long_head = struct.Struct("!BBQ").pack
+
+
+def text_frame(payload: bytes) -> bytes:
+    """A whole text message as a server sends it: one final frame, without a mask.
+
+    Args:
+        payload: UTF-8. It is not checked.
+    """
+    size = len(payload)
+    if size <= _SHORT:
+        return _short_head(_TEXT, size) + payload
+    if size <= _MEDIUM:
+        return _medium_head(_TEXT, 126, size) + payload
+    return _long_head(_TEXT, 127, size) + payload
+
+
+class Outbox:
+    """Frames that wait for one connection, in order, each asked for by its client or not.
+
+    Every buffer that is put in holds whole frames, so between any two of them another frame may go out.
+    """
+
+    __slots__ = ("_waiting", "asked", "unasked")
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[bytes, bool]] = deque()
+        self.asked: int = 0
+        """How many of the waiting bytes answer a request."""
+        self.unasked: int = 0
+        """How many of the waiting bytes nobody asked for."""
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def put(self, frames: bytes) -> None:
+        """Add what nobody asked for."""
+        self._waiting.append((frames, False))
+        self.unasked += len(frames)
+
+    def put_asked(self, frames: bytes) -> None:
+        """Add an answer."""
+        self._waiting.append((frames, True))
+        self.asked += len(frames)
+
+    def put_first(self, frames: bytes) -> None:
+        """Add what need not wait for the rest: a ping, or the answer to one."""
+        self._waiting.appendleft((frames, False))
+        self.unasked += len(frames)
+
+    def take(self, limit: int) -> bytes:
+        """The next buffers as one, at most `limit` bytes; a single larger one comes alone and uncopied.
+
+        Raises:
+            IndexError: When nothing waits.
+        """
+        waiting = self._waiting
+        size = len(waiting[0][0])
+        if len(waiting) == 1 or size >= limit:
+            return self._next()
+        taken = [self._next()]
+        while waiting and (size := size + len(waiting[0][0])) <= limit:
+            taken.append(self._next())
+        return b"".join(taken)
+
+    def clear(self) -> None:
+        """Throw away all that waits."""
+        self._waiting.clear()
+        self.asked = self.unasked = 0
+
+    def _next(self) -> bytes:
+        frames, asked = self._waiting.popleft()
+        if asked:
+            self.asked -= len(frames)
+        else:
+            self.unasked -= len(frames)
+        return frames

@@ -1,0 +1,284 @@
+"""Who may talk to the port: decided from path, query and headers alone.
+
+A local port is a remote shell for whoever reaches it, and every page in a browser does. Three checks stand in
+the way, in this order:
+
+1. `Host` must be a name that is ours. A page that made its own name point to this machine (DNS rebinding)
+   still says its own name here.
+2. `Origin`, which a browser sends and a page cannot choose, must be ours. Without one, a program is asking.
+3. The token: `Authorization: Bearer …`, or `?tkn=…` where a client cannot set headers, as pages cannot.
+
+Only digests of tokens are kept and compared, in a time that does not depend on where they differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from serai.errors import ConfigInvalid
+
+__all__ = [
+    "OPEN_PATHS",
+    "UPGRADE_PATHS",
+    "Admission",
+    "Guard",
+    "Headers",
+    "Refusal",
+    "digest",
+    "is_loopback",
+    "refuse_open_bind",
+]
+
+Headers = Iterable[tuple[str, str]]
+"""Names and values as they came, repeated ones included. The case of names does not matter."""
+
+UPGRADE_PATHS = frozenset({"/", "/ahp"})
+"""Where a WebSocket may be opened."""
+
+OPEN_PATHS = frozenset({"/healthz"})
+"""What needs no token: it tells nothing but that someone is at home."""
+
+_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+# More than this many parameters are not looked through for a token.
+_MAX_PARAMETERS = 64
+
+# A name or an IPv4 address, with at most one dot at its end; or an IPv6 address in brackets; then a port.
+_AUTHORITY = re.compile(
+    r"(?:\[(?P<six>[0-9a-f:.]{2,45})\]|(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?)(?::(?P<port>[0-9]{1,5}))?",
+    re.ASCII,
+)
+_ORIGIN = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<authority>[^/?#@\s]+)", re.ASCII)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class Admission(NamedTuple):
+    """The request may go on."""
+
+    token_digest: str
+    """Of the token that opened the door; empty where none is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The request ends here, with this answer."""
+
+    status: int
+    code: str
+    message: str
+    remedy: str
+
+    def body(self) -> bytes:
+        """The answer's body: JSON of `code`, `message` and `remedy`."""
+        return msgspec.json.encode({"code": self.code, "message": self.message, "remedy": self.remedy})
+
+    def headers(self) -> list[tuple[str, str]]:
+        """The answer's headers, but for its length."""
+        challenge = [("WWW-Authenticate", "Bearer")] if self.status == 401 else []
+        return [("Content-Type", "application/json"), ("Cache-Control", "no-store"), *challenge]
+
+
+class _Authority(NamedTuple):
+    """A host and its port, in the one way to write them."""
+
+    host: str
+    port: int | None
+
+
+def digest(token: str) -> str:
+    """What is kept of a token: SHA-256, in hexadecimal."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address to bind to can be reached from this machine alone. Of names only `localhost` is."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def refuse_open_bind(host: str, digests: Iterable[str]) -> None:
+    """Call it before binding.
+
+    Raises:
+        ConfigInvalid: When others could reach the port, and no token would stop them.
+    """
+    if not is_loopback(host) and not any(digests):
+        raise ConfigInvalid(
+            f"the port would be open to everyone who reaches {host or 'any address of this machine'!r}:"
+            " no token is set",
+            remedy="Set a token, or bind to 127.0.0.1",
+        )
+
+
+class Guard:
+    """The door of one port. It keeps no state: the same request always gets the same answer.
+
+    Args:
+        digests: Of the tokens that open the door (`digest`). None at all means that no token is needed.
+        port: The port that is listened on.
+        host: The address that is listened on. A single one is a name of ours; `0.0.0.0` and `::` are not.
+        allowed_hosts: More names of ours, as a tunnel or a network gives: `name`, or `name:port` for one.
+        allowed_origins: Pages of others that may connect, whole: `http://localhost:3000`.
+
+    Raises:
+        ConfigInvalid: When a name, an origin or a digest is not one.
+    """
+
+    def __init__(
+        self,
+        *,
+        digests: Iterable[str],
+        port: int,
+        host: str = "127.0.0.1",
+        allowed_hosts: Sequence[str] = (),
+        allowed_origins: Sequence[str] = (),
+    ) -> None:
+        self._digests = tuple(digests)
+        self._port = port
+        self._hosts = [_configured_host(entry) for entry in allowed_hosts]
+        self._origins = frozenset(_configured_origin(entry) for entry in allowed_origins)
+        for one in self._digests:
+            if not re.fullmatch("[0-9a-f]{64}", one):
+                raise ConfigInvalid("a token's digest is not 64 hexadecimal digits")
+        own = _authority(f"[{host}]" if ":" in host else host)
+        if own is not None and own.host not in {"0.0.0.0", "::"}:  # noqa: S104 - it is refused as a name here
+            self._hosts.append(_Authority(own.host, None))
+
+    def upgrade(self, path: str, query: str, headers: Headers) -> Admission | Refusal:
+        """Whether a WebSocket may be opened. `path` is as it came, not decoded."""
+        decision = self._decide(query, headers, needs_token=True)
+        if isinstance(decision, Admission) and path not in UPGRADE_PATHS:
+            return Refusal(404, "not_found", "no WebSocket is here", "Connect to / or /ahp")
+        return decision
+
+    def request(self, path: str, query: str, headers: Headers) -> Admission | Refusal:
+        """Whether an HTTP request may go on. `path` is the one by which it will be routed."""
+        return self._decide(query, headers, needs_token=path not in OPEN_PATHS)
+
+    def _decide(self, query: str, headers: Headers, *, needs_token: bool) -> Admission | Refusal:
+        found: dict[str, list[str]] = {"host": [], "origin": [], "authorization": []}
+        for name, value in headers:
+            values = found.get(name.lower())
+            if values is not None:
+                values.append(value.strip(" \t"))
+        host = _authority(found["host"][0]) if len(found["host"]) == 1 else None
+        if host is None or not self._is_ours(host):
+            return _refused_host(found["host"])
+        if not all(self._is_welcome(origin, host) for origin in found["origin"]) or len(found["origin"]) > 1:
+            return _refused_origin(found["origin"])
+        if not needs_token or not self._digests:
+            return Admission("")
+        return self._admit(_tokens(found["authorization"], query))
+
+    def _is_ours(self, host: _Authority) -> bool:
+        """Loopback names with any port, since ports are forwarded; others as they are configured."""
+        if host.host in _LOOPBACK_NAMES:
+            return True
+        # Without a port it is that of http or of https; which one, the request does not say.
+        ports = {host.port} if host.port is not None else {80, 443}
+        return any(host.host == own.host and (own.port is None or own.port in ports) for own in self._hosts)
+
+    def _is_welcome(self, origin: str, host: _Authority) -> bool:
+        """Whether a page from there may ask: one that we served, by whichever of our names."""
+        origin = origin.lower()
+        if origin in self._origins:
+            return True
+        match = _ORIGIN.fullmatch(origin)
+        default = _DEFAULT_PORTS.get(match["scheme"]) if match else None
+        authority = _authority(match["authority"]) if match else None
+        if default is None or authority is None:
+            return False  # also `null`: a sandboxed page, or a file
+        name, port = authority.host, authority.port or default
+        if name == host.host and port == (host.port or default):
+            return True
+        if name in _LOOPBACK_NAMES:
+            return port == self._port
+        # A tunnel may have put another name into `Host`. Another port of that machine is another page.
+        return any(
+            name == own.host and (port == own.port if own.port else port in {default, self._port})
+            for own in self._hosts
+        )
+
+    def _admit(self, tokens: list[str]) -> Admission | Refusal:
+        remedy = "Use the address that `serai serve` prints, or send the header `Authorization: Bearer TOKEN`"
+        if not tokens:
+            return Refusal(401, "token_missing", "a token is needed", remedy)
+        offered = digest(tokens[0])
+        matches = [hmac.compare_digest(offered, own) for own in self._digests]
+        if len(tokens) > 1 or not tokens[0] or not any(matches):
+            return Refusal(401, "token_wrong", "the token is not the right one", remedy)
+        return Admission(offered)
+
+
+def _authority(text: str) -> _Authority | None:
+    """A host and perhaps a port; `None` when it is neither. Case and a dot at the end do not matter."""
+    match = _AUTHORITY.fullmatch(text.lower())
+    if match is None:
+        return None
+    port = int(match["port"]) if match["port"] else None
+    if port is not None and not 0 < port <= 0xFFFF:
+        return None
+    if match["six"] is None:
+        return _Authority(match["name"], port)
+    try:
+        return _Authority(str(ipaddress.IPv6Address(match["six"])), port)
+    except ValueError:
+        return None
+
+
+def _tokens(authorization: list[str], query: str) -> list[str]:
+    """All tokens of a request. A header with one goes before the address."""
+    schemes = [value.partition(" ") for value in authorization]
+    bearer = [rest.strip() for scheme, _, rest in schemes if scheme.lower() == "bearer"]
+    if bearer:
+        return bearer
+    try:
+        parameters = parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
+    except ValueError:
+        return []
+    return [value for name, value in parameters if name == "tkn"]
+
+
+def _configured_host(entry: str) -> _Authority:
+    authority = _authority(entry)
+    if authority is None:
+        raise ConfigInvalid(
+            f"{entry!r} is not the name of a host", remedy="Write `name` or `name:port`, without `http://`"
+        )
+    return authority
+
+
+def _configured_origin(entry: str) -> str:
+    origin = entry.lower().rstrip("/")
+    if _ORIGIN.fullmatch(origin) is None:
+        raise ConfigInvalid(
+            f"{entry!r} is not an origin", remedy="Write it as `https://name` or `https://name:port`"
+        )
+    return origin
+
+
+def _refused_host(values: list[str]) -> Refusal:
+    said = (
+        f"the name {values[0][:100]!r} is not one of this host" if len(values) == 1 else "one Host is needed"
+    )
+    return Refusal(403, "host_refused", said, "Use localhost, or add the name to the allowed hosts")
+
+
+def _refused_origin(values: list[str]) -> Refusal:
+    said = f"pages of {values[0][:100]!r} may not connect" if len(values) == 1 else "one Origin is allowed"
+    return Refusal(
+        403, "origin_refused", said, "Use the host's own page, or add the page to the allowed origins"
+    )

@@ -1,0 +1,122 @@
+"""HTTP on the port: whether the host lives, whether it is ready, and who it is.
+
+The guard stands before every route. Whatever goes wrong is answered with JSON: `code`, `message`, `remedy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from serai import __version__
+from serai.serve.guard import Guard, Refusal
+
+__all__ = ["Guarded", "Readiness", "create_app"]
+
+Readiness = Callable[[], tuple[bool, dict[str, Any]]]
+"""Whether the host is ready, and what a person who asks should know about it. It must not block."""
+
+# The address holds the token: no page may pass it on, and nothing may keep an answer.
+_ALWAYS: list[tuple[bytes, bytes]] = [
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+]
+
+
+def create_app(guard: Guard, readiness: Readiness) -> ASGIApp:
+    """The application for all requests that do not become WebSockets.
+
+    - `GET /healthz`: `{"status": "ok"}` as long as the event loop turns. Needs no token.
+    - `GET /readyz`: 200 with `{"status": "ready", "detail": …}`, or 503 with `not_ready`.
+    - `GET /`: who is here. AHP is spoken over a WebSocket at `/` and `/ahp`.
+    """
+
+    async def healthz(_request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def readyz(_request: Request) -> Response:
+        ready, detail = readiness()
+        status = "ready" if ready else "not_ready"
+        return JSONResponse({"status": status, "detail": detail}, status_code=200 if ready else 503)
+
+    async def home(_request: Request) -> Response:
+        return JSONResponse({"name": "serai", "version": __version__, "ahp": "ws"})
+
+    async def ahp(_request: Request) -> Response:
+        return _error(
+            426, "upgrade_required", "AHP is spoken here", "Open a WebSocket", {"Upgrade": "websocket"}
+        )
+
+    routes = [
+        Route("/healthz", healthz),
+        Route("/readyz", readyz),
+        Route("/ahp", ahp),
+        Route("/", home),
+    ]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _expected, Exception: _unexpected})
+    app.router.redirect_slashes = False
+    return Guarded(app, guard)
+
+
+class Guarded:
+    """An application behind the guard. It sees only requests that the guard lets pass."""
+
+    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+        self._app = app
+        self._guard = guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Ask the guard, then the application."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                present = {name for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(one for one in _ALWAYS if one[0] not in present)]
+            await send(message)
+
+        if scope["type"] != "http":
+            # WebSockets have their own way in (`serai.serve.websocket`), with the same guard.
+            raise RuntimeError(f"the application answers HTTP only, not {scope['type']!r}")
+        headers = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
+        decision = self._guard.request(scope["path"], scope["query_string"].decode("latin-1"), headers)
+        app: ASGIApp = self._app
+        if isinstance(decision, Refusal):
+            app = Response(decision.body(), status_code=decision.status, headers=dict(decision.headers()))
+        await app(scope, receive, send_with_headers)
+
+
+def _expected(_request: Request, error: Exception) -> Response:
+    """No such path, no such method: what Starlette raises by itself."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for that
+    phrase = HTTPStatus(error.status_code).phrase
+    remedies = {404: "Look at / for what is here", 405: "Use GET"}
+    return _error(
+        error.status_code,
+        phrase.lower().replace(" ", "_"),
+        phrase.lower(),
+        remedies.get(error.status_code),
+        error.headers,
+    )
+
+
+def _unexpected(_request: Request, _fault: Exception) -> Response:
+    """A fault of ours. Starlette raises it again after the answer, and so it is logged."""
+    return _error(500, "error", "the host could not answer", "See its log")
+
+
+def _error(
+    status: int, code: str, message: str, remedy: str | None, headers: Mapping[str, str] | None = None
+) -> Response:
+    wire = {"code": code, "message": message}
+    if remedy:
+        wire["remedy"] = remedy
+    return JSONResponse(wire, status_code=status, headers=headers)

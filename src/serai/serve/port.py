@@ -1,0 +1,216 @@
+"""The one port: WebSockets and HTTP, behind one guard, on uvicorn.
+
+uvicorn reads HTTP and hands upgrades to `serai.serve.websocket`. It runs in the caller's event loop, takes no
+signals and logs no requests: an address may hold the token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import math
+import os
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import uvicorn
+
+from serai.errors import ConfigInvalid
+from serai.serve import Limits, PeerFactory
+from serai.serve.guard import Guard, refuse_open_bind
+from serai.serve.http import Readiness, create_app
+from serai.serve.websocket import websocket_class
+
+__all__ = ["PortSettings", "serve_port"]
+
+# How many clients may wait to be let in.
+_BACKLOG = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortSettings:
+    """Where to listen, and to whom."""
+
+    host: str = "127.0.0.1"
+    """An address or a name of this machine. All addresses of a name are listened on."""
+    port: int = 7777
+    """0 takes a free one."""
+    token_digests: frozenset[str] = frozenset()
+    """Of the tokens that open the door (`serai.serve.guard.digest`); without any, the door is open."""
+    allowed_hosts: tuple[str, ...] = ()
+    """More names by which clients may call this host: `name` or `name:port`."""
+    allowed_origins: tuple[str, ...] = ()
+    """Pages of others that may connect, as `http://localhost:3000`."""
+    limits: Limits = field(default_factory=Limits)
+    """For each WebSocket, and for the time that shutting down may take."""
+
+
+async def serve_port(
+    settings: PortSettings,
+    peer_factory: PeerFactory,
+    readiness: Readiness,
+    *,
+    started: Callable[[int], None],
+) -> None:
+    """Listen until cancelled.
+
+    Cancelling it shuts down: no one else is let in, WebSockets are closed with 1001, requests are answered to
+    their end, all within `limits.shutdown_timeout` and a little; what is left then is cut off. A second
+    cancellation cuts off at once. When it is over, every peer has heard `disconnected`.
+
+    Args:
+        settings: Where to listen, and to whom.
+        peer_factory: Makes the peer of each WebSocket.
+        readiness: Answers `/readyz`.
+        started: Called once, with the port, when clients can connect.
+
+    Raises:
+        ConfigInvalid: Before anyone can connect: when the port is taken or may not be used, when the host is
+            none of this machine, when an allowed host or origin is not one, and when others than this machine
+            could reach the port and no token is set.
+    """
+    refuse_open_bind(settings.host, settings.token_digests)
+    sockets = await _bind(settings.host, settings.port)
+    try:
+        port = int(sockets[0].getsockname()[1])
+        guard = Guard(
+            digests=settings.token_digests,
+            port=port,
+            host=settings.host,
+            allowed_hosts=settings.allowed_hosts,
+            allowed_origins=settings.allowed_origins,
+        )
+        config = uvicorn.Config(
+            create_app(guard, readiness),
+            http="h11",
+            ws=websocket_class(guard, peer_factory, settings.limits),
+            loop="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level=logging.WARNING,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            backlog=_BACKLOG,
+            timeout_graceful_shutdown=math.ceil(settings.limits.shutdown_timeout),
+        )
+        server = _Server(config, lambda: started(port))
+        await server.serve(sockets=sockets)
+    finally:
+        for one in sockets:
+            one.close()
+    if server.cancelled:
+        raise asyncio.CancelledError
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which leaves signals alone and can be cancelled."""
+
+    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.cancelled = False
+        self._on_started = on_started
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Signals are the host's."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and say so."""
+        try:
+            await super().startup(sockets)
+            self._on_started()
+        except BaseException:
+            for server in getattr(self, "servers", []):
+                server.close()
+            raise
+
+    async def main_loop(self) -> None:
+        """Wait to be cancelled; `shutdown` comes next. Once a second the time in the answers is set."""
+        try:
+            while not await self.on_tick(0):  # noqa: ASYNC110 - it waits for a date, not for an event
+                await asyncio.sleep(1)
+        except asyncio.CancelledError:
+            self.cancelled = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close all connections, and cut off those that do not close in time."""
+        try:
+            await super().shutdown(sockets)
+        finally:
+            for connection in list(self.server_state.connections):
+                connection.transport.abort()
+            # A cut is told to the protocols in the next tick, and they tell their peers.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+
+async def _bind(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of a host, all on one port. Nobody can connect to them yet."""
+    if not 0 <= port <= 0xFFFF:
+        raise ConfigInvalid(
+            f"there is no port {port}", remedy="Choose one from 1 to 65535, or 0 for a free one"
+        )
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(
+            host.strip("[]") or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except socket.gaierror as error:
+        raise ConfigInvalid(
+            f"the host {host!r} is not known", remedy="Use an address of this machine, such as 127.0.0.1"
+        ) from error
+    sockets: list[socket.socket] = []
+    refused: OSError | None = None
+    for family, kind, proto, _, address in dict.fromkeys(found):
+        where = (address[0], port, *address[2:])
+        try:
+            one = socket.socket(family, kind, proto)
+        except OSError as error:  # this machine does not speak IPv6
+            refused = error
+            continue
+        try:
+            _set_up(one)
+            one.bind(where)
+        except OSError as error:
+            one.close()
+            # A name may have an address that this machine lacks: `localhost` without IPv6, for instance.
+            if error.errno != errno.EADDRNOTAVAIL:
+                for other in sockets:
+                    other.close()
+                raise _explained(error, host, port) from error
+            refused = error
+        else:
+            sockets.append(one)
+            port = int(one.getsockname()[1])
+    if not sockets:
+        raise _explained(refused, host, port) from refused
+    return sockets
+
+
+def _set_up(one: socket.socket) -> None:
+    one.setblocking(False)
+    if os.name == "posix":  # elsewhere this lets two programs share a port
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if one.family == socket.AF_INET6:
+        one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+
+
+def _explained(error: OSError | None, host: str, port: int) -> ConfigInvalid:
+    number = error.errno if error else None
+    if number == errno.EADDRINUSE:
+        return ConfigInvalid(
+            f"port {port} of {host} is taken by another program",
+            remedy="Stop that program, or choose another port (0 takes a free one)",
+        )
+    if number in {errno.EACCES, errno.EPERM}:
+        return ConfigInvalid(
+            f"port {port} of {host} may not be used by this user", remedy="Choose a port above 1023"
+        )
+    return ConfigInvalid(
+        f"{host!r} is not an address of this machine", remedy="Use one that is, such as 127.0.0.1"
+    )

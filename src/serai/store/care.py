@@ -1,0 +1,191 @@
+"""Looking after a database: checking it, erasing from it, bringing a copy back."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+
+from serai.errors import DatabaseCorrupt, StorageUnreadable
+from serai.store.connection import connect, unreadable
+from serai.store.database import Database
+from serai.store.files import beside, sync
+from serai.store.locator import decode
+from serai.store.lock import FileLock
+from serai.store.migrations import MIGRATIONS
+from serai.store.opening import inspect
+from serai.store.queries import SQL
+
+__all__ = ["check", "erase", "restore"]
+
+_BLOB_PREFIX = b"serai-blob:/"
+_BLOB_REFERENCE = re.compile(_BLOB_PREFIX + rb"([0-9a-f]{64})")
+
+# A restored copy does not know which numbers were given out after it was made. No host gives out as many as
+# this between two restores, and there is room for two million of them below 2 ** 53.
+_RESTORE_JUMP = 1 << 32
+
+
+def check(connection: Database, *, full: bool) -> list[str]:
+    """What is wrong with a database; empty when nothing is.
+
+    Args:
+        connection: Only read from.
+        full: Also compare indexes with tables, and locators with the rows that they list.
+    """
+    try:
+        with connection:  # one moment for all of it
+            pragma = "integrity_check" if full else "quick_check"
+            problems = [line for (line,) in connection.execute(f"PRAGMA {pragma}") if line != "ok"]
+            return problems + list(_check_invariants(connection, full=full))
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        return [str(error)]
+
+
+def _check_invariants(db: Database, *, full: bool) -> Iterator[str]:
+    for (uri,) in db.execute(SQL["check_heads"]):
+        yield f"the head of {uri} reflects more than there is"
+    for (digest,) in db.execute(SQL["check_blob_uses"]):
+        yield f"the content {digest} is in use, but missing"
+    if db.execute(SQL["check_ceiling"]).get:
+        yield "there are rows with numbers that were not given out"
+    if db.execute(SQL["check_channels"]).get:
+        yield "there are rows whose channel has no name"
+    if full:
+        yield from _check_locators(db)
+
+
+def _check_locators(db: Database) -> Iterator[str]:
+    rows: defaultdict[int, array[int]] = defaultdict(lambda: array("q"))
+    for seq, channel in db.execute(SQL["check_located"]):
+        rows[channel].append(seq)
+    listed: defaultdict[int, array[int]] = defaultdict(lambda: array("q"))
+    for channel, numbers in db.execute(SQL["check_locators"]):
+        try:
+            listed[channel].extend(decode(numbers))
+        except ValueError as error:
+            yield f"a locator of channel {channel} is damaged: {error}"
+    for channel in sorted(rows.keys() | listed.keys()):
+        if rows[channel] != listed[channel]:
+            yield f"the locators of channel {channel} do not list its rows"
+
+
+def erase(db: Database, uri: str) -> dict[str, int]:
+    """Erase a session for good, and return its channels, which are gone too. It may take long.
+
+    The rows are deleted in one transaction. Then the file is written anew: moving rows about leaves copies of
+    them in the unused space of pages, where deleting does not reach. Erasing again does no harm, so after an
+    error it can simply be repeated.
+
+    Raises:
+        apsw.Error: Something is not yet erased.
+    """
+    deliveries = f"serai-deliveries:{uri}"
+    channels: dict[str, int] = {}
+    for name in (uri, deliveries):
+        channel: int | None = db.execute(SQL["channel_id"], (name,)).get
+        if channel is not None:
+            channels[name] = channel
+    with db:
+        suspects = _references(db.execute(SQL["contents_of_session"], (uri, deliveries)))
+        suspects.update(digest for (digest,) in db.execute(SQL["uses_of_session"], (uri,)))
+        for channel in channels.values():
+            for query in ("purge_rows", "purge_locators", "purge_channel"):
+                db.execute(SQL[query], (channel,))
+        for query in ("purge_session", "purge_disposed", "purge_head", "purge_turns", "purge_uses"):
+            db.execute(SQL[query], (uri,))
+        if suspects:
+            suspects -= {digest for (digest,) in db.execute(SQL["used_blobs"])}
+            suspects -= _references(db.execute(SQL["contents_with_blobs"], (_BLOB_PREFIX,)))
+            db.executemany(SQL["purge_blob"], [(digest,) for digest in suspects])
+    db.execute("VACUUM")
+    # The log still holds the pages as they were.
+    db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    return channels
+
+
+def _references(contents: Iterable[tuple[bytes, ...]]) -> set[str]:
+    return {digest.decode() for (content,) in contents for digest in _BLOB_REFERENCE.findall(content)}
+
+
+def restore(backup: Path, destination: Path, key: bytes | str) -> Path | None:
+    """Put a copy in the place of a database, and return where the present one was moved to, if there is one.
+
+    The copy is checked in full first. It blocks; no host may run on the database.
+
+    Raises:
+        DatabaseLocked: A host runs on the database.
+        StorageUnreadable: The copy cannot be used. The present database is as it was.
+    """
+    destination = destination.resolve()
+    lock = FileLock(destination)
+    lock.take()
+    try:
+        if not backup.is_file() or not backup.stat().st_size or backup.resolve() == destination:
+            raise StorageUnreadable(
+                f"{backup} is no copy of a database", remedy="Name a file of 'serai backup'"
+            )
+        fresh = destination.with_name(f"{destination.name}.new")
+        try:
+            raw = inspect(backup, key, newest=MIGRATIONS[-1].version)
+            _clear(fresh)
+            shutil.copyfile(backup, fresh)
+            fresh.chmod(0o600)
+            _adopt(fresh, raw, backup)
+            sync(fresh)
+            aside = _move_aside(destination)
+            fresh.replace(destination)
+            sync(destination.parent)
+        finally:
+            _clear(fresh)
+    except OSError as error:
+        raise StorageUnreadable(
+            f"{backup} could not be restored to {destination} ({error.strerror})",
+            remedy="Check the folder's permissions and the free space",
+        ) from error
+    finally:
+        lock.release()
+    return aside
+
+
+def _adopt(fresh: Path, raw: bytes, backup: Path) -> None:
+    """Check a copy in full, and set aside the numbers that may have been given out since it was made."""
+    try:
+        connection = connect(fresh, raw)
+        try:
+            connection.pragma("journal_mode", "wal")
+            problems = check(connection, full=True)
+            if problems:
+                raise DatabaseCorrupt(
+                    f"{backup} is damaged ({problems[0]})", remedy="Name another copy; nothing was changed"
+                )
+            ceiling = connection.execute(SQL["state"]).get[0]
+            connection.execute(SQL["open_state"], (ceiling + _RESTORE_JUMP,))
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise unreadable(error, backup) from error
+
+
+def _move_aside(database: Path) -> Path | None:
+    if not database.exists():
+        return None
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    aside = database.with_name(f"{database.name}.replaced-{stamp}")
+    # The log goes first: it must never lie beside another database.
+    for suffix in ("-wal", "-shm", ""):
+        file = beside(database, suffix)
+        if file.exists():
+            file.replace(beside(aside, suffix))
+    return aside
+
+
+def _clear(fresh: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        beside(fresh, suffix).unlink(missing_ok=True)

@@ -1,0 +1,82 @@
+"""Moving what was committed from the log into the database file, beside the writer and not in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import apsw
+
+from serai.errors import StorageFailed
+from serai.store.connection import write_fault
+from serai.store.database import Database
+from serai.store.worker import Worker
+
+__all__ = ["CHECKPOINT_PAGES", "Checkpoints"]
+
+CHECKPOINT_PAGES = 1_000
+"""After how many new pages in the log a checkpoint runs: about 4 MB."""
+
+# Under a steady stream a checkpoint beside the writer never reaches the end of the log, and the log can only
+# begin anew when one has. From this many times the usual size on, the writer does the little that is left.
+_OVERDUE = 4
+
+
+class Checkpoints:
+    """Passive checkpoints on a connection and a thread of their own.
+
+    Args:
+        connection: A connection that nobody else uses.
+        worker: The thread.
+        pages: After how many new pages in the log a checkpoint runs.
+        finish: Called when the writer should do a checkpoint itself.
+        fail: Called when the database file could not be synced.
+    """
+
+    def __init__(
+        self,
+        connection: Database,
+        worker: Worker,
+        *,
+        pages: int,
+        finish: Callable[[], None],
+        fail: Callable[[StorageFailed], None],
+    ) -> None:
+        self._db = connection
+        self._worker = worker
+        self._pages = pages
+        self._finish = finish
+        self._fail = fail
+        self._running = False
+        # How long the log was when the last checkpoint ended.
+        self._done = 0
+
+    def committed(self, _connection: Database, _database: str, pages: int) -> int:
+        """SQLite's hook after a commit, in the writer's thread: the log has this many pages now."""
+        if pages < self._done:
+            self._done = 0  # it has begun anew
+        if pages - self._done >= self._pages and not self._running:
+            self._running = True
+            self._worker.post(self._run)
+        return apsw.SQLITE_OK
+
+    def _run(self) -> None:
+        log, done = checkpoint(self._db, self._fail)
+        self._done = max(log, 0)
+        self._running = False
+        if done < log and log >= _OVERDUE * self._pages:
+            self._finish()
+
+
+def checkpoint(connection: Database, fail: Callable[[StorageFailed], None]) -> tuple[int, int]:
+    """One passive checkpoint: how long the log is, and how much of it is done. It does not raise.
+
+    A full disk does no harm: the log stays, and the next checkpoint tries again. A failed sync does.
+    """
+    try:
+        return connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    except apsw.Error as error:
+        fault = write_fault(error, committing=False)
+        if isinstance(fault, StorageFailed):
+            fault.__cause__ = error
+            fail(fault)
+        return 0, 0

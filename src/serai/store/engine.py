@@ -1,0 +1,192 @@
+"""All that an open SQLite store consists of: its lock, its connections and its threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar
+
+import apsw
+
+from serai.errors import StorageFailed, StorageUnavailable
+from serai.store import care
+from serai.store.checkpoints import CHECKPOINT_PAGES, Checkpoints, checkpoint
+from serai.store.connection import connect, unreadable, write_fault
+from serai.store.contract import Opening
+from serai.store.database import Database
+from serai.store.locator import Tail
+from serai.store.lock import FileLock
+from serai.store.migrations import MIGRATIONS, Migration, migrate
+from serai.store.opening import prepare
+from serai.store.reader import Reader
+from serai.store.worker import Worker
+from serai.store.writer import BLOCK, LOCATOR_INTERVAL, Writer
+
+__all__ = ["Engine", "Settings"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a store is opened."""
+
+    path: Path
+    key: bytes | str
+    address: str | None = None
+    block: int = BLOCK
+    locator_interval: int = LOCATOR_INTERVAL
+    checkpoint_pages: int = CHECKPOINT_PAGES
+    migrations: Sequence[Migration] = MIGRATIONS
+    vfs: str | None = None
+
+
+class Engine:
+    """An open store. It is opened and closed in the thread that writes; all methods block.
+
+    Args:
+        settings: How to open it.
+    """
+
+    writer: Writer
+    reader: Reader
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.writing = Worker("serai-store-writer", chores=self._sync_if_due)
+        self.reading = Worker("serai-store-reader")
+        self.copies: list[Path] = []
+        self._checkpointing = Worker("serai-store-checkpoints")
+        self._lock = FileLock(settings.path)
+        self._key = b""
+        # In the order in which they are closed; the writer's is the last.
+        self._connections: list[Database] = []
+        # Connections of checks and copies that run now, in threads of their own.
+        self._guests: set[Database] = set()
+        self._guests_lock = Lock()
+        self._opened = self._closing = False
+
+    def open(self) -> Opening:
+        """Check, lock, migrate and start.
+
+        Raises:
+            StorageUnreadable: It cannot be opened; nothing is left open.
+        """
+        settings = self.settings
+        # The lock comes before the checks: they read without SQLite's own locks, and would take the page
+        # that a living host is writing for a damaged one.
+        self._lock.take(settings.address)
+        try:
+            self._key = prepare(settings.path, settings.key, settings.migrations)
+            try:
+                return self._start()
+            except apsw.Error as error:
+                raise unreadable(error, settings.path) from error
+        except BaseException:
+            self._release()
+            raise
+
+    def _start(self) -> Opening:
+        settings = self.settings
+        database = self._connect()
+        database.pragma("journal_mode", "wal")
+        self.copies = migrate(database, settings.migrations, path=settings.path, keep_copy=True)
+        database.wal_autocheckpoint(0)
+        tail = Tail()
+        self.writer = Writer(
+            settings.path,
+            database,
+            tail,
+            block=settings.block,
+            locator_interval=settings.locator_interval,
+        )
+        opening = self.writer.begin()
+        self.reader = Reader(self._connect(), tail)
+        checkpoints = Checkpoints(
+            self._connect(),
+            self._checkpointing,
+            pages=settings.checkpoint_pages,
+            finish=lambda: self.writing.post(lambda: _ignore(checkpoint(database, self.fail))),
+            fail=self.fail,
+        )
+        database.set_wal_hook(checkpoints.committed)
+        self._database = database
+        self.reading.start()
+        self._checkpointing.start()
+        self._opened = True
+        return opening
+
+    def fail(self, failure: StorageFailed) -> None:
+        """Have all later writes refused: it is not known what is on the disk. Any thread may call."""
+        self.writer.failure = self.writer.failure or failure
+
+    def erase(self, uri: str) -> None:
+        """Erase a session for good.
+
+        Raises:
+            StorageFailed: It is not known what is on the disk.
+            StorageUnavailable: Something is not yet erased.
+        """
+        if self.writer.failure is not None:
+            raise self.writer.failure
+        try:
+            self.writer.forget(uri, care.erase(self._database, uri))
+        except apsw.Error as error:
+            fault = write_fault(error, committing=False)
+            if isinstance(fault, StorageFailed):
+                self.fail(fault)
+            raise fault from error
+
+    def visit(self, job: Callable[[Database], T]) -> T:
+        """Do something long on a connection of its own. Any thread may call.
+
+        Raises:
+            StorageUnavailable: The store was closed meanwhile.
+        """
+        with self._guests_lock:
+            if self._closing:
+                raise StorageUnavailable("the store is closed")
+            guest = connect(self.settings.path, self._key, vfs=self.settings.vfs)
+            self._guests.add(guest)
+        try:
+            return job(guest)
+        except apsw.InterruptError as error:
+            raise StorageUnavailable("the store was closed meanwhile") from error
+        finally:
+            with self._guests_lock:
+                self._guests.discard(guest)
+                guest.close()
+
+    def close(self) -> None:
+        """Finish what waits, record a clean stop and let go of everything. Without `open`, do nothing."""
+        if not self._opened:
+            return
+        with self._guests_lock:
+            self._closing = True
+            for guest in self._guests:
+                guest.interrupt()
+        self.reading.stop()
+        self._checkpointing.stop()
+        self.reading.join()
+        self._checkpointing.join()
+        self.writer.end()
+        self._release()
+
+    def _sync_if_due(self) -> float | None:
+        return self.writer.sync_if_due() if self._opened else None
+
+    def _connect(self) -> Database:
+        connection = connect(self.settings.path, self._key, vfs=self.settings.vfs)
+        self._connections.insert(0, connection)
+        return connection
+
+    def _release(self) -> None:
+        for connection in self._connections:
+            connection.close()
+        self._lock.release()
+
+
+def _ignore(_result: object) -> None:
+    """Nobody waits for it."""

@@ -1,0 +1,114 @@
+"""Where the rows of a channel are, without an index on the journal.
+
+The journal is ordered by number alone. Every few thousand rows, each channel that had some gets a *locator*:
+the list of its numbers since its last one. What came after is the *tail*, which is short enough to be kept
+in memory and to be found by a scan when the store is opened.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from threading import Lock
+
+__all__ = ["Tail", "decode", "encode", "numbers_after"]
+
+_INT64 = "q"
+
+
+def encode(numbers: Iterable[int]) -> bytes:
+    """Ascending numbers as differences, seven bits to a byte, low ones first."""
+    data = bytearray()
+    before = 0
+    for number in numbers:
+        rest = number - before
+        before = number
+        while rest > 0x7F:
+            data.append(rest & 0x7F | 0x80)
+            rest >>= 7
+        data.append(rest)
+    return bytes(data)
+
+
+def decode(data: bytes) -> array[int]:
+    """The numbers of a locator.
+
+    Raises:
+        ValueError: The data ends within a number, or the numbers do not ascend.
+    """
+    numbers = array(_INT64)
+    number = difference = shift = 0
+    for byte in data:
+        difference |= (byte & 0x7F) << shift
+        if byte & 0x80:
+            shift += 7
+            continue
+        if not difference:
+            raise ValueError("the numbers of a locator do not ascend")
+        number += difference
+        numbers.append(number)
+        difference = shift = 0
+    if shift:
+        raise ValueError("a locator ends within a number")
+    return numbers
+
+
+def numbers_after(after: int, locators: Iterable[bytes], tail: Sequence[int]) -> array[int]:
+    """All numbers of a channel above one, from its locators and its tail; the two may overlap."""
+    numbers = array(_INT64)
+    for data in locators:
+        numbers.extend(decode(data))
+    # A tail that was copied before a locator was written lists the same numbers again.
+    last = numbers[-1] if numbers else 0
+    numbers.extend(tail[bisect_right(tail, last) :])
+    del numbers[: bisect_right(numbers, after)]
+    return numbers
+
+
+class Tail:
+    """The numbers since the last locators, by channel. The writer adds, readers copy: any thread may call."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._channels: dict[int, array[int]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, rows: Iterable[tuple[int, int]]) -> None:
+        """Add numbers with their channels, ascending."""
+        with self._lock:
+            channels = self._channels
+            for seq, channel in rows:
+                numbers = channels.get(channel)
+                if numbers is None:
+                    numbers = channels[channel] = array(_INT64)
+                numbers.append(seq)
+                self._count += 1
+
+    def clear(self) -> None:
+        """Forget all, once it is in locators."""
+        with self._lock:
+            self._channels = {}
+            self._count = 0
+
+    def forget(self, channel: int) -> None:
+        """Forget one channel, which was erased."""
+        with self._lock:
+            self._count -= len(self._channels.pop(channel, ()))
+
+    def copy(self, channels: Iterable[int]) -> list[array[int]]:
+        """The numbers of some channels, all as they were at one moment."""
+        with self._lock:
+            return [self._channels.get(channel, array(_INT64))[:] for channel in channels]
+
+    def locators(self, rows: Iterable[tuple[int, int]]) -> list[tuple[int, int, bytes]]:
+        """Channel, last number and data of the locators that list the tail and the rows after it."""
+        with self._lock:
+            merged = {channel: numbers[:] for channel, numbers in self._channels.items()}
+        for seq, channel in rows:
+            merged.setdefault(channel, array(_INT64)).append(seq)
+        # In the order of the table's key.
+        return [(channel, numbers[-1], encode(numbers)) for channel, numbers in sorted(merged.items())]

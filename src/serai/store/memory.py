@@ -1,0 +1,236 @@
+"""A store that keeps everything in dictionaries: for tests, and for hosts that may forget.
+
+It keeps the contract in all but one thing: nothing survives the process. Closing and opening it again behaves
+like a restart of the host, and `crash` like the loss of one.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from serai.errors import Fenced, SeraiError, StorageUnavailable
+from serai.store.contract import (
+    Batch,
+    BlobRow,
+    ClientRow,
+    HeadRow,
+    Opening,
+    SessionRow,
+    StoredRow,
+    TurnRow,
+)
+
+__all__ = ["MemoryStore"]
+
+# How many numbers are set aside at a time; after a crash the rest of a block is never given out.
+_BLOCK = 1 << 20
+
+_BLOB_REFERENCE = re.compile(rb"serai-blob:/([0-9a-f]{64})")
+
+
+@dataclass(slots=True)
+class _Turn:
+    row: TurnRow
+    truncated: bool = False
+
+
+class MemoryStore:
+    """A `Store` without a disk. Cancelling any of its methods is harmless: none of them waits.
+
+    Args:
+        block: How many numbers are set aside at a time.
+    """
+
+    def __init__(self, *, block: int = _BLOCK) -> None:
+        self.failure: SeraiError | None = None
+        """What `append` raises, until it is `None` again. Nothing is written then."""
+        self._block = block
+        # The next number to be given out, and the first one that is not set aside.
+        self._next = 1
+        self._ceiling = 1
+        self._clean = True
+        self._open = False
+        self._gaps: list[tuple[int, int]] = []
+        # All rows in their order, and their numbers for searching.
+        self._rows: list[StoredRow] = []
+        self._numbers: list[int] = []
+        self._sessions: dict[str, SessionRow] = {}
+        self._disposed: set[str] = set()
+        self._heads: dict[str, HeadRow] = {}
+        self._turns: defaultdict[str, dict[int, _Turn]] = defaultdict(dict)
+        self._marks: dict[str, int] = {}
+        self._clients: dict[str, ClientRow] = {}
+        self._blobs: dict[str, BlobRow] = {}
+        # Which sessions use a blob; `None` among them keeps it for good.
+        self._users: defaultdict[str, set[str | None]] = defaultdict(set)
+
+    async def open(self) -> Opening:
+        """Start, or start again with what was kept before."""
+        opening = Opening(self._last(), self._next if self._clean else self._ceiling, self._clean)
+        self._next = opening.first_new
+        self._ceiling = self._next + self._block
+        self._gaps.append((opening.last_committed, opening.first_new))
+        self._clean, self._open = False, True
+        return opening
+
+    async def close(self) -> None:
+        """Stop, cleanly. Closing again does nothing."""
+        if self._open:
+            self._clean, self._open = True, False
+
+    def crash(self) -> None:
+        """Stop as a killed process does: the next `open` is not a clean one."""
+        self._open = False
+
+    async def append(self, batch: Batch) -> int:
+        """Write a batch and return the number of its first item.
+
+        Raises:
+            Fenced: A session has another epoch.
+            StorageUnavailable: The store is not open.
+            ValueError: A turn's ordinal was used before, or a head names an item that is not there.
+        """
+        if not self._open:
+            raise StorageUnavailable("the store is not open")
+        if self.failure is not None:
+            raise self.failure
+        self._refuse(batch)
+        first = self._next
+        self._next += len(batch.items)
+        if self._next > self._ceiling:
+            self._ceiling = self._next + self._block
+        for seq, row in enumerate(batch.items, first):
+            if row is not None:
+                self._rows.append(StoredRow(seq, *row))
+                self._numbers.append(seq)
+        self._write_sessions(batch, first)
+        self._marks.update(batch.marks)
+        self._clients.update((client.client_id, client) for client in batch.clients)
+        for blob in batch.blobs:
+            self._blobs.setdefault(blob.digest, blob._replace(session=None))
+            self._users[blob.digest].add(blob.session)
+        return first
+
+    def _refuse(self, batch: Batch) -> None:
+        for uri, epoch in batch.epochs.items():
+            stored = self._sessions.get(uri)
+            if stored is not None and stored.epoch != epoch:
+                raise Fenced(f"{uri} is owned under epoch {stored.epoch}, not {epoch}")
+        places = [(turn.uri, turn.ordinal) for turn in batch.turns]
+        if len(set(places)) < len(places) or any(place in self._turns[uri] for uri, place in places):
+            raise ValueError("the ordinal of a turn was used before")
+        if any(not -1 <= head.seq < len(batch.items) for head in batch.heads):
+            raise ValueError("a head reflects an item that is not in its batch")
+
+    def _write_sessions(self, batch: Batch, first: int) -> None:
+        self._sessions.update((session.uri, session) for session in batch.sessions)
+        for uri, ordinal in batch.truncations:
+            for place, turn in self._turns[uri].items():
+                turn.truncated |= place >= ordinal
+        for turn in batch.turns:
+            self._turns[turn.uri][turn.ordinal] = _Turn(turn)
+        for head in batch.heads:
+            self._heads[head.uri] = head._replace(seq=first + head.seq)
+        self._disposed.update(batch.disposed)
+
+    # -- reading -------------------------------------------------------------------------------------------
+
+    async def sessions(self) -> list[SessionRow]:
+        """All sessions that are not disposed of, the last modified one first."""
+        listed = [row for uri, row in self._sessions.items() if uri not in self._disposed]
+        return sorted(listed, key=lambda row: (-row.modified_at, row.uri))
+
+    async def head(self, uri: str) -> HeadRow | None:
+        """The newest head of a session."""
+        return self._heads.get(uri)
+
+    async def turns(self, uri: str, *, before: int | None = None, limit: int | None = None) -> list[TurnRow]:
+        """The last turns of a session that are not truncated, oldest first; those below an ordinal."""
+        kept = [turn.row for _, turn in sorted(self._turns[uri].items()) if not turn.truncated]
+        if before is not None:
+            kept = [row for row in kept if row.ordinal < before]
+        return kept if limit is None else kept[max(0, len(kept) - limit) :]
+
+    async def rows(self, channel: str, after: int) -> list[StoredRow]:
+        """The rows of one channel above a number, ascending."""
+        start = bisect_right(self._numbers, after)
+        return [row for row in self._rows[start:] if row.channel == channel]
+
+    async def replay(
+        self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
+    ) -> list[StoredRow] | None:
+        """The rows of some channels with `after < seq <= until`, ascending; `None` when they are too many."""
+        wanted = set(channels)
+        span = self._rows[bisect_right(self._numbers, after) : bisect_right(self._numbers, until)]
+        rows = [row for row in span if row.channel in wanted]
+        size = sum(len(row.action) + len(row.origin or b"") for row in rows)
+        return rows if len(rows) <= max_rows and size <= max_bytes else None
+
+    async def gaps(self) -> list[tuple[int, int]]:
+        """For each start, the last committed number before it and the first new one."""
+        return list(self._gaps)
+
+    async def client(self, client_id: str) -> ClientRow | None:
+        """What a client id is bound to."""
+        return self._clients.get(client_id)
+
+    async def mark(self, client_id: str) -> int:
+        """How far a client has counted; 0 when it has not."""
+        return self._marks.get(client_id, 0)
+
+    async def blob(self, digest: str) -> BlobRow | None:
+        """Large content by its digest. `session` is not told: it may belong to several."""
+        return self._blobs.get(digest)
+
+    # -- care ----------------------------------------------------------------------------------------------
+
+    async def purge(self, uri: str) -> None:
+        """Erase all that is kept of a session."""
+        channels = {uri, f"serai-deliveries:{uri}"}
+        erased = [row for row in self._rows if row.channel in channels]
+        suspects = set(_references([*(row.action for row in erased), *self._contents(uri)]))
+        suspects |= {digest for digest, users in self._users.items() if uri in users}
+        self._rows = [row for row in self._rows if row.channel not in channels]
+        self._numbers = [row.seq for row in self._rows]
+        self._sessions.pop(uri, None)
+        self._heads.pop(uri, None)
+        self._turns.pop(uri, None)
+        self._disposed.discard(uri)
+        for users in self._users.values():
+            users.discard(uri)
+        others = [content for other in {*self._heads, *self._turns} for content in self._contents(other)]
+        used = set(_references([*(row.action for row in self._rows), *others]))
+        for digest in suspects - used:
+            if not self._users[digest]:
+                self._blobs.pop(digest, None)
+
+    async def check(self, *, full: bool) -> list[str]:  # noqa: ARG002 - there is only one depth here
+        """What is wrong; with dictionaries, nothing."""
+        return []
+
+    async def backup(self, destination: Path) -> None:
+        """There is no file to copy.
+
+        Raises:
+            StorageUnavailable: Always.
+        """
+        raise StorageUnavailable(f"a store in memory cannot be copied to {destination}")
+
+    def _contents(self, uri: str) -> list[bytes]:
+        head = self._heads.get(uri)
+        turns = [turn.row.turn for turn in self._turns.get(uri, {}).values()]
+        return turns if head is None else [head.state, *turns]
+
+    def _last(self) -> int:
+        return self._numbers[-1] if self._numbers else 0
+
+
+def _references(contents: Sequence[bytes]) -> Iterator[str]:
+    for content in contents:
+        for digest in _BLOB_REFERENCE.findall(content):
+            yield digest.decode()

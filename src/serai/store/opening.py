@@ -1,0 +1,143 @@
+"""Opening a database file: what is checked before anything is written, and how a new one is made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import apsw
+
+from serai.errors import DatabaseCorrupt, SchemaNewer, StorageUnreadable, WrongKey
+from serai.store.connection import SALT_SIZE, connect, raw_key, salt_of, unreadable
+from serai.store.files import beside, sync
+from serai.store.migrations import APPLICATION_ID, Migration, migrate
+from serai.store.queries import SQL
+
+__all__ = ["create", "inspect", "prepare"]
+
+_PAGE = 4096
+
+# What stands unencrypted in the header after the salt: the page size, two bytes that say which journal is
+# used, the bytes per page that the cipher needs, and three constants of SQLite.
+_HEADER_SIZE = SALT_SIZE + 8
+_PAGE_SIZE_FIELD = _PAGE.to_bytes(2, "big")
+_CONSTANTS = bytes([32, 64, 32, 32])
+
+
+def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> bytes:
+    """See that there is a sound database of ours at a path, and return its raw key. The lock is held already.
+
+    Raises:
+        StorageUnreadable: It cannot be opened, or is not sound; nothing was changed.
+    """
+    try:
+        if not path.exists() or not path.stat().st_size:
+            _refuse_remains(path)
+            return create(path, key, migrations)
+        return inspect(path, key, newest=migrations[-1].version)
+    except OSError as error:
+        raise StorageUnreadable(
+            f"{error.filename or path} cannot be used ({error.strerror})",
+            remedy="Check the folder's permissions and the free space",
+        ) from error
+
+
+def inspect(path: Path, key: bytes | str, *, newest: int) -> bytes:
+    """Check key, header and schema, through the log, and without changing a byte. Returns the raw key.
+
+    Raises:
+        DatabaseCorrupt: It is damaged.
+        SchemaNewer: A newer Serai wrote it.
+        WrongKey: The key does not open it, or it is not ours.
+    """
+    _check_header(path)
+    raw = raw_key(key, salt_of(path))
+    try:
+        connection = connect(path, raw)
+        try:
+            # The index of the log is built in this process's memory, and the log stays when it is closed:
+            # otherwise looking at a database would change the files beside it.
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            connection.pragma("locking_mode", "exclusive")
+            version = int(connection.pragma("user_version"))
+            if connection.pragma("application_id") != APPLICATION_ID:
+                raise WrongKey(
+                    f"{path} is a database, but not one of Serai's",
+                    remedy="Name another file, or move it away",
+                )
+            if version > newest:
+                raise SchemaNewer(
+                    f"{path} was written by a newer Serai (schema {version}; this one knows {newest})",
+                    remedy="Update Serai, or restore a copy from before",
+                )
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            if connection.execute(SQL["state"]).get is None:
+                raise DatabaseCorrupt(
+                    f"{path} has lost its state", remedy="Restore a copy with 'serai restore'"
+                )
+            connection.execute(SQL["last_number"]).fetchall()
+        finally:
+            connection.close()
+    except apsw.SQLError as error:
+        raise DatabaseCorrupt(
+            f"{path} lacks a table ({error})", remedy="Restore a copy with 'serai restore'"
+        ) from error
+    except apsw.Error as error:
+        raise unreadable(error, path) from error
+    return raw
+
+
+def create(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> bytes:
+    """Make a new database that is there as a whole or not at all, and return its raw key."""
+    salt = os.urandom(SALT_SIZE)
+    raw = raw_key(key, salt)
+    fresh = path.with_name(f"{path.name}.new")
+    for leftover in (fresh, beside(fresh, "-journal"), beside(fresh, "-wal"), beside(fresh, "-shm")):
+        leftover.unlink(missing_ok=True)
+    # SQLite gives the files beside a database the permissions of the database.
+    os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        connection = connect(fresh, raw, salt=salt)
+        try:
+            connection.pragma("page_size", _PAGE)
+            connection.pragma("auto_vacuum", 0)
+            migrate(connection, migrations, path=path, keep_copy=False)
+            connection.pragma("journal_mode", "wal")
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise unreadable(error, path) from error
+    sync(fresh)
+    fresh.replace(path)
+    sync(path.parent)
+    return raw
+
+
+def _check_header(path: Path) -> None:
+    """What can be seen without the key."""
+    with path.open("rb") as file:
+        header = file.read(_HEADER_SIZE)
+    if header.startswith(b"SQLite format 3\0"):
+        raise WrongKey(f"{path} is not encrypted, so it is not Serai's", remedy="Name another file")
+    constants = header[SALT_SIZE : SALT_SIZE + 2] + header[SALT_SIZE + 4 :]
+    if constants != _PAGE_SIZE_FIELD + _CONSTANTS:
+        raise WrongKey(
+            f"{path} is no database of Serai's, or its beginning is damaged",
+            remedy="Name another file, or restore a copy with 'serai restore'; nothing was changed",
+        )
+    if beside(path, "-journal").exists():
+        raise WrongKey(
+            f"{beside(path, '-journal')} lies beside {path}, and Serai writes none",
+            remedy="Close the program that wrote it",
+        )
+
+
+def _refuse_remains(path: Path) -> None:
+    """A log whose database is gone would be taken for the log of the new one."""
+    log = beside(path, "-wal")
+    if log.exists() and log.stat().st_size:
+        raise DatabaseCorrupt(
+            f"{path} is gone, but its log {log} is there",
+            remedy="Restore a copy with 'serai restore', or move the log away to start anew",
+        )

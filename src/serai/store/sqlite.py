@@ -1,0 +1,235 @@
+"""The store on an encrypted SQLite file.
+
+Three threads, each with a connection of its own, do what blocks: one writes, one reads, and one moves what
+was committed from the log into the file. None of it runs on the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from serai.errors import StorageUnavailable
+from serai.store import care
+from serai.store.checkpoints import CHECKPOINT_PAGES
+from serai.store.connection import read_fault
+from serai.store.contract import (
+    Batch,
+    BlobRow,
+    ClientRow,
+    HeadRow,
+    Opening,
+    SessionRow,
+    StoredRow,
+    TurnRow,
+)
+from serai.store.database import Database
+from serai.store.engine import Engine, Settings
+from serai.store.files import copy_database
+from serai.store.migrations import MIGRATIONS, Migration
+from serai.store.reader import Reader
+from serai.store.worker import Worker
+from serai.store.writer import BLOCK, LOCATOR_INTERVAL
+
+__all__ = ["SqliteStore"]
+
+T = TypeVar("T")
+
+
+class SqliteStore:
+    """A `Store` in one file, encrypted with ChaCha20.
+
+    Cancelling a read, a check or a backup is harmless; the thread goes on for a while. Cancelling `append`,
+    `purge` or `close` does not stop them.
+
+    Args:
+        path: The database file; it is made when it is not there.
+        key: 32 bytes, or a passphrase.
+        address: Where the host can be reached, for the next host that finds the database in use.
+        block: How many numbers are set aside at a time.
+        locator_interval: After how many rows the channels' numbers are written down.
+        checkpoint_pages: After how many new pages in the log a checkpoint runs.
+        migrations: The schema's history.
+        vfs: Which file system layer of SQLite to use.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        key: bytes | str,
+        *,
+        address: str | None = None,
+        block: int = BLOCK,
+        locator_interval: int = LOCATOR_INTERVAL,
+        checkpoint_pages: int = CHECKPOINT_PAGES,
+        migrations: Sequence[Migration] = MIGRATIONS,
+        vfs: str | None = None,
+    ) -> None:
+        self._settings = Settings(
+            path.resolve(), key, address, block, locator_interval, checkpoint_pages, migrations, vfs
+        )
+        self._engine: Engine | None = None
+        self._closing: asyncio.Future[None] | None = None
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._settings.path
+
+    @property
+    def copies(self) -> list[Path]:
+        """The copies that were made before migrations when it was opened."""
+        return [] if self._engine is None else self._engine.copies
+
+    async def open(self) -> Opening:
+        """Check, lock and migrate the database, and record the start.
+
+        Raises:
+            DatabaseCorrupt: It is damaged.
+            DatabaseLocked: Another host holds it; the message says which.
+            SchemaNewer: A newer Serai wrote it.
+            StorageUnreadable: It cannot be opened, or not be migrated.
+            WrongKey: The key does not open it, or it is not ours. In all these cases nothing was changed.
+        """
+        if self._engine is not None:
+            raise StorageUnavailable("the store is open already")
+        engine = Engine(self._settings)
+        engine.writing.start()
+        try:
+            opening = await engine.writing.run(engine.open)
+        except BaseException:
+            # When this was cancelled, it may have been opened all the same.
+            engine.writing.post(engine.close)
+            engine.writing.stop()
+            raise
+        self._engine, self._closing = engine, None
+        return opening
+
+    async def close(self) -> None:
+        """Finish what waits, record a clean stop and close. Closing again waits for the first time."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            self._closing = engine.writing.run(engine.close)
+            engine.writing.stop()
+        if self._closing is not None:
+            await asyncio.shield(self._closing)
+
+    async def append(self, batch: Batch) -> int:
+        """Write a batch as one transaction and return the number of its first item.
+
+        Raises:
+            Fenced: A session has another epoch; nothing was written.
+            StorageFailed: It is not known what was written, now or earlier.
+            StorageUnavailable: Nothing was written; the same batch may be tried again.
+            ValueError: A turn's ordinal was used before, or a head names an item that is not there.
+        """
+        engine = self._opened()
+        first = engine.writer.take_numbers(batch)
+        if first is not None:
+            return first
+        return await engine.writing.run(partial(engine.writer.append, batch))
+
+    # -- reading -------------------------------------------------------------------------------------------
+    # All of these raise `DatabaseCorrupt` when they meet damage, and `StorageUnavailable` when the store is
+    # not open or cannot be read now.
+
+    async def sessions(self) -> list[SessionRow]:
+        """All sessions that are not disposed of, the last modified one first."""
+        return await self._read(Reader.sessions)
+
+    async def head(self, uri: str) -> HeadRow | None:
+        """The newest head of a session."""
+        return await self._read(lambda reader: reader.head(uri))
+
+    async def turns(self, uri: str, *, before: int | None = None, limit: int | None = None) -> list[TurnRow]:
+        """The last turns of a session that are not truncated, oldest first; those below an ordinal."""
+        return await self._read(lambda reader: reader.turns(uri, before, limit))
+
+    async def rows(self, channel: str, after: int) -> list[StoredRow]:
+        """The rows of one channel above a number, ascending."""
+        return await self._read(lambda reader: reader.rows(channel, after))
+
+    async def replay(
+        self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
+    ) -> list[StoredRow] | None:
+        """The rows of some channels with `after < seq <= until`, ascending; `None` when they are too many."""
+        return await self._read(lambda reader: reader.replay(channels, after, until, max_rows, max_bytes))
+
+    async def gaps(self) -> list[tuple[int, int]]:
+        """For each start, the last committed number before it and the first new one."""
+        return await self._read(Reader.gaps)
+
+    async def client(self, client_id: str) -> ClientRow | None:
+        """What a client id is bound to."""
+        return await self._read(lambda reader: reader.client(client_id))
+
+    async def mark(self, client_id: str) -> int:
+        """How far a client has counted; 0 when it has not."""
+        return await self._read(lambda reader: reader.mark(client_id))
+
+    async def blob(self, digest: str) -> BlobRow | None:
+        """Large content by its digest. `session` is not told: it may belong to several."""
+        return await self._read(lambda reader: reader.blob(digest))
+
+    # -- care ----------------------------------------------------------------------------------------------
+
+    async def purge(self, uri: str) -> None:
+        """Erase all that is kept of a session, for good. The file is written anew, and writing waits for it.
+
+        Raises:
+            StorageFailed: It is not known what is on the disk.
+            StorageUnavailable: Something is not yet erased; purge it again.
+        """
+        engine = self._opened()
+        await engine.writing.run(partial(engine.erase, uri))
+
+    async def check(self, *, full: bool) -> list[str]:
+        """What is wrong with the database; empty when nothing is. Reading and writing go on meanwhile."""
+        return await self._visit(partial(care.check, full=full))
+
+    async def backup(self, destination: Path) -> None:
+        """Write a consistent copy of the live database to a new file, under the same key.
+
+        Raises:
+            StorageUnavailable: The file exists already, or cannot be written.
+        """
+        try:
+            await self._visit(partial(_copy, destination=destination))
+        except OSError as error:
+            raise StorageUnavailable(f"{destination} cannot be written ({error.strerror})") from error
+
+    # -- inside --------------------------------------------------------------------------------------------
+
+    def _opened(self) -> Engine:
+        if self._engine is None:
+            raise StorageUnavailable("the store is not open")
+        return self._engine
+
+    async def _read(self, job: Callable[[Reader], T]) -> T:
+        engine = self._opened()
+        try:
+            return await engine.reading.run(lambda: job(engine.reader))
+        except apsw.Error as error:
+            raise read_fault(error, self.path) from error
+
+    async def _visit(self, job: Callable[[Database], T]) -> T:
+        engine = self._opened()
+        visiting = Worker("serai-store-visitor")
+        visiting.start()
+        answer = visiting.run(partial(engine.visit, job))
+        visiting.stop()
+        try:
+            return await answer
+        except apsw.Error as error:
+            raise read_fault(error, self.path) from error
+
+
+def _copy(connection: Database, destination: Path) -> None:
+    if destination.exists():
+        raise StorageUnavailable(f"{destination} exists already", remedy="Name a new file")
+    copy_database(connection, destination)

@@ -1,0 +1,323 @@
+"""Writing batches: one transaction each, on one connection, in one thread."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+
+import apsw
+
+from serai.errors import Fenced, StorageFailed, StorageUnavailable
+from serai.store.connection import write_fault
+from serai.store.contract import Batch, Opening, Row
+from serai.store.database import Database
+from serai.store.files import beside
+from serai.store.locator import Tail
+from serai.store.queries import SQL
+
+__all__ = ["BLOCK", "LOCATOR_INTERVAL", "Writer"]
+
+BLOCK = 1 << 20
+"""How many numbers are set aside at a time; after a crash the rest of a block is never given out."""
+
+LOCATOR_INTERVAL = 4_000
+"""After how many rows the tail is written to locators."""
+
+_ROWS_PER_STATEMENT = 64
+
+# What was written without a sync gets one after this time.
+_SYNC_AFTER = 1.0
+
+_INSERT = SQL["insert_rows"]
+_VALUES = _INSERT[_INSERT.index("VALUES ") + len("VALUES ") :]
+_INSERTS = [_INSERT + f", {_VALUES}" * more for more in range(_ROWS_PER_STATEMENT)]
+
+
+class Writer:
+    """The one that writes. All methods block, and belong to one thread.
+
+    Args:
+        path: The database file.
+        connection: Its connection; nobody else uses it.
+        tail: Where numbers are noted for readers, after each commit.
+        block: How many numbers are set aside at a time.
+        locator_interval: After how many rows the tail is written to locators.
+        clock: Seconds that only go forward.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        connection: Database,
+        tail: Tail,
+        *,
+        block: int = BLOCK,
+        locator_interval: int = LOCATOR_INTERVAL,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path = path
+        self._db = connection
+        self._tail = tail
+        self._block = block
+        self._interval = locator_interval
+        self._clock = clock
+        # Held while a batch is written. It is not for the writer's own thread, which is alone.
+        self._lock = Lock()
+        # The next number to be given out, and the first one that is not set aside on the disk.
+        self._next = 1
+        self._ceiling = 1
+        self._channels: dict[str, int] = {}
+        self._epochs: dict[str, int | None] = {}
+        # Whether commits sync now, and since when something is committed but not synced.
+        self._full = True
+        self._unsynced_since: float | None = None
+        self._log: int | None = None
+        self.failure: StorageFailed | None = None
+        """Why nothing is written any more. Another thread may set it."""
+
+    # -- opening and closing -------------------------------------------------------------------------------
+
+    def begin(self) -> Opening:
+        """Find the tail, set numbers aside and record the start.
+
+        Raises:
+            apsw.Error: The database cannot be read or written.
+        """
+        ceiling, located, clean = self._db.execute(SQL["state"]).get
+        last = self._db.execute(SQL["last_number"]).get
+        self._tail.add(self._db.execute(SQL["tail"], (located,)))
+        opening = Opening(last_committed=last, first_new=ceiling, clean=bool(clean))
+        with self._db:
+            self._db.execute(SQL["open_state"], (ceiling + self._block,))
+            self._db.execute(SQL["add_opening"], (last, ceiling))
+        self._next = ceiling
+        self._ceiling = ceiling + self._block
+        # The log exists now. SQLite holds no lock on it, so a descriptor of our own disturbs nothing.
+        self._log = os.open(beside(self._path, "-wal"), os.O_RDONLY)
+        return opening
+
+    def end(self) -> None:
+        """Record a clean stop, unless it is not known what was written."""
+        if self.failure is None:
+            with contextlib.suppress(apsw.Error):  # then the next start is not a clean one
+                self._sync_with(full=True)
+                self._db.execute(SQL["close_state"], (self._next,))
+        if self._log is not None:
+            os.close(self._log)
+            self._log = None
+
+    # -- writing -------------------------------------------------------------------------------------------
+
+    def append(self, batch: Batch) -> int:
+        """Write a batch and return the number of its first item.
+
+        Raises:
+            Fenced: A session has another epoch; nothing was written.
+            StorageFailed: It is not known what was written, now or earlier.
+            StorageUnavailable: Nothing was written; the same batch may be tried again.
+            ValueError: A turn's ordinal was used before, or a head names an item that is not there.
+        """
+        with self._lock:
+            return self._append(batch)
+
+    def take_numbers(self, batch: Batch) -> int | None:
+        """What `append` does, for a batch that needs nothing but numbers; `None` for any other.
+
+        It does not block: any thread may call it.
+
+        Raises:
+            Fenced: A session has another epoch.
+            StorageFailed: It is not known what was written earlier.
+        """
+        if _has_content(batch) or not self._lock.acquire(blocking=False):
+            return None
+        try:
+            if (
+                self._next + len(batch.items) > self._ceiling
+                or not batch.epochs.keys() <= self._epochs.keys()
+            ):
+                return None
+            return self._append(batch)
+        finally:
+            self._lock.release()
+
+    def _append(self, batch: Batch) -> int:
+        if self.failure is not None:
+            raise self.failure
+        first = self._next
+        after = first + len(batch.items)
+        self._refuse(batch)
+        if after <= self._ceiling and not _has_content(batch):
+            self._next = after
+            return first
+        ceiling = self._ceiling if after <= self._ceiling else after + self._block
+        now = self._clock()
+        waiting = self._unsynced_since
+        durable = batch.durable or ceiling > self._ceiling
+        durable = durable or (waiting is not None and now - waiting >= _SYNC_AFTER)
+        fresh: dict[str, int] = {}
+        try:
+            self._sync_with(full=durable)
+            self._db.execute("BEGIN IMMEDIATE")
+            stored = self._write_rows(batch.items, first, fresh)
+            located = self._write_locators(stored)
+            if ceiling > self._ceiling:
+                self._db.execute(SQL["raise_ceiling"], (ceiling,))
+            self._write_others(batch, first)
+        except apsw.ConstraintError as error:
+            self._roll_back()
+            raise ValueError("the ordinal of a turn was used before") from error
+        except apsw.Error as error:
+            raise self._fault(error, committing=False) from error
+        except BaseException:
+            self._roll_back()
+            raise
+        try:
+            self._db.execute("COMMIT")
+        except apsw.Error as error:
+            raise self._fault(error, committing=True) from error
+        self._next, self._ceiling = after, ceiling
+        self._unsynced_since = None if durable else now if waiting is None else waiting
+        self._channels.update(fresh)
+        self._epochs.update((session.uri, session.epoch) for session in batch.sessions)
+        if located:
+            self._tail.clear()
+        else:
+            self._tail.add(stored)
+        return first
+
+    def sync_if_due(self) -> float | None:
+        """Sync what has waited long enough; returns in how many seconds to come again, `None` for never."""
+        if self._unsynced_since is None or self.failure is not None or self._log is None:
+            return None
+        wait = self._unsynced_since + _SYNC_AFTER - self._clock()
+        if wait > 0:
+            return wait
+        try:
+            os.fsync(self._log)
+        except OSError as error:
+            self.failure = StorageFailed(f"the database could not be synced ({error})")
+            self.failure.__cause__ = error
+        self._unsynced_since = None
+        return None
+
+    def _refuse(self, batch: Batch) -> None:
+        for uri, epoch in batch.epochs.items():
+            if uri not in self._epochs:
+                try:
+                    self._epochs[uri] = self._db.execute(SQL["epoch"], (uri,)).get
+                except apsw.Error as error:
+                    raise write_fault(error, committing=False) from error
+            stored = self._epochs[uri]
+            if stored is not None and stored != epoch:
+                raise Fenced(f"{uri} is owned under epoch {stored}, not {epoch}")
+        if any(not -1 <= head.seq < len(batch.items) for head in batch.heads):
+            raise ValueError("a head reflects an item that is not in its batch")
+
+    def _write_rows(
+        self, items: Iterable[Row | None], first: int, fresh: dict[str, int]
+    ) -> list[tuple[int, int]]:
+        """Insert what is kept; returns numbers with their channels."""
+        channels = self._channels
+        stored: list[tuple[int, int]] = []
+        values: list[int | bytes | None] = []
+        for seq, row in enumerate(items, first):
+            if row is None:
+                continue
+            name, action, origin = row
+            channel = channels.get(name)
+            if channel is None:
+                channel = fresh.get(name) or self._find_channel(name, fresh)
+            stored.append((seq, channel))
+            values += (seq, channel, action, origin)
+        width = 4 * _ROWS_PER_STATEMENT
+        for start in range(0, len(values), width):
+            chunk = values[start : start + width] if len(values) > width else values
+            self._db.execute(_INSERTS[len(chunk) // 4 - 1], chunk)
+        return stored
+
+    def _find_channel(self, name: str, fresh: dict[str, int]) -> int:
+        channel: int | None = self._db.execute(SQL["channel_id"], (name,)).get
+        if channel is None:
+            channel = int(self._db.execute(SQL["add_channel"], (name,)).get)
+        # Kept apart until the commit: a transaction that is rolled back takes its channels with it.
+        fresh[name] = channel
+        return channel
+
+    def _write_locators(self, stored: list[tuple[int, int]]) -> bool:
+        if not stored or len(self._tail) + len(stored) < self._interval:
+            return False
+        self._db.executemany(SQL["add_locator"], self._tail.locators(stored))
+        self._db.execute(SQL["set_located"], (stored[-1][0],))
+        return True
+
+    def _write_others(self, batch: Batch, first: int) -> None:
+        many = self._db.executemany
+        if batch.sessions:
+            many(SQL["put_session"], batch.sessions)
+        if batch.truncations:
+            many(SQL["truncate_turns"], batch.truncations)
+        if batch.turns:
+            many(SQL["add_turn"], batch.turns)
+        if batch.heads:
+            many(SQL["put_head"], [head._replace(seq=first + head.seq) for head in batch.heads])
+        if batch.disposed:
+            many(SQL["dispose_session"], [(uri,) for uri in batch.disposed])
+        if batch.marks:
+            many(SQL["put_mark"], batch.marks)
+        if batch.clients:
+            many(SQL["put_client"], batch.clients)
+        if batch.blobs:
+            many(SQL["add_blob"], [(blob.digest, blob.content_type, blob.data) for blob in batch.blobs])
+            many(SQL["use_blob"], [(blob.session or "", blob.digest) for blob in batch.blobs])
+
+    # -- care ----------------------------------------------------------------------------------------------
+
+    def forget(self, uri: str, channels: dict[str, int]) -> None:
+        """Forget what is known of a session that was erased."""
+        self._epochs.pop(uri, None)
+        for name, channel in channels.items():
+            self._channels.pop(name, None)
+            self._tail.forget(channel)
+
+    def _sync_with(self, *, full: bool) -> None:
+        if full is not self._full:
+            self._db.execute("PRAGMA synchronous=FULL" if full else "PRAGMA synchronous=NORMAL")
+            self._full = full
+
+    def _fault(self, error: apsw.Error, *, committing: bool) -> StorageUnavailable | StorageFailed:
+        fault = write_fault(error, committing=committing)
+        if not self._roll_back():
+            fault = StorageFailed(f"a transaction could not be rolled back ({error})")
+        if isinstance(fault, StorageFailed):
+            self.failure = fault
+        return fault
+
+    def _roll_back(self) -> bool:
+        """Roll back what SQLite has not rolled back by itself; returns whether that worked."""
+        try:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+        except apsw.Error:
+            return False
+        return True
+
+
+def _has_content(batch: Batch) -> bool:
+    """Whether a batch has anything to write but numbers."""
+    return bool(
+        batch.sessions
+        or batch.turns
+        or batch.truncations
+        or batch.heads
+        or batch.disposed
+        or batch.marks
+        or batch.clients
+        or batch.blobs
+        or next(islice(filter(None, batch.items), 1), None)
+    )

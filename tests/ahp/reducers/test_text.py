@@ -1,0 +1,57 @@
+"""Text that grows by small pieces."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from serai.ahp.reducers.text import GrowingText
+
+
+def test_text_without_a_beginning_is_empty() -> None:
+    assert str(GrowingText()) == ""
+
+
+@given(st.text(), st.lists(st.text()))
+def test_text_is_all_its_pieces_joined(start: str, pieces: list[str]) -> None:
+    text = GrowingText(start)
+    for piece in pieces:
+        text.append(piece)
+    assert str(text) == start + "".join(pieces)
+
+
+@pytest.mark.parametrize("piece", ["", "a", "ä", "€uro", "🙂", "x" * 70_000, "\ud800"])
+@pytest.mark.parametrize("times", [1, 255, 256, 257, 600])
+def test_text_is_whole_however_its_pieces_were_folded(piece: str, times: int) -> None:
+    text = GrowingText("start ")
+    for _ in range(times):
+        text.append(piece)
+    assert str(text) == "start " + piece * times
+
+
+def test_reading_does_not_stop_the_growth() -> None:
+    text = GrowingText()
+    for n in range(1, 600):
+        text.append("ab")
+        if n % 50 == 0:
+            assert str(text) == "ab" * n
+
+
+def test_halves_of_a_pair_in_two_pieces_are_not_mended() -> None:
+    text = GrowingText()
+    for _ in range(300):
+        text.append("\ud83d")
+    text.append("\ude00")
+    assert str(text) == "\ud83d" * 300 + "\ude00"
+
+
+@pytest.mark.parametrize("piece", ["abc ", "äöü ", "🙂"])
+def test_what_is_kept_is_about_as_large_as_what_was_sent(piece: str) -> None:
+    text = GrowingText()
+    for _ in range(100_000):
+        text.append(piece)
+    kept = sum(map(sys.getsizeof, text._blocks)) + sum(map(sys.getsizeof, text._pieces))
+    assert kept < 2 * len(piece.encode()) * 100_000

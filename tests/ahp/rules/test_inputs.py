@@ -1,0 +1,288 @@
+"""Answers to input requests, and requests that are completed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ahp.rules.world import YOU, Json, accepts, busy, judged, rejection, session
+from serai.ahp.reducers import LiveSession
+
+OPTIONS: list[Json] = [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]
+BOTH = ["draft", "submitted"]
+
+
+def question(kind: str, **fields: Any) -> Json:
+    options = {"options": OPTIONS} if "select" in kind else {}
+    return {"kind": kind, "id": "q1", "message": "What?", **options, **fields}
+
+
+def asking(*questions: Json, **fields: Any) -> LiveSession:
+    return busy(inputRequests=[{"id": "r0"}, {"id": "r1", "questions": list(questions), **fields}])
+
+
+def given(state: str, kind: str, value: Any, **fields: Any) -> Json:
+    return {"state": state, "value": {"kind": kind, "value": value, **fields}}
+
+
+def answered(answer: Json | None, question_id: str = "q1", request_id: str = "r1") -> Json:
+    action: Json = {
+        "type": "session/inputAnswerChanged",
+        "requestId": request_id,
+        "questionId": question_id,
+    }
+    return action if answer is None else {**action, "answer": answer}
+
+
+def completed(response: str = "accept", request_id: str = "r1", **fields: Any) -> Json:
+    return {"type": "session/inputCompleted", "requestId": request_id, "response": response, **fields}
+
+
+# --- which request, which question
+
+
+@pytest.mark.parametrize("answer", [given("draft", "text", "x"), {"state": "skipped"}, None])
+def test_an_answer_to_a_request_that_is_not_open_is_rejected(answer: Json | None) -> None:
+    action = answered(answer, request_id="r9")
+    assert rejection(asking(question("text")), action) == "no_such_request"
+    assert rejection(session(), action) == "no_such_request"
+
+
+@pytest.mark.parametrize(
+    "answer", [given("draft", "text", "x"), given("submitted", "text", "x"), {"state": "skipped"}]
+)
+def test_an_answer_to_a_question_that_was_not_asked_is_rejected(answer: Json) -> None:
+    assert rejection(asking(question("text")), answered(answer, "q9")) == "bad_answer"
+    assert rejection(busy(inputRequests=[{"id": "r1"}]), answered(answer)) == "bad_answer"
+
+
+def test_an_answer_may_be_taken_back() -> None:
+    assert accepts(asking(question("text"), answers={"q1": given("draft", "text", "x")}), answered(None))
+    assert accepts(asking(question("text")), answered(None))
+
+
+def test_any_client_may_answer() -> None:
+    assert accepts(asking(question("text")), answered(given("submitted", "text", "x")), YOU)
+
+
+# --- kinds
+
+
+VALUES: dict[str, tuple[str, Any]] = {
+    "text": ("text", "x"),
+    "number": ("number", 1),
+    "integer": ("number", 1),
+    "boolean": ("boolean", False),
+    "single-select": ("selected", "a"),
+    "multi-select": ("selected-many", ["a"]),
+}
+
+
+@pytest.mark.parametrize("state", BOTH)
+@pytest.mark.parametrize("asked", VALUES)
+@pytest.mark.parametrize("told", [*VALUES, "later"])
+def test_an_answer_is_of_the_kind_that_its_question_asks_for(asked: str, told: str, state: str) -> None:
+    kind, value = VALUES.get(told, ("later", "x"))
+    action = answered(given(state, kind, value))
+    if kind == VALUES[asked][0]:
+        assert accepts(asking(question(asked)), action)
+    else:
+        assert rejection(asking(question(asked)), action) == "bad_answer"
+
+
+@pytest.mark.parametrize("asked", VALUES)
+@pytest.mark.parametrize("answer", [{"state": "skipped"}, {"state": "skipped", "freeformValues": ["later"]}])
+def test_every_question_may_be_skipped_while_the_request_is_open(asked: str, answer: Json) -> None:
+    assert accepts(asking(question(asked)), answered(answer))
+    assert accepts(asking(question(asked, required=True)), answered(answer))
+
+
+def test_an_answer_in_a_state_that_nobody_knows_is_rejected() -> None:
+    assert rejection(asking(question("text")), answered({"state": "later", "x": 1})) == "bad_answer"
+
+
+@pytest.mark.parametrize("state", BOTH)
+def test_a_question_of_a_kind_that_nobody_knows_takes_any_answer(state: str) -> None:
+    assert accepts(asking(question("colour")), answered(given(state, "text", "red")))
+
+
+# --- bounds
+
+
+@pytest.mark.parametrize(
+    ("asked", "value", "fits"),
+    [
+        (question("text", min=2, max=3), "x", False),
+        (question("text", min=2, max=3), "xx", True),
+        (question("text", min=2, max=3), "xxx", True),
+        (question("text", min=2, max=3), "xxxx", False),
+        (question("text", min=0), "", True),
+        (question("text", min=1), "", False),
+        (question("number", min=-1.5, max=2), -1.6, False),
+        (question("number", min=-1.5, max=2), -1.5, True),
+        (question("number", min=-1.5, max=2), 2, True),
+        (question("number", min=-1.5, max=2), 2.0, True),
+        (question("number", min=-1.5, max=2), 2.1, False),
+        (question("number", min=0), -1, False),
+        (question("number", max=0), 1, False),
+        (question("number"), 1e300, True),
+        (question("integer", min=1, max=3), 0, False),
+        (question("integer", min=1, max=3), 1, True),
+        (question("integer", min=1, max=3), 3.0, True),
+        (question("integer", min=1, max=3), 4, False),
+        (question("integer", min=1, max=3), 2.5, False),
+        (question("integer"), 2**80, True),
+        (question("integer"), -0.5, False),
+        (question("multi-select", min=1, max=2), [], False),
+        (question("multi-select", min=1, max=2), ["a"], True),
+        (question("multi-select", min=1, max=2), ["a", "b"], True),
+        (question("multi-select", min=1, max=2), ["a", "b", "c"], False),
+        (question("multi-select"), [], True),
+    ],
+)
+def test_a_submitted_answer_keeps_the_bounds_and_a_draft_need_not(
+    asked: Json, value: Any, fits: bool
+) -> None:
+    kind, _ = VALUES[asked["kind"]]
+    state = asking(asked)
+    assert accepts(state, answered(given("draft", kind, value)))
+    action = answered(given("submitted", kind, value))
+    if fits:
+        assert accepts(state, action)
+    else:
+        assert rejection(state, action) == "bad_answer"
+        assert "'q1'" in str(judged(state, action).reason)
+
+
+# --- choices
+
+
+@pytest.mark.parametrize(
+    ("asked", "value", "fits"),
+    [
+        (question("single-select"), "a", True),
+        (question("single-select"), "x", False),
+        (question("single-select"), "A", False),  # the label is not the id
+        (question("single-select"), "", False),
+        (question("single-select", allowFreeformInput=True), "x", False),
+        (question("multi-select"), ["a", "c"], True),
+        (question("multi-select"), ["a", "x"], False),
+        (question("multi-select", allowFreeformInput=True), ["x"], False),
+    ],
+)
+def test_a_submitted_choice_is_one_of_the_options(asked: Json, value: Any, fits: bool) -> None:
+    kind, _ = VALUES[asked["kind"]]
+    action = answered(given("submitted", kind, value))
+    assert accepts(asking(asked), action) is fits
+
+
+@pytest.mark.parametrize("allowed", [True, False, None])
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("single-select", ""), ("single-select", "a"), ("multi-select", []), ("multi-select", ["a"])],
+)
+def test_free_text_is_taken_where_the_question_allows_it(kind: str, value: Any, allowed: bool | None) -> None:
+    asked = question(kind, allowFreeformInput=allowed)
+    action = answered(given("submitted", VALUES[kind][0], value, freeformValues=["my own"]))
+    assert accepts(asking(asked), action) is bool(allowed)
+
+
+def test_no_free_text_is_no_answer_to_a_single_choice() -> None:
+    asked = question("single-select", allowFreeformInput=True)
+    assert (
+        rejection(asking(asked), answered(given("submitted", "selected", "", freeformValues=[])))
+        == "bad_answer"
+    )
+
+
+def test_free_text_counts_as_a_choice() -> None:
+    state = asking(question("multi-select", allowFreeformInput=True, min=2, max=2))
+    one, two, three = (
+        answered(given("submitted", "selected-many", chosen, freeformValues=["mine"]))
+        for chosen in ([], ["a"], ["a", "b"])
+    )
+    assert rejection(state, one) == "bad_answer"
+    assert accepts(state, two)
+    assert rejection(state, three) == "bad_answer"
+
+
+# --- completing a request
+
+
+@pytest.mark.parametrize("response", ["accept", "decline", "cancel"])
+def test_a_request_that_is_not_open_cannot_be_completed(response: str) -> None:
+    assert rejection(asking(), completed(response, "r9")) == "no_such_request"
+    assert rejection(session(), completed(response)) == "no_such_request"
+
+
+def test_a_request_ends_in_one_of_three_ways() -> None:
+    state = asking(question("text"))
+    assert all(accepts(state, completed(response)) for response in ("accept", "decline", "cancel"))
+    assert rejection(state, completed("later")) == "bad_value"
+
+
+def test_a_request_without_questions_can_be_accepted() -> None:
+    assert accepts(asking(), completed())
+    assert accepts(busy(inputRequests=[{"id": "r1", "url": "https://example.org"}]), completed())
+    assert accepts(asking(), completed(answers={}))
+
+
+NEEDED = question("text", required=True)
+
+
+@pytest.mark.parametrize("response", ["decline", "cancel"])
+def test_declining_and_cancelling_need_no_answers(response: str) -> None:
+    assert accepts(asking(NEEDED), completed(response))
+    assert accepts(asking(NEEDED), completed(response, answers={"q1": given("draft", "text", "x")}))
+
+
+@pytest.mark.parametrize("answer", [None, {"state": "skipped"}, given("draft", "text", "x")])
+def test_accepting_needs_a_submitted_answer_to_every_required_question(answer: Json | None) -> None:
+    answers = {"q1": answer} if answer else {}
+    assert rejection(asking(NEEDED, answers=answers), completed()) == "bad_answer"
+    assert rejection(asking(NEEDED), completed(answers=answers)) == "bad_answer"
+    assert "'q1'" in str(judged(asking(NEEDED), completed(answers=answers)).reason)
+
+
+@pytest.mark.parametrize("optional", [question("text"), question("text", required=False)])
+@pytest.mark.parametrize("answer", [None, {"state": "skipped"}, given("draft", "text", "x")])
+def test_other_questions_may_stay_open(optional: Json, answer: Json | None) -> None:
+    assert accepts(asking(optional, answers={"q1": answer} if answer else {}), completed())
+
+
+def test_answers_that_were_synced_and_those_that_come_with_the_end_count_together() -> None:
+    first, second = NEEDED, {**NEEDED, "id": "q2"}
+    synced = asking(first, second, answers={"q1": given("submitted", "text", "x")})
+    assert rejection(synced, completed()) == "bad_answer"
+    assert accepts(synced, completed(answers={"q2": given("submitted", "text", "y")}))
+    assert accepts(
+        asking(first, second),
+        completed(answers={"q1": given("submitted", "text", "x"), "q2": given("submitted", "text", "y")}),
+    )
+
+
+def test_an_answer_that_comes_with_the_end_takes_the_place_of_the_synced_one() -> None:
+    submitted = asking(NEEDED, answers={"q1": given("submitted", "text", "x")})
+    assert accepts(submitted, completed())
+    assert rejection(submitted, completed(answers={"q1": {"state": "skipped"}})) == "bad_answer"
+    drafted = asking(NEEDED, answers={"q1": given("draft", "text", "x")})
+    assert accepts(drafted, completed(answers={"q1": given("submitted", "text", "y")}))
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"q9": given("submitted", "text", "x")},
+        {"q1": given("submitted", "number", 1)},
+        {"q1": given("submitted", "text", "too long")},
+        {"q1": {"state": "later"}},
+    ],
+)
+def test_answers_that_come_with_the_end_have_to_fit_their_questions(answers: Json) -> None:
+    assert rejection(asking(question("text", max=3)), completed(answers=answers)) == "bad_answer"
+
+
+def test_the_host_may_answer_and_complete_as_it_likes() -> None:
+    assert accepts(asking(NEEDED), answered(given("draft", "number", 1)), None)
+    assert accepts(asking(NEEDED), completed(), None)

@@ -1,0 +1,294 @@
+"""Who may dispatch what: the column C/S of sections 9.2 and 9.4, row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ahp.rules.world import (
+    HELLO,
+    ME,
+    YOU,
+    Json,
+    accepts,
+    busy,
+    call,
+    judged,
+    rejection,
+    root,
+    session,
+    terminal,
+)
+from ahp.strategies import action as read_action
+from ahp.types.examples import full, tag_of, variants
+from requirements import proves
+from serai.ahp.actions import StateAction
+from serai.ahp.reducers import LiveState, live
+from serai.ahp.rules import CLIENT_ACTIONS, Verdict, client_may_dispatch
+from serai.ahp.types import ChangesetState, ResourceWatchState
+from serai.ahp.wire import Unknown, convert
+
+CLIENTS_MAY = {
+    "session/turnStarted",
+    "session/turnCancelled",
+    "session/toolCallConfirmed",
+    "session/toolCallComplete",
+    "session/toolCallResultConfirmed",
+    "session/toolCallContentChanged",
+    "session/titleChanged",
+    "session/modelChanged",
+    "session/agentChanged",
+    "session/isReadChanged",
+    "session/isArchivedChanged",
+    "session/activeClientChanged",
+    "session/activeClientToolsChanged",
+    "session/customizationToggled",
+    "session/configChanged",
+    "session/truncated",
+    "session/inputAnswerChanged",
+    "session/inputCompleted",
+    "session/pendingMessageSet",
+    "session/pendingMessageRemoved",
+    "session/queuedMessagesReordered",
+    "root/configChanged",
+    "terminal/input",
+    "terminal/resized",
+    "terminal/claimed",
+    "terminal/titleChanged",
+    "terminal/cleared",
+}
+
+ONLY_THE_HOST = {
+    "session/ready",
+    "session/creationFailed",
+    "session/delta",
+    "session/reasoning",
+    "session/responsePart",
+    "session/usage",
+    "session/turnComplete",
+    "session/error",
+    "session/toolCallStart",
+    "session/toolCallDelta",
+    "session/toolCallReady",
+    "session/activityChanged",
+    "session/changesetsChanged",
+    "session/serverToolsChanged",
+    "session/customizationsChanged",
+    "session/customizationUpdated",
+    "session/customizationRemoved",
+    "session/metaChanged",
+    "session/inputRequested",
+    "root/agentsChanged",
+    "root/activeSessionsChanged",
+    "root/terminalsChanged",
+    "terminal/data",
+    "terminal/cwdChanged",
+    "terminal/exited",
+    "terminal/commandDetectionAvailable",
+    "terminal/commandExecuted",
+    "terminal/commandFinished",
+    "changeset/statusChanged",
+    "changeset/fileSet",
+    "changeset/fileRemoved",
+    "changeset/operationsChanged",
+    "changeset/cleared",
+    "resourceWatch/changed",
+}
+
+ACTIONS: dict[str, Json] = {
+    str(tag_of(each)[1]): full(each) for each in variants(StateAction) if not issubclass(each, Unknown)
+}
+ACTIONS["session/toolCallConfirmed"] |= {"approved": True, "confirmed": "user-action"}
+
+CHANNELS: dict[str, LiveState[Any]] = {
+    "root": root(),
+    "session": busy(call("running")),
+    "terminal": terminal(),
+    "changeset": live(convert({"status": "ready", "files": []}, ChangesetState)),
+    "resourceWatch": live(convert({"root": "file:///", "recursive": True}, ResourceWatchState)),
+}
+"""A channel of each kind, under the prefix of its actions."""
+
+SETTING = {
+    "schema": {
+        "type": "object",
+        "properties": {"mode": {"type": "string", "title": "Mode", "sessionMutable": True}},
+    },
+    "values": {},
+}
+QUESTION = {"id": "r1", "questions": [{"kind": "text", "id": "q1", "message": "Who?"}]}
+QUEUED = {"id": "m1", "userMessage": HELLO}
+
+GOOD_MOMENTS: list[tuple[LiveState[Any], Json]] = [
+    (session(), {"type": "session/turnStarted", "turnId": "t1", "userMessage": HELLO}),
+    (busy(), {"type": "session/turnCancelled", "turnId": "t2"}),
+    (
+        busy(call("pending-confirmation")),
+        {
+            "type": "session/toolCallConfirmed",
+            "turnId": "t2",
+            "toolCallId": "c1",
+            "approved": True,
+            "confirmed": "user-action",
+        },
+    ),
+    (
+        busy(call("pending-confirmation")),
+        {
+            "type": "session/toolCallConfirmed",
+            "turnId": "t2",
+            "toolCallId": "c1",
+            "approved": False,
+            "reason": "denied",
+        },
+    ),
+    (
+        busy(call("running", toolClientId=ME)),
+        {
+            "type": "session/toolCallComplete",
+            "turnId": "t2",
+            "toolCallId": "c1",
+            "result": {"success": True, "pastTenseMessage": "Ran"},
+        },
+    ),
+    (
+        busy(call("pending-result-confirmation")),
+        {"type": "session/toolCallResultConfirmed", "turnId": "t2", "toolCallId": "c1", "approved": False},
+    ),
+    (
+        busy(call("running", toolClientId=ME)),
+        {"type": "session/toolCallContentChanged", "turnId": "t2", "toolCallId": "c1", "content": []},
+    ),
+    (session(), {"type": "session/titleChanged", "title": "Another"}),
+    (session(), {"type": "session/modelChanged", "model": {"id": "large"}}),
+    (session(), {"type": "session/agentChanged", "agent": {"uri": "file:///a.md"}}),
+    (session(), {"type": "session/agentChanged"}),
+    (session(), {"type": "session/isReadChanged", "isRead": True}),
+    (session(), {"type": "session/isReadChanged", "isRead": False}),
+    (session(), {"type": "session/isArchivedChanged", "isArchived": True}),
+    (session(), {"type": "session/isArchivedChanged", "isArchived": False}),
+    (
+        session(),
+        {"type": "session/activeClientChanged", "activeClient": {"clientId": ME, "tools": []}},
+    ),
+    (
+        session(activeClient={"clientId": ME, "tools": []}),
+        {"type": "session/activeClientToolsChanged", "tools": [{"name": "open"}]},
+    ),
+    (session(), {"type": "session/customizationToggled", "id": "p1", "enabled": False}),
+    (session(config=SETTING), {"type": "session/configChanged", "config": {"mode": "fast"}}),
+    (busy(), {"type": "session/truncated", "turnId": "t1"}),
+    (busy(), {"type": "session/truncated"}),
+    (
+        busy(inputRequests=[QUESTION]),
+        {
+            "type": "session/inputAnswerChanged",
+            "requestId": "r1",
+            "questionId": "q1",
+            "answer": {"state": "draft", "value": {"kind": "text", "value": "I"}},
+        },
+    ),
+    (
+        busy(inputRequests=[QUESTION]),
+        {"type": "session/inputCompleted", "requestId": "r1", "response": "accept"},
+    ),
+    (session(), {"type": "session/pendingMessageSet", "kind": "queued", "id": "m1", "userMessage": HELLO}),
+    (busy(), {"type": "session/pendingMessageSet", "kind": "steering", "id": "m1", "userMessage": HELLO}),
+    (
+        busy(queuedMessages=[QUEUED]),
+        {"type": "session/pendingMessageRemoved", "kind": "queued", "id": "m1"},
+    ),
+    (
+        busy(steeringMessage=QUEUED),
+        {"type": "session/pendingMessageRemoved", "kind": "steering", "id": "m1"},
+    ),
+    (busy(queuedMessages=[QUEUED]), {"type": "session/queuedMessagesReordered", "order": ["m1"]}),
+    (
+        root(
+            config={
+                "schema": {"type": "object", "properties": {"log": {"type": "string", "title": "Log"}}},
+                "values": {},
+            }
+        ),
+        {"type": "root/configChanged", "config": {"log": "debug"}},
+    ),
+    (terminal(), {"type": "terminal/input", "data": "ls\n"}),
+    (terminal(), {"type": "terminal/resized", "cols": 80, "rows": 24}),
+    (terminal(), {"type": "terminal/claimed", "claim": {"kind": "client", "clientId": YOU}}),
+    (terminal(), {"type": "terminal/titleChanged", "title": "build"}),
+    (terminal(), {"type": "terminal/cleared"}),
+]
+"""For each action that a client may dispatch, a state in which nothing speaks against it."""
+
+
+def test_every_action_is_either_a_clients_or_the_hosts_own() -> None:
+    assert not CLIENTS_MAY & ONLY_THE_HOST
+    assert ACTIONS.keys() == CLIENTS_MAY | ONLY_THE_HOST
+    assert {str(tag_of(each)[1]) for each in CLIENT_ACTIONS} == CLIENTS_MAY
+
+
+@pytest.mark.parametrize("kind", sorted(CLIENTS_MAY | ONLY_THE_HOST))
+def test_the_table_says_whether_clients_may_dispatch_it(kind: str) -> None:
+    assert client_may_dispatch(read_action(ACTIONS[kind])) is (kind in CLIENTS_MAY)
+
+
+@proves(
+    "ahp:session/toolCallConfirmed/approved/client-may-dispatch",
+    "ahp:session/toolCallConfirmed/denied/client-may-dispatch",
+    "ahp:session/toolCallResultConfirmed/client-may-dispatch",
+    "ahp:session/titleChanged/either-side",
+    "ahp:session/isReadChanged/client-may-dispatch",
+    "ahp:session/isArchivedChanged/client-may-dispatch",
+    "ahp:session/customizationToggled/client-may-dispatch",
+    "ahp:session/configChanged/client-may-dispatch",
+    "ahp:session/pendingMessageRemoved/client-may-dispatch",
+    "ahp:session/inputAnswerChanged/client-may-dispatch",
+    "ahp:session/inputCompleted/client-may-dispatch",
+)
+@pytest.mark.parametrize(
+    ("state", "action"), [pytest.param(*moment, id=moment[1]["type"]) for moment in GOOD_MOMENTS]
+)
+def test_what_clients_may_dispatch_is_accepted_in_a_good_moment(state: LiveState[Any], action: Json) -> None:
+    assert accepts(state, action, ME)
+    assert accepts(state, action, None)
+
+
+def test_no_clients_action_is_left_out_of_the_good_moments() -> None:
+    assert {action["type"] for _, action in GOOD_MOMENTS} == CLIENTS_MAY
+
+
+@proves("ahp:session/activityChanged/server-only", "ahp:SessionInputRequest/server-creates")
+@pytest.mark.parametrize("kind", sorted(ONLY_THE_HOST))
+def test_what_only_the_host_dispatches_is_rejected_from_a_client(kind: str) -> None:
+    state = CHANNELS[kind.partition("/")[0]]
+    assert rejection(state, ACTIONS[kind], ME) == "server_only"
+    assert accepts(state, ACTIONS[kind], None)
+
+
+@pytest.mark.parametrize("kind", sorted(ACTIONS))
+def test_the_host_is_always_accepted_whatever_the_state(kind: str) -> None:
+    # With these fields no action fits the state: from a client each of them would be rejected.
+    assert accepts(CHANNELS[kind.partition("/")[0]], ACTIONS[kind], None)
+
+
+@pytest.mark.parametrize("sender", [ME, None])
+@pytest.mark.parametrize("kind", [*sorted(ACTIONS), "session/later"])
+def test_on_a_channel_that_does_not_exist_everything_is_ignored(kind: str, sender: str | None) -> None:
+    judgement = judged(None, ACTIONS.get(kind, {"type": kind}), sender)
+    assert judgement.verdict is Verdict.IGNORE
+
+
+@pytest.mark.parametrize("prefix", CHANNELS)
+@pytest.mark.parametrize("kind", ["session/later", "later", ""])
+def test_an_action_that_nobody_knows_is_rejected_from_a_client(prefix: str, kind: str) -> None:
+    action = {"type": kind, "anything": [1]}
+    assert rejection(CHANNELS[prefix], action, ME) == "unknown_action"
+    assert repr(kind) in str(judged(CHANNELS[prefix], action, ME).reason)
+
+
+@pytest.mark.parametrize("prefix", CHANNELS)
+@pytest.mark.parametrize("kind", sorted(ACTIONS))
+def test_an_action_on_a_channel_of_another_kind_is_rejected_from_a_client(prefix: str, kind: str) -> None:
+    if kind.partition("/")[0] != prefix:
+        assert rejection(CHANNELS[prefix], ACTIONS[kind], ME) == "wrong_channel"

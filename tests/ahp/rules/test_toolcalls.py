@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ahp.rules.world import CALL_STATES, ME, YOU, Json, accepts, busy, call, rejection, session
+from requirements import proves
+
+
+def approved(turn_id: str = "t2", call_id: str = "c1", **fields: Any) -> Json:
+    return {
+        "type": "session/toolCallConfirmed",
+        "turnId": turn_id,
+        "toolCallId": call_id,
+        "approved": True,
+        "confirmed": "user-action",
+        **fields,
+    }
+
+
+def denied(turn_id: str = "t2", call_id: str = "c1", **fields: Any) -> Json:
+    return {
+        "type": "session/toolCallConfirmed",
+        "turnId": turn_id,
+        "toolCallId": call_id,
+        "approved": False,
+        "reason": "denied",
+        **fields,
+    }
+
+
+def completed(turn_id: str = "t2", call_id: str = "c1") -> Json:
+    result = {"success": True, "pastTenseMessage": "Ran"}
+    return {"type": "session/toolCallComplete", "turnId": turn_id, "toolCallId": call_id, "result": result}
+
+
+def shown(turn_id: str = "t2", call_id: str = "c1") -> Json:
+    return {
+        "type": "session/toolCallContentChanged",
+        "turnId": turn_id,
+        "toolCallId": call_id,
+        "content": [{"type": "text", "text": "half"}],
+    }
+
+
+def result_confirmed(turn_id: str = "t2", call_id: str = "c1", *, approved: bool = True) -> Json:
+    return {
+        "type": "session/toolCallResultConfirmed",
+        "turnId": turn_id,
+        "toolCallId": call_id,
+        "approved": approved,
+    }
+
+
+# --- confirmations
+
+
+@pytest.mark.parametrize("status", CALL_STATES)
+@pytest.mark.parametrize("answer", [approved(), denied()], ids=["approved", "denied"])
+def test_only_a_call_that_waits_for_it_can_be_confirmed(answer: Json, status: str) -> None:
+    state = busy(call("running", "c0"), call(status))
+    if status == "pending-confirmation":
+        assert accepts(state, answer)
+        assert accepts(state, answer, YOU)  # whoever answers first
+    else:
+        assert rejection(state, answer) == "not_pending"
+
+
+@pytest.mark.parametrize("make", [approved, denied])
+def test_a_confirmation_names_a_call_of_the_running_turn(make: Any) -> None:
+    state = busy(call("pending-confirmation"))
+    assert rejection(state, make("t1")) == "not_pending"
+    assert rejection(state, make("t9")) == "not_pending"
+    assert rejection(state, make("t2", "c9")) == "not_pending"
+    assert rejection(session(), make()) == "not_pending"
+
+
+@pytest.mark.parametrize("reason", ["not-needed", "user-action", "setting"])
+def test_an_approval_says_why_the_call_may_run(reason: str) -> None:
+    assert accepts(busy(call("pending-confirmation")), approved(confirmed=reason))
+
+
+def test_an_approval_for_a_reason_that_nobody_knows_is_rejected() -> None:
+    assert rejection(busy(call("pending-confirmation")), approved(confirmed="user")) == "bad_value"
+
+
+@pytest.mark.parametrize("reason", ["denied", "skipped"])
+def test_a_denial_says_why_the_call_may_not_run(reason: str) -> None:
+    state = busy(call("pending-confirmation"))
+    assert accepts(state, denied(reason=reason, userSuggestion={"text": "ask"}, reasonMessage="no"))
+
+
+@pytest.mark.parametrize("reason", ["result-denied", "later", ""])
+def test_a_denial_for_another_reason_is_rejected(reason: str) -> None:
+    assert rejection(busy(call("pending-confirmation")), denied(reason=reason)) == "bad_value"
+
+
+@pytest.mark.parametrize("editable", [None, False])
+def test_the_input_of_a_call_that_is_not_editable_cannot_be_edited(editable: bool | None) -> None:
+    state = busy(call("pending-confirmation", toolInput="ls", editable=editable))
+    assert rejection(state, approved(editedToolInput="ls -l")) == "not_editable"
+    assert rejection(state, approved(editedToolInput="")) == "not_editable"
+    assert accepts(state, approved())
+
+
+def test_the_input_of_an_editable_call_may_be_edited() -> None:
+    state = busy(call("pending-confirmation", toolInput="ls", editable=True))
+    assert accepts(state, approved(editedToolInput="ls -l"))
+    assert accepts(state, approved(editedToolInput=""))
+
+
+OPTIONS: list[Json] = [
+    {"id": "always", "label": "Always", "kind": "approve"},
+    {"id": "never", "label": "Never", "kind": "deny"},
+    {"id": "perhaps", "label": "Perhaps", "kind": "later"},
+]
+
+
+def test_the_chosen_option_means_the_same_as_the_answer() -> None:
+    state = busy(call("pending-confirmation", options=OPTIONS))
+    assert accepts(state, approved(selectedOptionId="always"))
+    assert accepts(state, denied(selectedOptionId="never"))
+    assert rejection(state, approved(selectedOptionId="never")) == "option_mismatch"
+    assert rejection(state, denied(selectedOptionId="always")) == "option_mismatch"
+
+
+def test_an_option_of_a_kind_that_nobody_knows_fits_either_answer() -> None:
+    state = busy(call("pending-confirmation", options=OPTIONS))
+    assert accepts(state, approved(selectedOptionId="perhaps"))
+    assert accepts(state, denied(selectedOptionId="perhaps"))
+
+
+def test_an_option_that_is_not_offered_is_passed_over() -> None:
+    # The reducer then keeps none: section 9.2, "unknown id -> absent".
+    assert accepts(busy(call("pending-confirmation", options=OPTIONS)), approved(selectedOptionId="x"))
+    assert accepts(busy(call("pending-confirmation")), denied(selectedOptionId="x"))
+
+
+def test_a_clients_tool_is_confirmed_like_any_other() -> None:
+    state = busy(call("pending-confirmation", toolClientId=YOU))
+    assert accepts(state, denied(), YOU)
+    assert accepts(state, approved(), ME)
+
+
+# --- what the client that runs a call tells of it
+
+
+@proves(
+    "ahp:session/toolCallComplete/foreign-client-rejected",
+    "ahp:session/toolCallContentChanged/foreign-client-rejected",
+)
+@pytest.mark.parametrize("action", [completed(), shown()], ids=lambda action: action["type"])
+def test_only_the_client_that_runs_a_call_may_tell_of_it(action: Json) -> None:
+    state = busy(call("running", toolClientId=ME))
+    assert accepts(state, action, ME)
+    assert rejection(state, action, YOU) == "not_owner"
+    assert accepts(state, action, None)
+
+
+@pytest.mark.parametrize("action", [completed(), shown()], ids=lambda action: action["type"])
+def test_no_client_may_tell_of_a_call_that_the_host_runs(action: Json) -> None:
+    assert rejection(busy(call("running")), action) == "not_owner"
+    assert rejection(busy(call("running"), activeClient={"clientId": ME, "tools": []}), action) == "not_owner"
+
+
+@pytest.mark.parametrize("status", CALL_STATES)
+def test_a_call_can_be_completed_from_running_and_from_pending_confirmation(status: str) -> None:
+    state = busy(call(status, toolClientId=ME))
+    if status in {"running", "pending-confirmation"}:
+        assert accepts(state, completed())
+    else:
+        assert rejection(state, completed()) in {"not_running", "no_such_call"}
+
+
+@pytest.mark.parametrize("status", CALL_STATES)
+def test_only_a_running_call_has_something_to_show(status: str) -> None:
+    state = busy(call(status, toolClientId=ME))
+    if status == "running":
+        assert accepts(state, shown())
+    else:
+        assert rejection(state, shown()) in {"not_running", "no_such_call"}
+
+
+@pytest.mark.parametrize("make", [completed, shown])
+def test_a_client_tells_of_a_call_of_the_running_turn(make: Any) -> None:
+    state = busy(call("running", toolClientId=ME))
+    assert rejection(state, make("t1")) == "no_such_call"
+    assert rejection(state, make("t2", "c9")) == "no_such_call"
+    assert rejection(session(), make()) == "no_such_call"
+
+
+# --- results
+
+
+@pytest.mark.parametrize("status", CALL_STATES)
+@pytest.mark.parametrize("yes", [True, False])
+def test_only_a_result_that_waits_for_it_can_be_confirmed(yes: bool, status: str) -> None:
+    state = busy(call(status))
+    action = result_confirmed(approved=yes)
+    if status == "pending-result-confirmation":
+        assert accepts(state, action)
+        assert accepts(state, action, YOU)
+    else:
+        assert rejection(state, action) == "not_pending"
+
+
+def test_a_confirmed_result_is_of_a_call_of_the_running_turn() -> None:
+    state = busy(call("pending-result-confirmation"))
+    assert rejection(state, result_confirmed("t1")) == "not_pending"
+    assert rejection(state, result_confirmed("t2", "c9")) == "not_pending"
+    assert rejection(session(), result_confirmed()) == "not_pending"
+
+
+# --- several calls under one id
+
+
+@pytest.mark.parametrize(
+    ("status", "action"),
+    [
+        ("pending-confirmation", approved()),
+        ("pending-confirmation", denied()),
+        ("pending-result-confirmation", result_confirmed()),
+    ],
+)
+def test_of_calls_that_share_an_id_one_that_waits_can_be_answered(status: str, action: Json) -> None:
+    # All of them are changed by an action, and any that waits makes the session wait.
+    assert accepts(busy(call("completed"), call(status)), action)
+    assert accepts(busy(call(status), call("completed")), action)

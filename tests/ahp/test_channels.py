@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ahp.types.examples import full
+from requirements import proves
+from serai.ahp.channels import ChannelKind, kind_of, state_of
+from serai.ahp.commands import Snapshot
+from serai.ahp.reducers import (
+    LiveChangeset,
+    LiveResourceWatch,
+    LiveRoot,
+    LiveSession,
+    LiveTerminal,
+    live,
+)
+from serai.ahp.types import ChangesetState, ResourceWatchState, RootState, SessionState, TerminalState
+from serai.ahp.wire import convert, to_json
+from serai.errors import Mismatch
+
+STATEFUL: list[tuple[str, type[Any], type[Any]]] = [
+    ("ahp-root://", RootState, LiveRoot),
+    ("ahp-session:/3f1d8a52", SessionState, LiveSession),
+    ("ahp-terminal:/1", TerminalState, LiveTerminal),
+    ("ahp-changeset:/uncommitted?turn=1", ChangesetState, LiveChangeset),
+    ("ahp-resource-watch:/1", ResourceWatchState, LiveResourceWatch),
+]
+"""Section 3: the channels that have state."""
+
+
+@pytest.mark.parametrize(
+    ("uri", "kind"),
+    [
+        ("ahp-root://", ChannelKind.ROOT),
+        ("ahp-session:/3f1d8a52", ChannelKind.SESSION),
+        ("ahp-session:", ChannelKind.SESSION),
+        ("ahp-terminal:/1", ChannelKind.TERMINAL),
+        ("ahp-changeset:/1", ChannelKind.CHANGESET),
+        ("ahp-resource-watch:/1", ChannelKind.RESOURCE_WATCH),
+        ("ahp-otlp:logs?level=warn", ChannelKind.TELEMETRY),
+    ],
+)
+def test_the_scheme_says_what_kind_of_channel_it_is(uri: str, kind: ChannelKind) -> None:
+    assert kind_of(uri) is kind
+
+
+@pytest.mark.parametrize(
+    "uri", ["", ":", "ahp-session", "ahp-later:/1", "file:///ahp-session:/1", "ahp-root2://"]
+)
+def test_a_scheme_that_is_not_ahps_has_no_kind(uri: str) -> None:
+    assert kind_of(uri) is None
+
+
+@proves("ahp:Session-Channel/uri")
+@pytest.mark.parametrize(("uri", "state_type", "live_type"), STATEFUL)
+def test_the_scheme_picks_the_type_of_the_state_and_its_reducer(
+    uri: str, state_type: type[Any], live_type: type[Any]
+) -> None:
+    plain = full(state_type)
+    state = state_of(Snapshot(resource=uri, state=plain, from_seq=1))
+    assert type(state) is state_type
+    assert to_json(state) == plain
+    assert type(live(convert(plain, state_type))) is live_type
+
+
+@pytest.mark.parametrize(("uri", "state_type", "live_type"), STATEFUL)
+def test_a_snapshot_that_was_made_here_has_its_state_already(
+    uri: str, state_type: type[Any], live_type: type[Any]
+) -> None:
+    state = live_type(convert(full(state_type), state_type)).snapshot()
+    assert state_of(Snapshot(resource=uri, state=state, from_seq=1)) is state
+
+
+@pytest.mark.parametrize("uri", ["ahp-otlp:logs", "ahp-later:/1", "nonsense"])
+def test_a_channel_without_state_or_of_an_unknown_kind_has_no_state(uri: str) -> None:
+    assert state_of(Snapshot(resource=uri, state={"anything": 1}, from_seq=1)) is None
+
+
+@pytest.mark.parametrize("state", [{}, [], None, 7, full(RootState)])
+def test_a_state_that_does_not_fit_its_channel_is_a_mismatch(state: Any) -> None:
+    with pytest.raises(Mismatch):
+        state_of(Snapshot(resource="ahp-session:/1", state=state, from_seq=1))

@@ -1,0 +1,30 @@
+"""The last envelopes, within bounds."""
+
+from __future__ import annotations
+
+from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES, Recent
+
+
+def test_what_is_no_longer_here_is_said_to_be_missing() -> None:
+    recent = Recent()
+    for seq in range(1, MAX_ENVELOPES + 11):
+        recent.add(seq, "c", b"x")
+    assert recent.after(9, {"c"}) is None
+    replayed = recent.after(10, {"c"})
+    assert replayed is not None
+    assert len(replayed) == MAX_ENVELOPES
+
+
+def test_large_envelopes_push_out_more_of_the_old_ones() -> None:
+    recent = Recent()
+    for seq in range(1, 6):
+        recent.add(seq, "c", b"x" * (MAX_BYTES // 4))
+    assert recent.after(0, {"c"}) is None
+    assert len(recent.after(1, {"c"}) or []) == 4
+
+
+def test_nothing_before_the_start_is_known() -> None:
+    recent = Recent()
+    recent.start_after(1000)
+    assert recent.after(999, {"c"}) is None
+    assert recent.after(1000, {"c"}) == []

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+
+from serai.errors import ConfigInvalid
+from serai.serve import Limits
+from serai.serve.guard import digest
+from serai.serve.port import PortSettings, serve_port
+from serve.conftest import Raw, Recorder, listening, soon
+
+EVERYONE = "0.0.0.0"  # noqa: S104 - it is about that
+
+
+async def refused(**settings: Any) -> ConfigInvalid:
+    with pytest.raises(ConfigInvalid) as caught:
+        await soon(
+            serve_port(
+                PortSettings(**settings),
+                Recorder,
+                lambda: (True, {}),
+                started=lambda _: pytest.fail("it started"),
+            )
+        )
+    assert caught.value.remedy
+    return caught.value
+
+
+async def test_a_free_port_is_found_and_told() -> None:
+    async with listening() as one, listening() as other:
+        assert one.port != other.port
+        assert (await one.http("/healthz")).status == 200
+        assert (await other.http("/healthz")).status == 200
+
+
+async def test_a_port_that_is_taken_is_named() -> None:
+    async with listening() as room:
+        assert str(room.port) in (await refused(port=room.port)).message
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 10**9])
+async def test_a_port_that_does_not_exist_is_refused(port: int) -> None:
+    assert str(port) in (await refused(port=port)).message
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "192.0.2.1"])
+async def test_a_host_that_is_not_this_machine_is_refused(host: str) -> None:
+    assert host in (await refused(host=host, port=0, token_digests=frozenset({digest("x")}))).message
+
+
+@pytest.mark.parametrize("host", [EVERYONE, "::", ""])
+async def test_a_port_for_everyone_needs_a_token(host: str) -> None:
+    await refused(host=host, port=0)
+
+
+@pytest.mark.parametrize("setting", ["allowed_hosts", "allowed_origins"])
+async def test_a_name_that_is_none_is_refused(setting: str) -> None:
+    await refused(port=0, **{setting: ("http://a b",)})
+
+
+async def test_with_a_token_it_may_listen_to_everyone() -> None:
+    async with listening(host=EVERYONE, allowed_hosts=("inn.example",)) as room:
+        assert (await room.http("/healthz", Host="inn.example:80")).status == 200
+        assert (await room.http("/healthz", Host="evil.example:80")).status == 403
+
+
+async def test_without_a_token_this_machine_is_let_in() -> None:
+    async with listening(token_digests=frozenset[str]()) as room:
+        assert (await room.http("/", Authorization="")).status == 200
+        async with room.connect(additional_headers={}):
+            assert room.peers[0].connection.token_digest == ""
+
+
+async def test_all_addresses_of_a_name_are_listened_on() -> None:
+    async with listening(host="localhost", token_digests=frozenset[str]()) as room:
+        found = socket.getaddrinfo("localhost", room.port, type=socket.SOCK_STREAM)
+        for address in {str(one[4][0]) for one in found if one[0] == socket.AF_INET or has_ipv6()}:
+            where = f"[{address}]" if ":" in address else address
+            client = await soon(connect(f"ws://{where}:{room.port}/"))
+            await client.close()
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+async def test_signals_are_left_alone() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    async with listening():
+        assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+async def test_cancelling_ends_it_and_frees_the_port() -> None:
+    async with listening() as room:
+        client, peer = await room.both()
+        room.task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await soon(room.task)
+        assert room.task.cancelled()
+        assert peer.goodbyes == 1
+        await client.wait_closed()
+        assert client.close_code == 1001
+        with pytest.raises(OSError):  # noqa: PT011 - whatever the system says
+            await asyncio.open_connection("127.0.0.1", room.port)
+    async with listening(port=room.port) as again:
+        assert (await again.http("/healthz")).status == 200
+
+
+async def test_an_idle_http_connection_does_not_keep_it_up() -> None:
+    async with listening() as room:
+        _, silent = await asyncio.open_connection("127.0.0.1", room.port)
+        await soon(room.stop())
+        silent.close()
+        await silent.wait_closed()
+
+
+async def test_a_second_cancellation_cuts_off_at_once() -> None:
+    async with listening(limits=Limits(shutdown_timeout=60)) as room:
+        _, peer = await room.raw()  # does not answer the close frame
+        room.task.cancel()
+        await soon(peer.gone.wait())
+        assert not room.task.done()
+        room.task.cancel()
+        await asyncio.wait({room.task}, timeout=5)
+        assert room.task.cancelled()
+        assert await room.guests[0].is_cut()
+
+
+async def test_a_start_that_fails_leaves_nothing_behind() -> None:
+    ports: list[int] = []
+
+    def failing(port: int) -> None:
+        ports.append(port)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await soon(serve_port(PortSettings(port=0), Recorder, lambda: (True, {}), started=failing))
+    client = Raw()
+    with pytest.raises(OSError):  # noqa: PT011 - whatever the system says
+        await client.open(ports[0])
+    client.close()
+
+
+async def test_cancelling_before_it_has_started_leaves_nothing_behind() -> None:
+    task = asyncio.create_task(
+        serve_port(PortSettings(port=0), Recorder, lambda: (True, {}), started=lambda _: None)
+    )
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await soon(task)

@@ -1,0 +1,105 @@
+"""Rows against a simple model: a list, searched from end to end."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from serai.store.contract import Batch, Row, Store, StoredRow
+from store.conftest import Opened
+from store.kinds import Kind, Memory, Sqlite
+
+CHANNELS = [f"channel-{number}" for number in range(7)]
+
+ITEMS = st.none() | st.builds(
+    Row, st.sampled_from(CHANNELS), st.binary(max_size=30), st.none() | st.binary(max_size=9)
+)
+BATCHES = st.builds(Batch, items=st.lists(ITEMS, max_size=9), durable=st.just(value=False))
+# A batch, or what happens between two of them.
+STEPS = st.lists(BATCHES | st.sampled_from(["restart", "crash"]), max_size=20)
+
+
+class Model:
+    """What was appended, in a list."""
+
+    def __init__(self) -> None:
+        self.rows: list[StoredRow] = []
+
+    def append(self, first: int, batch: Batch) -> None:
+        self.rows += [StoredRow(seq, *row) for seq, row in enumerate(batch.items, first) if row is not None]
+
+    def find(self, channels: list[str], after: int, until: int) -> list[StoredRow]:
+        return [row for row in self.rows if row.channel in channels and after < row.seq <= until]
+
+    async def compare(self, store: Store, chance: random.Random) -> None:
+        last = self.rows[-1].seq if self.rows else 0
+        for channel in CHANNELS:
+            after = chance.randint(0, last)
+            assert await store.rows(channel, after) == self.find([channel], after, last)
+        for _ in range(3):
+            channels = chance.sample(CHANNELS, chance.randint(1, len(CHANNELS)))
+            after = chance.randint(0, last)
+            until = chance.randint(after, last)
+            found = await store.replay(channels, after=after, until=until, max_rows=10**6, max_bytes=10**9)
+            assert found == self.find(channels, after, until)
+
+
+async def play(kind: Kind, steps: list[Batch | str], chance: random.Random) -> None:
+    store = kind.make(locator_interval=5)
+    model = Model()
+    next_number = (await store.open()).first_new
+    try:
+        for step in steps:
+            if isinstance(step, Batch):
+                first = await store.append(step)
+                assert first == next_number
+                next_number = first + len(step.items)
+                model.append(first, step)
+            else:
+                store = await (kind.restart(store) if step == "restart" else kind.crash(store))
+                opening = await store.open()
+                assert opening.last_committed == (model.rows[-1].seq if model.rows else 0)
+                assert opening.first_new >= next_number
+                assert opening.clean == (step == "restart")
+                next_number = opening.first_new
+        await model.compare(store, chance)
+        assert await store.check(full=True) == []
+    finally:
+        await store.close()
+
+
+@settings(max_examples=60)
+@given(steps=STEPS, chance=st.randoms())
+def test_memory_finds_what_the_model_finds(steps: list[Batch | str], chance: random.Random) -> None:
+    asyncio.run(play(Memory(), steps, chance))
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@given(steps=STEPS, chance=st.randoms())
+def test_sqlite_finds_what_the_model_finds(steps: list[Batch | str], chance: random.Random) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(play(Sqlite(Path(folder)), steps, chance))
+
+
+@pytest.mark.parametrize("interval", [64, 4_000])
+async def test_many_rows_are_found_through_locators(kind: Kind, opened: Opened, interval: int) -> None:
+    chance = random.Random(7)  # noqa: S311 - a test, not a secret
+    model = Model()
+    store = kind.make(locator_interval=interval)
+    await opened(store)
+    while len(model.rows) < 4_500:
+        size = chance.choice([1, 13, 64, 200])
+        items = [Row(chance.choice(CHANNELS), chance.randbytes(20)) for _ in range(size)]
+        batch = Batch(items=[item if chance.random() < 0.9 else None for item in items], durable=False)
+        model.append(await store.append(batch), batch)
+    await model.compare(store, chance)
+    again = await kind.crash(store)
+    await opened(again)
+    await model.compare(again, chance)
+    assert await again.check(full=True) == []
