@@ -242,6 +242,22 @@ def test_a_second_subscribe_starts_from_the_new_snapshot_and_loses_nothing() -> 
     assert client.pending == []
 
 
+@pytest.mark.parametrize(("refusal", "outcome"), [(None, Outcome.CONFIRMED), ("no", Outcome.REJECTED)])
+def test_an_answer_that_the_snapshot_has_overtaken_is_not_applied_and_still_an_answer(
+    refusal: str | None, outcome: Outcome
+) -> None:
+    client = following(S)
+    sent = client.dispatch(S, queued("mine"))
+    client.subscribe(S)
+    client.subscribed(S, SubscribeResult(snapshot=snapshot(seq=20, title="B")), NOW)
+    assert queue(client) == ["mine"]
+    assert client.receive(envelope(15, queued("mine"), sent, rejected=refusal), NOW) is outcome
+    assert client.pending == []
+    assert queue(client) == []
+    assert title(client) == "B"
+    assert client.receive(envelope(16, queued("late")), NOW) is Outcome.IGNORED
+
+
 def test_a_second_subscribe_that_is_never_answered_leaves_no_gap() -> None:
     client = following(S)
     client.subscribe(S)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -57,7 +56,6 @@ class Conversation:
         """What the client has heard, in order."""
         self.rejections: list[str] = []
         self._heard = asyncio.Event()
-        self._ids = itertools.count(1)
         host.journal.subscriptions.add(session.uri, self)
 
     @classmethod
@@ -117,9 +115,10 @@ class Conversation:
 
     def start(self, text: str, attachments: list[MessageAttachment] | None = None) -> str:
         """Begin a turn."""
-        turn_id = f"turn-{next(self._ids)}"
+        turn_id = self.host.new_id()
         message = UserMessage(text=text, attachments=attachments)
         self.dispatch(a.SessionTurnStartedAction(turn_id=turn_id, user_message=message))
+        assert self.session.live.turn, "the host did not begin the turn"
         return turn_id
 
     async def end(self) -> Turn:
@@ -141,7 +140,7 @@ class Conversation:
         self.dispatch(
             a.SessionPendingMessageSetAction(
                 kind=PendingMessageKind.STEERING.value,
-                id=f"steer-{next(self._ids)}",
+                id=self.host.new_id(),
                 user_message=UserMessage(text=text),
             )
         )

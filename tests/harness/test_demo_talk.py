@@ -40,7 +40,9 @@ class TestHelp:
         for name, setting in DemoHarness().schema.properties.items():
             assert f"`{name}` ({', '.join(setting.enum or ())})" in text
 
-    def test_the_page_about_agents_lists_every_command_as_help_does(self, pytestconfig: pytest.Config) -> None:
+    def test_the_page_about_agents_lists_every_command_as_help_does(
+        self, pytestconfig: pytest.Config
+    ) -> None:
         page = Path(pytestconfig.rootpath, "docs", "agents.md").read_text(encoding="utf-8")
         rows = dict(re.findall(r"^\| `(.+?)` \| (.+?) \|$", page, re.MULTILINE))
         assert {usage: rows.get(usage) for usage in USAGES} == {c.usage: c.does for c in COMMANDS}
@@ -121,7 +123,7 @@ class TestMessages:
 class TestStreaming:
     async def test_think_streams_reasoning_before_the_answer(self, demo: Conversation) -> None:
         turn = await demo.say("think about camels")
-        assert "about “about camels”" in thoughts(turn)
+        assert "about “camels”" in thoughts(turn)
         assert kinds(turn) == ["reasoning", "markdown"]
         assert "session/reasoning" in {action["type"] for action in demo.actions}
 
@@ -166,7 +168,7 @@ class TestWork:
     async def test_it_works_as_long_as_it_is_told_to(self, demo: Conversation) -> None:
         text = prose(await demo.say("work 0.05 every 10"))
         assert 1 <= text.count("\n- step") <= 6
-        assert re.search(r"Done, after \d steps", text)
+        assert re.search(r"Done, after \d steps?", text)
 
     async def test_a_message_that_steers_is_heard_at_the_next_step(self, demo: Conversation) -> None:
         demo.start("work 60 every 1")
@@ -177,7 +179,7 @@ class TestWork:
         demo.steer("STOP ")
         text = prose(await demo.end())
         assert "You steer me: “mind the gap”. Heard." in text
-        assert "So I stop, after" in text
+        assert "So I stop here." in text
 
     async def test_a_message_that_steers_is_heard_before_the_next_command(self, demo: Conversation) -> None:
         demo.start("tool; notice after")
@@ -230,7 +232,9 @@ class TestFailing:
         assert turn.error
         assert turn.error.message
 
-    async def test_crash_ends_the_turn_with_an_error_and_the_session_goes_on(self, demo: Conversation) -> None:
+    async def test_crash_ends_the_turn_with_an_error_and_the_session_goes_on(
+        self, demo: Conversation
+    ) -> None:
         turn = await demo.say("crash")
         assert turn.error
         assert turn.error.error_type == "agent_error"
@@ -275,7 +279,9 @@ class TestFailing:
         assert demo.state.summary.status & SessionStatus.IDLE
         assert (await demo.say("notice and on it goes")).state == TurnState.COMPLETE
 
-    async def test_a_turn_cancelled_before_the_agent_began_leaves_nothing_behind(self, demo: Conversation) -> None:
+    async def test_a_turn_cancelled_before_the_agent_began_leaves_nothing_behind(
+        self, demo: Conversation
+    ) -> None:
         demo.start("ask")
         demo.cancel()
         assert (await demo.end()).state == TurnState.CANCELLED

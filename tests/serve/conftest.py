@@ -17,7 +17,7 @@ from serai.serve import Connection, Limits, Peer
 from serai.serve.frames import text_frame
 from serai.serve.guard import Guard, digest
 from serai.serve.port import PortSettings, serve_port
-from serai.serve.websocket import WebSocket
+from serai.serve.websocket import Ticker, WebSocket
 
 TOKEN = "a-token-of-the-tests"  # noqa: S105
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -285,7 +285,7 @@ class Offline:
             return self.made[-1]
 
         guard = Guard(digests=[digest(TOKEN)], port=7777)
-        self.socket = WebSocket(guard, factory, limits, self.connections)
+        self.socket = WebSocket(guard, factory, limits, self.connections, Ticker())
         self.transport.protocol = self.socket
         self.socket.connection_made(self.transport)
         self.socket.data_received(upgrade_request(7777))

@@ -35,7 +35,7 @@ def test_what_waits_comes_out_in_order_and_joined() -> None:
     outbox.put(b"three")
     assert (outbox.unasked, outbox.asked) == (9, 4)
     assert outbox.take(100) == b"one two three"
-    assert (outbox.unasked, outbox.asked, bool(outbox)) == (0, 0, False)
+    assert (outbox.unasked, outbox.asked, len(outbox.waiting)) == (0, 0, 0)
 
 
 def test_what_need_not_wait_comes_first() -> None:
@@ -71,7 +71,7 @@ def test_nothing_is_lost_and_the_sums_are_right(buffers: list[tuple[bytes, bool]
     assert outbox.asked == sum(len(data) for data, asked in buffers if asked)
     assert outbox.unasked == sum(len(data) for data, asked in buffers if not asked)
     taken: list[bytes] = []
-    while outbox:
+    while outbox.waiting:
         taken.append(outbox.take(limit))
         assert len(taken[-1]) <= max(limit, 20)
     assert b"".join(taken) == b"".join(data for data, _ in buffers)

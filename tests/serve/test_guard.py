@@ -201,6 +201,7 @@ class TestHost:
     def test_the_address_that_is_listened_on_is_ours(self) -> None:
         assert status(a_guard(bound="192.168.1.5"), ("Host", "192.168.1.5:7777"), BEARER) == 101
         assert status(a_guard(bound="fd00::5"), ("Host", "[fd00::5]:7777"), BEARER) == 101
+        assert status(a_guard(bound="[fd00::5]"), ("Host", "[fd00::5]:7777"), BEARER) == 101
 
     @pytest.mark.parametrize("bound", [EVERYONE, "::", ""])
     def test_all_addresses_are_not_a_name(self, bound: str) -> None:

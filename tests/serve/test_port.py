@@ -17,16 +17,13 @@ from serve.conftest import Raw, Recorder, listening, soon
 EVERYONE = "0.0.0.0"  # noqa: S104 - it is about that
 
 
+def unwanted(port: int) -> None:
+    pytest.fail(f"it listens on {port}")
+
+
 async def refused(**settings: Any) -> ConfigInvalid:
     with pytest.raises(ConfigInvalid) as caught:
-        await soon(
-            serve_port(
-                PortSettings(**settings),
-                Recorder,
-                lambda: (True, {}),
-                started=lambda _: pytest.fail("it started"),
-            )
-        )
+        await soon(serve_port(PortSettings(**settings), Recorder, lambda: (True, {}), started=unwanted))
     assert caught.value.remedy
     return caught.value
 

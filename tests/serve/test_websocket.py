@@ -319,6 +319,23 @@ class TestWriting:
         async with listening(greeting) as room, room.connect() as client:
             assert await soon(client.recv()) == "welcome"
 
+    async def test_a_connection_that_cannot_be_written_to_does_not_keep_others_waiting(
+        self, room: Room, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        _, broken = await room.raw()
+        sound, sound_peer = await room.raw()
+
+        def write(data: bytes | bytearray | memoryview) -> None:
+            raise ZeroDivisionError(data)
+
+        broken.transport.write = write
+        for peer in (broken, sound_peer):
+            peer.connection.send(text_frame(b"hello"))
+        assert await sound.read_frame() == (Opcode.TEXT, b"hello")
+        await soon(broken.gone.wait())
+        assert sound_peer.connection.is_open
+        assert "ZeroDivisionError" in caplog.text
+
     async def test_two_hundred_connections_hear_one_buffer(self, room: Room) -> None:
         clients = [client for client, _ in [await room.raw() for _ in range(200)]]
         frames = b"".join(text_frame(b"delta %d" % number) for number in range(50))
@@ -517,6 +534,32 @@ class TestClosing:
         assert caught.value.rcvd.code == 4005
         assert caught.value.rcvd.reason == "because " + "ü" * 57
         assert peer.goodbyes == 1
+
+    async def test_both_close_at_once(self) -> None:
+        line = offline(room=0)
+        await tick()
+        line.socket.send(b"a" * 70_000)
+        await tick()
+        line.socket.send(b"b")
+        line.socket.close(4005, "")
+        line.receive(Frame(Opcode.CLOSE, struct.pack("!H", 1000)))
+        await tick()
+        # What waited is of no use to a client that goes; that we close is said all the same.
+        assert line.sent() == b"a" * 70_000 + b"\x88\x02" + struct.pack("!H", 4005)
+        assert line.transport.ended
+        assert line.peer.goodbyes == 1
+
+    async def test_closing_comes_after_all_that_waits(self) -> None:
+        line = offline(room=0)
+        await tick()
+        line.socket.send(b"a" * 70_000)
+        await tick()
+        line.socket.respond(b"b")
+        line.socket.close(4005, "")
+        line.socket.send(b"never")
+        assert line.sent() == b"a" * 70_000
+        line.transport.drain(1 << 30)
+        assert line.sent() == b"a" * 70_000 + b"b" + b"\x88\x02" + struct.pack("!H", 4005)
 
     async def test_nothing_is_received_once_it_is_closed(self) -> None:
         class Closing(Recorder):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -39,7 +39,7 @@ class Disk:
         self._layer = _Layer(name, self)
 
     @contextmanager
-    def failing(self, operation: str, suffix: str, code: int) -> Iterator[None]:
+    def failing(self, operation: str, suffix: str, code: int) -> Generator[None]:
         """While it lasts, an operation (`write` or `sync`) on some files fails."""
         self._failing[operation, suffix] = code
         try:

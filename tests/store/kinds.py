@@ -80,3 +80,20 @@ def copy_files(database: Path, destination: Path) -> None:
         file = database.with_name(database.name + suffix)
         if file.exists():
             shutil.copyfile(file, destination.with_name(destination.name + suffix))
+
+
+def put(file: Path, data: bytes) -> None:
+    """Write a file as it is to be."""
+    file.write_bytes(data)
+
+
+def damage(file: Path, offset: int) -> None:
+    """Overwrite a few bytes of a file; a negative offset counts from its end."""
+    with file.open("r+b") as stream:
+        stream.seek(offset, 2 if offset < 0 else 0)
+        stream.write(b"damage")
+
+
+def size_of(file: Path) -> int:
+    """How long a file is; 0 when there is none."""
+    return file.stat().st_size if file.exists() else 0

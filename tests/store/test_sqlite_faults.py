@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import subprocess
 import sys
@@ -121,9 +122,13 @@ class TestItIsNotKnown:
     ) -> None:
         store = SqliteStore(path, KEY, vfs=disk.name, checkpoint_pages=1)
         await opened(store)
-        with disk.failing("sync", "history.db", apsw.SQLITE_IOERR_FSYNC), pytest.raises(StorageFailed):
+
+        async def append_on_and_on() -> None:
             while True:
                 await store.append(batch(b"{}", durable=False))
+
+        with disk.failing("sync", "history.db", apsw.SQLITE_IOERR_FSYNC), pytest.raises(StorageFailed):
+            await asyncio.wait_for(append_on_and_on(), 10)
 
     @pytest.mark.parametrize(
         "code",

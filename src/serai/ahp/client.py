@@ -227,15 +227,17 @@ class ClientState:
         mirror = self._mirrors.get(uri)
         if mirror is None:
             return Outcome.IGNORED if buffer is None else Outcome.BUFFERED
-        if envelope.server_seq <= mirror.seq:
-            return Outcome.IGNORED
-        mirror.seq = envelope.server_seq
-        mirror.shown = None
         ours = self._take_pending(mirror, envelope)
         if envelope.rejection_reason is not None:
-            return Outcome.REJECTED if ours else Outcome.IGNORED
-        mirror.confirmed.apply(envelope.action, now)
-        return Outcome.CONFIRMED if ours else Outcome.APPLIED
+            outcome = Outcome.REJECTED if ours else Outcome.IGNORED
+        elif envelope.server_seq <= mirror.seq:  # the snapshot, or an earlier copy, has brought it already
+            outcome = Outcome.CONFIRMED if ours else Outcome.IGNORED
+        else:
+            mirror.confirmed.apply(envelope.action, now)
+            mirror.shown = None
+            outcome = Outcome.CONFIRMED if ours else Outcome.APPLIED
+        mirror.seq = max(mirror.seq, envelope.server_seq)
+        return outcome
 
     def _take_pending(self, mirror: _Mirror, envelope: ActionEnvelope) -> bool:
         origin = envelope.origin

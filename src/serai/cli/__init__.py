@@ -6,6 +6,7 @@ Each subcommand is a module of its own, imported only when it is asked for, so t
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -31,17 +32,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        return run(options)
+        code = run(options)
+        sys.stdout.flush()
     except SeraiError as error:
         if options.debug:
             raise
         print(f"serai: {error} [{error.code}]", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has gone; nothing is left to say
+        # Whoever read our output has gone. What is left of it must not be tried again at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         return 130
+    return code
 
 
 def _parser(words: list[str]) -> argparse.ArgumentParser:
@@ -55,7 +59,8 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     wanted = next((word for word in words if not word.startswith("-")), None)
     for name, summary in _COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=f"{summary.capitalize()}.")
+        sentence = f"{summary[0].upper()}{summary[1:]}."
+        command = commands.add_parser(name, help=summary, description=sentence)
         if name == wanted:
             import_module(f"serai.cli.{name}").configure(command)
     return parser

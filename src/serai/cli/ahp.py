@@ -68,7 +68,8 @@ def _reduce(options: argparse.Namespace) -> int:
     actions = [_convert(action, StateAction, f"actions[{n}]") for n, action in enumerate(case.actions)]
     now = round(time.time() * 1000) if case.now is None else case.now
     after = wire.encode(fold(state, actions, now))
-    sys.stdout.write(msgspec.json.format(after, indent=2).decode() + "\n")
+    # JSON is UTF-8, whatever the terminal's encoding is.
+    sys.stdout.buffer.write(msgspec.json.format(after, indent=2) + b"\n")
     return 0
 
 

@@ -50,12 +50,20 @@ class Connection:
         transport: What carries the frames.
         heard: Called with each notification, in order, by the task that reads.
         handlers: Who answers the host's requests, by method. Others are answered with -32601.
+        ended: Called once, when the connection is over, before anyone who waits for an answer hears of it.
     """
 
-    def __init__(self, transport: Transport, heard: OnNotification, handlers: Mapping[str, Handler]) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        heard: OnNotification,
+        handlers: Mapping[str, Handler],
+        ended: Callable[[], None],
+    ) -> None:
         self._transport = transport
         self._heard = heard
         self._handlers = handlers
+        self._ended = ended
         self._asked: dict[jsonrpc.RequestId, _Asked] = {}
         self._next_id = 1
         self._slots = asyncio.Semaphore(_MAX_REQUESTS)
@@ -67,7 +75,8 @@ class Connection:
     async def run(self) -> ConnectionLost:
         """Carry messages until the connection is over, and say why it is.
 
-        Requests without an answer then raise that error. Cancelling it ends the connection, too.
+        Requests without an answer then raise that error. Cancelling it ends the connection, too. Whoever made
+        the transport closes it.
         """
         tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
         try:
@@ -79,13 +88,13 @@ class Connection:
             return self._over or ConnectionLost("the connection ended")
         finally:
             self._over = self._over or ConnectionLost("this client ended the connection")
+            self._ended()
             for task in [*tasks, *self._answering]:
                 task.cancel()
             for asked in self._asked.values():
                 _fail(asked.answer, self._over)
             self._asked.clear()
             await asyncio.gather(*tasks, *self._answering, return_exceptions=True)
-            await self._transport.close()
 
     # -- sending -------------------------------------------------------------------------------------------
 
@@ -110,14 +119,11 @@ class Connection:
             answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             frame = jsonrpc.encode(jsonrpc.Request(id=request_id, method=method, params=params))
             self._asked[request_id] = _Asked(method, answer, then)
-            self._send(frame)
+            self.send(frame)
             return await answer
 
-    def notify(self, method: str, params: Value) -> None:
-        """Tell the host something. On a connection that is over it does nothing."""
-        self._send(jsonrpc.encode(jsonrpc.Notification(method=method, params=params)))
-
-    def _send(self, frame: bytes) -> None:
+    def send(self, frame: bytes) -> None:
+        """Send a frame after all that was sent before. On a connection that is over it does nothing."""
         if self._over is None:
             self._outbox.append(frame)
             self._something_to_send.set()
@@ -153,7 +159,7 @@ class Connection:
         """A request gets the error as its answer. Whatever else it was, answering would not help."""
         _log.warning("the host sent something that cannot be read: %s", error)
         if error.id is not None:
-            self._send(jsonrpc.encode(jsonrpc.Failure.of(error)))
+            self.send(jsonrpc.encode(jsonrpc.Failure.of(error)))
 
     def _answered(self, message: jsonrpc.Success) -> None:
         asked = self._asked.pop(message.id, None)
@@ -204,11 +210,11 @@ class Connection:
             _log.exception("the handler of %s failed", request.method)
             self._refuse(request, ProtocolError(f"the client failed to answer {request.method!r}"))
         else:
-            self._send(frame)
+            self.send(frame)
 
     def _refuse(self, request: jsonrpc.Request, error: ProtocolError) -> None:
         error.id = request.id
-        self._send(jsonrpc.encode(jsonrpc.Failure.of(error)))
+        self.send(jsonrpc.encode(jsonrpc.Failure.of(error)))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -1,12 +1,4 @@
-"""What can go wrong between a client and its host.
-
-    SeraiError
-    ├── AccessRefused     access_refused     the host does not let this client in
-    ├── ConnectionLost    connection_lost    the host cannot be reached, or the client was closed
-    ├── Rejected          rejected           the host refused an action, and says why
-    ├── SessionFailed     session_failed     a session could not be created
-    └── SessionGone       session_gone       a session is no longer there
-"""
+"""What can go wrong between a client and its host."""
 
 from __future__ import annotations
 

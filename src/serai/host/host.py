@@ -43,6 +43,7 @@ from serai.errors import InvalidParams, ProtocolError
 from serai.host.agents import HostContext, HostedHarness
 from serai.host.session import Session
 from serai.journal.journal import Journal
+from serai.journal.redact import Redactor
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import MarkRow, SessionRow, Store
@@ -84,6 +85,7 @@ class Host:
         settings: How the host behaves.
         now: The clock, in milliseconds since 1970.
         new_id: Makes ids that nobody else has.
+        redactor: Masks secrets; without one, those of known shapes only.
     """
 
     def __init__(
@@ -95,10 +97,12 @@ class Host:
         settings: HostSettings | None = None,
         now: Callable[[], int] = _now,
         new_id: Callable[[], str] = _new_id,
+        redactor: Redactor | None = None,
     ) -> None:
         self.settings = settings or HostSettings()
         self.now = now
         self.new_id = new_id
+        self.redactor = redactor or Redactor()
         self.journal = Journal(store, frame)
         self.harnesses: dict[str, HostedHarness] = {harness.name: harness for harness in harnesses}
         self.root = LiveRoot(RootState(agents=[harness.info for harness in self.harnesses.values()]))
@@ -191,6 +195,10 @@ class Host:
             del self._sessions[uri]
             self._evicted.add(task := asyncio.create_task(session.close()))
             task.add_done_callback(self._evicted.discard)
+
+    def count(self) -> int:
+        """How many sessions there are."""
+        return len(self._sessions) + len(self._rows)
 
     def summaries(self) -> list[SessionSummary]:
         """All sessions, the last modified one first."""

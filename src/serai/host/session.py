@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from serai.ahp import actions as a
 from serai.ahp.reducers import LiveSession
-from serai.ahp.rules import Verdict, judge
+from serai.ahp.rules import Judgement, Verdict, judge, rejected
 from serai.ahp.types import (
     ErrorInfo,
     PendingMessage,
@@ -23,10 +23,11 @@ from serai.ahp.types import (
     ToolCallRunningState,
     UserMessage,
 )
-from serai.contract import AgentSession, Delivered, DeliveryMode, Failed
+from serai.contract import AgentSession, Delivered, DeliveryMode, Failed, refusal
 from serai.errors import SeraiError
 from serai.host.content import moved_out
 from serai.host.deliveries import Delivery, Door
+from serai.host.masking import Masking
 from serai.host.turn import Answers, Turn
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
@@ -56,6 +57,7 @@ class Session:
         self.door = Door(host.journal, kept.uri, kept.live.head.summary.provider)
         self.told_summary = replace(kept.live.head.summary)
         """The summary as those who follow the root channel know it."""
+        self._masking = Masking(host.redactor)
         self._agent: AgentSession | None = None
         self._turns: dict[str, Turn] = {}
         self._expected: dict[Expected, asyncio.Future[Any]] = {}
@@ -75,12 +77,15 @@ class Session:
     # -- actions -------------------------------------------------------------------------------------------
 
     def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None) -> None:
-        """Let an action happen."""
-        action, blobs = moved_out(action, self.uri)
-        if blobs:
-            self.journal.side.blobs.extend(blobs)
-        self.kept.apply(action, self.host.now())
-        self.journal.append(self.uri, action, origin=origin, session=self.kept)
+        """Let an action happen, with secrets masked and large content moved out of it."""
+        for masked in self._masking.masked(action, observed=origin is None):
+            light, blobs = moved_out(masked, self.uri)
+            if blobs:
+                self.journal.side.blobs.extend(blobs)
+            self.kept.apply(light, self.host.now())
+            # What was held back before this action is the agent's, whoever dispatched the action.
+            whose = origin if masked.__class__ is action.__class__ else None
+            self.journal.append(self.uri, light, origin=whose, session=self.kept)
         self.host.summary_changed(self)
 
     def act_in_turn(self, turn_id: str, action: a.StateAction) -> None:
@@ -90,7 +95,7 @@ class Session:
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client: it happens, waits, or goes back with the reason."""
-        judgement = judge(self.live, action, origin.client_id)
+        judgement = self._unsupported(action) or judge(self.live, action, origin.client_id)
         match judgement.verdict:
             case Verdict.REJECT:
                 self.journal.reject(self.uri, action, origin, judgement.reason or "rejected", sender)
@@ -100,6 +105,15 @@ class Session:
                 pass
             case Verdict.ACCEPT:
                 self._accept(action, origin)
+
+    def _unsupported(self, action: a.StateAction) -> Judgement | None:
+        """Why the agent cannot take this, if it is there and has said what it can."""
+        match action:
+            case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING) if self._agent:
+                problem = refusal(self._agent.capabilities, DeliveryMode.NEXT_TOOL_CALL)
+                return rejected(problem.code, str(problem)) if problem else None
+            case _:
+                return None
 
     def _accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
         if isinstance(action, a.SessionTurnStartedAction):
@@ -201,7 +215,10 @@ class Session:
     async def _deliver(self, delivery: Delivery) -> None:
         """Hand a message to the agent, and keep the receipt."""
         delivery_id = delivery.context.id
-        turn = self._turns[delivery_id]
+        turn = self._turns.get(delivery_id)
+        if turn is None:  # someone cancelled it before the agent was called
+            self.door.receipt(delivery_id, Failed(delivery_id=delivery_id, reason="cancelled"))
+            return
         try:
             agent = await self.agent()
             receipt = await agent.receive_message(delivery.message, delivery.context)
@@ -239,8 +256,6 @@ class Session:
         running = self.live.turn
         if running is None or running.id != turn.id:
             return  # it was cancelled or truncated in the meantime
-        if self.live.head.summary.activity is not None:
-            self.act(a.SessionActivityChangedAction())
         if error is None:
             self.act(a.SessionTurnCompleteAction(turn_id=turn.id))
         else:
@@ -259,6 +274,7 @@ class Session:
         """The turn is over: what waited for its end happens now."""
         self._turns.clear()
         self._expected.clear()
+        self._clear_activity()
         deferred, self._deferred = self._deferred, []
         for action, origin in deferred:
             self.act(action, origin)
@@ -267,6 +283,10 @@ class Session:
         elif self.live.head.queued_messages:
             self._hold(interrupted)
         self.host.activity_changed()
+
+    def _clear_activity(self) -> None:
+        if self.live.head.summary.activity is not None:
+            self.act(a.SessionActivityChangedAction())
 
     # -- the queue -----------------------------------------------------------------------------------------
 
@@ -322,6 +342,7 @@ class Session:
         if turn is not None:
             error = _error("interrupted", "the host was stopped while this turn was running")
             self.act(a.SessionErrorAction(turn_id=turn.id, error=error))
+        self._clear_activity()
         if self.live.head.lifecycle == SessionLifecycle.CREATING:
             error = _error("interrupted", "the host was stopped while the session was being created")
             self.act(a.SessionCreationFailedAction(error=error))

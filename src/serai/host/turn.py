@@ -77,7 +77,6 @@ class Turn:
         self._part: tuple[type, str] | None = None
         self._parts = 0
         self._calls = 0
-        self._activity: str | None = None
         self.task: asyncio.Task[None] | None = None
 
     def run(self, answer: Coroutine[Any, Any, None]) -> None:
@@ -92,8 +91,6 @@ class Turn:
     def _leave(self, answer: Coroutine[Any, Any, None]) -> None:
         """The answer has ended, one way or another: leave nothing of it behind."""
         answer.close()  # a turn that is cancelled at once never began it
-        if self._activity is not None and self._session.live.head.summary.activity == self._activity:
-            self._session.act(a.SessionActivityChangedAction())
 
     # -- the session ---------------------------------------------------------------------------------------
 
@@ -157,7 +154,6 @@ class Turn:
     async def activity(self, text: str | None) -> None:
         """Say what the session is doing, in a few words; `None` for nothing."""
         self._act(a.SessionActivityChangedAction(activity=text))
-        self._activity = text
 
     async def _write(self, kind: type[MarkdownResponsePart | ReasoningResponsePart], text: str) -> None:
         if self._part is None or self._part[0] is not kind:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -17,11 +17,12 @@ from serai.ahp.actions import (
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import Row
 
-__all__ = ["Barrier", "Item", "is_delta"]
+__all__ = ["Barrier", "Delta", "Item", "is_delta", "target_of"]
 
 _MERGED_BYTES = 64 * 1024
 
-Delta = SessionDeltaAction | SessionReasoningAction | SessionToolCallDeltaAction
+Delta: TypeAlias = SessionDeltaAction | SessionReasoningAction | SessionToolCallDeltaAction
+"""An action that only adds text to a part."""
 
 
 def is_delta(action: Any) -> bool:
@@ -61,7 +62,7 @@ class Item:
         mine = self.action
         if not isinstance(mine, Delta) or not isinstance(action, Delta) or channel != self.channel:
             return False
-        if self.origin is not None or _target(mine) != _target(action):
+        if self.origin is not None or target_of(mine) != target_of(action):
             return False
         if isinstance(action, SessionToolCallDeltaAction) and action.invocation_message is not None:
             return False
@@ -94,6 +95,7 @@ class Barrier:
         """Is called with the number of the last item before it."""
 
 
-def _target(delta: Delta) -> tuple[type, str, str]:
+def target_of(delta: Delta) -> tuple[type[Delta], str, str]:
+    """Which part of which turn a delta is for."""
     part = delta.tool_call_id if isinstance(delta, SessionToolCallDeltaAction) else delta.part_id
     return type(delta), delta.turn_id, part

@@ -42,31 +42,29 @@ class Outbox:
     Every buffer that is put in holds whole frames, so between any two of them another frame may go out.
     """
 
-    __slots__ = ("_waiting", "asked", "unasked")
+    __slots__ = ("asked", "unasked", "waiting")
 
     def __init__(self) -> None:
-        self._waiting: deque[tuple[bytes, bool]] = deque()
+        self.waiting: deque[tuple[bytes, bool]] = deque()
+        """What waits, to be looked at: buffers, and whether each was asked for."""
         self.asked: int = 0
         """How many of the waiting bytes answer a request."""
         self.unasked: int = 0
         """How many of the waiting bytes nobody asked for."""
 
-    def __bool__(self) -> bool:
-        return bool(self._waiting)
-
     def put(self, frames: bytes) -> None:
         """Add what nobody asked for."""
-        self._waiting.append((frames, False))
+        self.waiting.append((frames, False))
         self.unasked += len(frames)
 
     def put_asked(self, frames: bytes) -> None:
         """Add an answer."""
-        self._waiting.append((frames, True))
+        self.waiting.append((frames, True))
         self.asked += len(frames)
 
     def put_first(self, frames: bytes) -> None:
         """Add what need not wait for the rest: a ping, or the answer to one."""
-        self._waiting.appendleft((frames, False))
+        self.waiting.appendleft((frames, False))
         self.unasked += len(frames)
 
     def take(self, limit: int) -> bytes:
@@ -75,22 +73,24 @@ class Outbox:
         Raises:
             IndexError: When nothing waits.
         """
-        waiting = self._waiting
+        waiting = self.waiting
+        if len(waiting) == 1:
+            frames = waiting.pop()[0]
+            self.asked = self.unasked = 0
+            return frames
         size = len(waiting[0][0])
-        if len(waiting) == 1 or size >= limit:
-            return self._next()
         taken = [self._next()]
         while waiting and (size := size + len(waiting[0][0])) <= limit:
             taken.append(self._next())
-        return b"".join(taken)
+        return b"".join(taken) if len(taken) > 1 else taken[0]
 
     def clear(self) -> None:
         """Throw away all that waits."""
-        self._waiting.clear()
+        self.waiting.clear()
         self.asked = self.unasked = 0
 
     def _next(self) -> bytes:
-        frames, asked = self._waiting.popleft()
+        frames, asked = self.waiting.popleft()
         if asked:
             self.asked -= len(frames)
         else:

@@ -153,6 +153,7 @@ class Guard:
         for one in self._digests:
             if not re.fullmatch("[0-9a-f]{64}", one):
                 raise ConfigInvalid("a token's digest is not 64 hexadecimal digits")
+        host = host.strip("[]")
         own = _authority(f"[{host}]" if ":" in host else host)
         if own is not None and own.host not in {"0.0.0.0", "::"}:  # noqa: S104 - it is refused as a name here
             self._hosts.append(_Authority(own.host, None))

@@ -11,7 +11,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Raw
 
@@ -27,39 +27,20 @@ from serai.host.content import BLOB_SCHEME, read_blob
 from serai.host.host import Host, resolved_config
 from serai.journal.envelopes import envelope, notification, origin_json
 from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES
+from serai.serve import Connection
 from serai.serve.frames import text_frame
 from serai.store.contract import ClientRow
 
-__all__ = ["AhpPeer", "Link"]
+__all__ = ["AhpPeer"]
 
 _log = logging.getLogger(__name__)
 
 _VERSION = re.compile(r"0\.2\.\d+")
 _SUPPORTED = ["^0.2.0"]
 _MAX_BACKLOG = 64
+_MAX_BACKLOG_BYTES = 16 * 1024 * 1024
 _MAX_TURNS = 200
 _TOO_MANY_REQUESTS = -32000
-
-
-class Link(Protocol):
-    """What a peer needs of its connection."""
-
-    @property
-    def token_digest(self) -> str:
-        """A digest of the token that let it in."""
-        ...
-
-    def send(self, frames: bytes) -> None:
-        """Send what nobody asked for."""
-        ...
-
-    def respond(self, frames: bytes) -> None:
-        """Send an answer."""
-        ...
-
-    def close(self, code: int, reason: str) -> None:
-        """End the connection."""
-        ...
 
 
 _HANDLERS: dict[str, Callable[[Any, jsonrpc.Request], Any]] = {}
@@ -80,12 +61,13 @@ def _serves(method: str) -> Callable[[H], H]:
 class AhpPeer:
     """A client, as the host sees it over one connection."""
 
-    def __init__(self, host: Host, link: Link) -> None:
+    def __init__(self, host: Host, link: Connection) -> None:
         self._host = host
         self._journal = host.journal
         self._link = link
         self._client_id: str | None = None
         self._backlog: deque[bytes] = deque()
+        self._backlog_bytes = 0
         self._working: asyncio.Task[None] | None = None
         self._held: list[bytes] | None = None
         self._gone = False
@@ -96,6 +78,9 @@ class AhpPeer:
         """Take a message. It is handled at once unless an earlier one is still under way."""
         if self._working is not None:
             self._backlog.append(data)
+            self._backlog_bytes += len(data)
+            if self._backlog_bytes > _MAX_BACKLOG_BYTES:
+                self._link.close(1013, "too much is under way; wait for answers")
             return
         work = self._take(data)
         if work is not None:
@@ -105,7 +90,9 @@ class AhpPeer:
         while True:
             await work
             while self._backlog and not self._gone:
-                more = self._take(self._backlog.popleft())
+                data = self._backlog.popleft()
+                self._backlog_bytes -= len(data)
+                more = self._take(data)
                 if more is not None:
                     work = more
                     break

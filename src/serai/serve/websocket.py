@@ -39,7 +39,7 @@ from serai.serve import Connection, Limits, Peer, PeerFactory
 from serai.serve.frames import Outbox
 from serai.serve.guard import Guard, Refusal
 
-__all__ = ["Connection", "Limits", "Peer", "PeerFactory", "WebSocket", "websocket_class"]
+__all__ = ["Connection", "Limits", "Peer", "PeerFactory", "Ticker", "WebSocket", "websocket_class"]
 
 logger = logging.getLogger(__name__)
 
@@ -58,14 +58,37 @@ _MAX_REASON = 123
 
 def websocket_class(guard: Guard, peer_factory: PeerFactory, limits: Limits) -> type[asyncio.Protocol]:
     """A class for uvicorn's `ws=`, which makes one object per upgrade by itself."""
+    ticker = Ticker()
 
     class BoundWebSocket(WebSocket):
         def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any]) -> None:
             del config, app_state
             connections = cast("set[Any]", server_state.connections)
-            super().__init__(guard, peer_factory, limits, connections)
+            super().__init__(guard, peer_factory, limits, connections, ticker)
 
     return BoundWebSocket
+
+
+class Ticker:
+    """Lets connections write once per tick of the event loop, with one callback for all of them."""
+
+    def __init__(self) -> None:
+        self._waiting: list[WebSocket] = []
+
+    def add(self, one: WebSocket) -> None:
+        """Call its `tick` soon, once."""
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._run)
+        self._waiting.append(one)
+
+    def _run(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            try:
+                one.tick()
+            except Exception:
+                logger.exception("a connection could not be written to")
+                one.transport.abort()
 
 
 class WebSocket(asyncio.Protocol):
@@ -76,12 +99,18 @@ class WebSocket(asyncio.Protocol):
         peer_factory: Makes the peer.
         limits: For this connection.
         connections: Where it is listed as long as its transport lives, for uvicorn's shutdown.
+        ticker: Shared by all connections of the port.
     """
 
     transport: asyncio.Transport
 
     def __init__(
-        self, guard: Guard, peer_factory: PeerFactory, limits: Limits, connections: set[Any]
+        self,
+        guard: Guard,
+        peer_factory: PeerFactory,
+        limits: Limits,
+        connections: set[Any],
+        ticker: Ticker,
     ) -> None:
         self.remote: str = ""
         self.token_digest: str = ""
@@ -89,6 +118,7 @@ class WebSocket(asyncio.Protocol):
         self._peer_factory = peer_factory
         self._limits = limits
         self._connections = connections
+        self._ticker = ticker
         self._loop = asyncio.get_running_loop()
         self._protocol = ServerProtocol(max_size=limits.message_bytes, logger=logger)
         # Its debugging log would hold tokens and everything that is said.
@@ -99,7 +129,7 @@ class WebSocket(asyncio.Protocol):
         # Out. Nothing is written until uvicorn has handed over the transport: it does so after the upgrade.
         self._outbox = Outbox()
         self._paused = True
-        self._flush_due = False
+        self._tick_due = False
         # The close frame, until it is written: it comes after all that waits.
         self._farewell = b""
         # How many bytes the transport was given.
@@ -126,32 +156,41 @@ class WebSocket(asyncio.Protocol):
 
     def send(self, frames: bytes) -> None:
         """See `Connection`."""
-        if not self._open:
-            return
-        self._outbox.put(frames)
-        if not self._flush_due:
-            self._flush_due = True
-            self._loop.call_soon(self._tick)
-        if self._outbox.unasked > self._limits.waiting_bytes:
-            self._enforce_bound()
+        if self._open:
+            outbox = self._outbox
+            outbox.put(frames)
+            if not self._tick_due:
+                self._tick_due = True
+                self._ticker.add(self)
+            if outbox.unasked > self._limits.waiting_bytes:
+                self._enforce_bound()
 
     def respond(self, frames: bytes) -> None:
         """See `Connection`."""
-        if not self._open:
-            return
-        self._outbox.put_asked(frames)
-        if not self._flush_due:
-            self._flush_due = True
-            self._loop.call_soon(self._tick)
+        if self._open:
+            self._outbox.put_asked(frames)
+            if not self._tick_due:
+                self._tick_due = True
+                self._ticker.add(self)
+
+    def tick(self) -> None:
+        """Write what has gathered, and read on if that was held up by what waited."""
+        self._tick_due = False
+        self.flush()
+        if self._stopped and not self._is_held():
+            self._pump_soon()
 
     def flush(self) -> None:
         """See `Connection`."""
         outbox, transport = self._outbox, self.transport
-        while outbox and not self._paused and not transport.is_closing():
+        waiting = outbox.waiting
+        while waiting and not self._paused:
             data = outbox.take(_WRITE)
             self._written += len(data)
             transport.write(data)
-        if self._farewell and not outbox and not transport.is_closing():
+            if waiting and transport.is_closing():  # it broke just now
+                return
+        if self._farewell and not waiting and not transport.is_closing():
             farewell, self._farewell = self._farewell, b""
             self._written += len(farewell)
             transport.write(farewell)
@@ -190,6 +229,7 @@ class WebSocket(asyncio.Protocol):
     def eof_received(self) -> None:
         """The client will write no more, so it is as good as gone: the transport closes itself."""
         self._protocol.receive_eof()
+        self._outbox.clear()
         self._end()
         self._expect_end(self._limits.close_timeout)
 
@@ -200,7 +240,7 @@ class WebSocket(asyncio.Protocol):
     def resume_writing(self) -> None:
         """The transport has room again."""
         self._paused = False
-        self._tick()
+        self.tick()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The transport is gone, for whatever reason. What was not yet handed over is thrown away."""
@@ -336,12 +376,6 @@ class WebSocket(asyncio.Protocol):
 
     # -- out -----------------------------------------------------------------------------------------------
 
-    def _tick(self) -> None:
-        self._flush_due = False
-        self.flush()
-        if self._stopped and not self._is_held():
-            self._pump_soon()
-
     def _enforce_bound(self) -> None:
         """More waits than may: unless it goes out now, the client reads too slowly."""
         self.flush()
@@ -359,9 +393,9 @@ class WebSocket(asyncio.Protocol):
             self._finish(controls)
         elif controls and self._open:
             self._outbox.put_first(controls)
-            if not self._flush_due:
-                self._flush_due = True
-                self._loop.call_soon(self._tick)
+            if not self._tick_due:
+                self._tick_due = True
+                self._ticker.add(self)
             if self._outbox.unasked > self._limits.waiting_bytes:
                 self._enforce_bound()
 

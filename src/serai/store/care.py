@@ -77,11 +77,11 @@ def _check_locators(db: Database) -> Iterator[str]:
 
 
 def erase(db: Database, uri: str) -> dict[str, int]:
-    """Erase a session for good, and return its channels, which are gone too. It may take long.
+    """Erase a session from the file, and return its channels, which are gone too. It may take long.
 
     The rows are deleted in one transaction. Then the file is written anew: moving rows about leaves copies of
-    them in the unused space of pages, where deleting does not reach. Erasing again does no harm, so after an
-    error it can simply be repeated.
+    them in the unused space of pages, where deleting does not reach. The log still has to be emptied after
+    it. Erasing again does no harm, so after an error it can simply be repeated.
 
     Raises:
         apsw.Error: Something is not yet erased.
@@ -105,8 +105,6 @@ def erase(db: Database, uri: str) -> dict[str, int]:
             suspects -= _references(db.execute(SQL["contents_with_blobs"], (_BLOB_PREFIX,)))
             db.executemany(SQL["purge_blob"], [(digest,) for digest in suspects])
     db.execute("VACUUM")
-    # The log still holds the pages as they were.
-    db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     return channels
 
 

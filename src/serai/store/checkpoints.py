@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 
 import apsw
 
@@ -16,8 +17,8 @@ __all__ = ["CHECKPOINT_PAGES", "Checkpoints"]
 CHECKPOINT_PAGES = 1_000
 """After how many new pages in the log a checkpoint runs: about 4 MB."""
 
-# Under a steady stream a checkpoint beside the writer never reaches the end of the log, and the log can only
-# begin anew when one has. From this many times the usual size on, the writer does the little that is left.
+# The log begins anew once a checkpoint has reached its end, which one beside a busy writer never does. From
+# this many times the usual size on, the writer does the little that is left.
 _OVERDUE = 4
 
 
@@ -27,6 +28,7 @@ class Checkpoints:
     Args:
         connection: A connection that nobody else uses.
         worker: The thread.
+        lock: Held during every checkpoint: SQLite does not let one wait for another.
         pages: After how many new pages in the log a checkpoint runs.
         finish: Called when the writer should do a checkpoint itself.
         fail: Called when the database file could not be synced.
@@ -36,6 +38,7 @@ class Checkpoints:
         self,
         connection: Database,
         worker: Worker,
+        lock: Lock,
         *,
         pages: int,
         finish: Callable[[], None],
@@ -43,6 +46,7 @@ class Checkpoints:
     ) -> None:
         self._db = connection
         self._worker = worker
+        self._lock = lock
         self._pages = pages
         self._finish = finish
         self._fail = fail
@@ -60,23 +64,24 @@ class Checkpoints:
         return apsw.SQLITE_OK
 
     def _run(self) -> None:
-        log, done = checkpoint(self._db, self._fail)
-        self._done = max(log, 0)
+        self._done = checkpoint(self._db, self._lock, self._fail)
         self._running = False
-        if done < log and log >= _OVERDUE * self._pages:
+        if self._done >= _OVERDUE * self._pages:
             self._finish()
 
 
-def checkpoint(connection: Database, fail: Callable[[StorageFailed], None]) -> tuple[int, int]:
-    """One passive checkpoint: how long the log is, and how much of it is done. It does not raise.
+def checkpoint(connection: Database, lock: Lock, fail: Callable[[StorageFailed], None]) -> int:
+    """One passive checkpoint; returns how long the log was, in pages. It does not raise.
 
     A full disk does no harm: the log stays, and the next checkpoint tries again. A failed sync does.
     """
     try:
-        return connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        with lock:
+            log, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
     except apsw.Error as error:
         fault = write_fault(error, committing=False)
         if isinstance(fault, StorageFailed):
             fault.__cause__ = error
             fail(fault)
-        return 0, 0
+        return 0
+    return max(log, 0)

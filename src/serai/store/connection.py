@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 import apsw
 
@@ -18,8 +19,9 @@ from serai.errors import (
     WrongKey,
 )
 from serai.store.database import Database, open_database
+from serai.store.files import beside
 
-__all__ = ["SALT_SIZE", "connect", "raw_key", "read_fault", "salt_of", "unreadable", "write_fault"]
+__all__ = ["SALT_SIZE", "connect", "look_at", "raw_key", "read_fault", "salt_of", "unreadable", "write_fault"]
 
 KEY_SIZE = 32
 SALT_SIZE = 16
@@ -83,12 +85,30 @@ def connect(path: Path, key: bytes, *, salt: bytes = b"", vfs: str | None = None
         salt: What an empty file is to begin with.
         vfs: Which file system layer of SQLite to use; the default one when it is `None`.
     """
-    connection = open_database(
-        os.fspath(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs, statements=_STATEMENTS
-    )
+    return _unlock(os.fspath(path), apsw.SQLITE_OPEN_READWRITE, key + salt, vfs)
+
+
+def look_at(path: Path, key: bytes) -> Database:
+    """Open an existing file to read all that was committed, without changing a byte in its folder.
+
+    Nobody else may write meanwhile: the caller holds the lock.
+    """
+    if not beside(path, "-wal").exists():
+        # Then the file is all there is, and SQLite need not look, nor make, anything beside it.
+        uri = f"file:{quote(os.fspath(path))}?immutable=1"
+        return _unlock(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, key, None)
+    connection = connect(path, key)
+    # The index of the log is built in memory, and the log stays as it is when the connection is closed.
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.pragma("locking_mode", "exclusive")
+    return connection
+
+
+def _unlock(filename: str, flags: int, key: bytes, vfs: str | None) -> Database:
+    connection = open_database(filename, flags=flags, vfs=vfs, statements=_STATEMENTS)
     connection.set_busy_timeout(_BUSY_MILLISECONDS)
     connection.pragma("cipher", "chacha20")
-    connection.pragma("hexkey", (b"raw:" + key + salt).hex())
+    connection.pragma("hexkey", (b"raw:" + key).hex())
     return connection
 
 

@@ -66,6 +66,7 @@ class Engine:
         # Connections of checks and copies that run now, in threads of their own.
         self._guests: set[Database] = set()
         self._guests_lock = Lock()
+        self._checkpoint_lock = Lock()
         self._opened = self._closing = False
 
     def open(self) -> Opening:
@@ -107,8 +108,9 @@ class Engine:
         checkpoints = Checkpoints(
             self._connect(),
             self._checkpointing,
+            self._checkpoint_lock,
             pages=settings.checkpoint_pages,
-            finish=lambda: self.writing.post(lambda: _ignore(checkpoint(database, self.fail))),
+            finish=lambda: self.writing.post(self._checkpoint),
             fail=self.fail,
         )
         database.set_wal_hook(checkpoints.committed)
@@ -133,6 +135,8 @@ class Engine:
             raise self.writer.failure
         try:
             self.writer.forget(uri, care.erase(self._database, uri))
+            with self._checkpoint_lock:
+                self._database.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.Error as error:
             fault = write_fault(error, committing=False)
             if isinstance(fault, StorageFailed):
@@ -143,7 +147,7 @@ class Engine:
         """Do something long on a connection of its own. Any thread may call.
 
         Raises:
-            StorageUnavailable: The store was closed meanwhile.
+            StorageUnavailable: It was interrupted, or the store was closed.
         """
         with self._guests_lock:
             if self._closing:
@@ -153,20 +157,24 @@ class Engine:
         try:
             return job(guest)
         except apsw.InterruptError as error:
-            raise StorageUnavailable("the store was closed meanwhile") from error
+            raise StorageUnavailable("it was interrupted: the store is being closed") from error
         finally:
             with self._guests_lock:
                 self._guests.discard(guest)
                 guest.close()
 
+    def interrupt(self) -> None:
+        """Have what runs on connections of its own end at once. Any thread may call."""
+        with self._guests_lock:
+            for guest in self._guests:
+                guest.interrupt()
+
     def close(self) -> None:
         """Finish what waits, record a clean stop and let go of everything. Without `open`, do nothing."""
         if not self._opened:
             return
-        with self._guests_lock:
-            self._closing = True
-            for guest in self._guests:
-                guest.interrupt()
+        self._closing = True
+        self.interrupt()
         self.reading.stop()
         self._checkpointing.stop()
         self.reading.join()
@@ -174,19 +182,20 @@ class Engine:
         self.writer.end()
         self._release()
 
+    def _checkpoint(self) -> None:
+        checkpoint(self._database, self._checkpoint_lock, self.fail)
+
     def _sync_if_due(self) -> float | None:
         return self.writer.sync_if_due() if self._opened else None
 
     def _connect(self) -> Database:
         connection = connect(self.settings.path, self._key, vfs=self.settings.vfs)
         self._connections.insert(0, connection)
+        # Before its first read a connection does not know that there is a log, and would never empty it.
+        connection.pragma("user_version")
         return connection
 
     def _release(self) -> None:
         for connection in self._connections:
             connection.close()
         self._lock.release()
-
-
-def _ignore(_result: object) -> None:
-    """Nobody waits for it."""

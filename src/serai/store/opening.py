@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from serai.errors import DatabaseCorrupt, SchemaNewer, StorageUnreadable, WrongKey
-from serai.store.connection import SALT_SIZE, connect, raw_key, salt_of, unreadable
+from serai.store.connection import SALT_SIZE, connect, look_at, raw_key, salt_of, unreadable
 from serai.store.files import beside, sync
 from serai.store.migrations import APPLICATION_ID, Migration, migrate
 from serai.store.queries import SQL
@@ -54,12 +54,8 @@ def inspect(path: Path, key: bytes | str, *, newest: int) -> bytes:
     _check_header(path)
     raw = raw_key(key, salt_of(path))
     try:
-        connection = connect(path, raw)
+        connection = look_at(path, raw)
         try:
-            # The index of the log is built in this process's memory, and the log stays when it is closed:
-            # otherwise looking at a database would change the files beside it.
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            connection.pragma("locking_mode", "exclusive")
             version = int(connection.pragma("user_version"))
             if connection.pragma("application_id") != APPLICATION_ID:
                 raise WrongKey(

@@ -44,8 +44,8 @@ T = TypeVar("T")
 class SqliteStore:
     """A `Store` in one file, encrypted with ChaCha20.
 
-    Cancelling a read, a check or a backup is harmless; the thread goes on for a while. Cancelling `append`,
-    `purge` or `close` does not stop them.
+    Cancelling a read, a check or a backup is harmless. Cancelling `append`, `purge` or `close` does not stop
+    them.
 
     Args:
         path: The database file; it is made when it is not there.
@@ -75,6 +75,8 @@ class SqliteStore:
         )
         self._engine: Engine | None = None
         self._closing: asyncio.Future[None] | None = None
+        # One check, copy or purge at a time: what reads for long keeps the log from being emptied.
+        self._care = asyncio.Lock()
 
     @property
     def path(self) -> Path:
@@ -186,7 +188,8 @@ class SqliteStore:
             StorageUnavailable: Something is not yet erased; purge it again.
         """
         engine = self._opened()
-        await engine.writing.run(partial(engine.erase, uri))
+        async with self._care:
+            await engine.writing.run(partial(engine.erase, uri))
 
     async def check(self, *, full: bool) -> list[str]:
         """What is wrong with the database; empty when nothing is. Reading and writing go on meanwhile."""
@@ -219,14 +222,19 @@ class SqliteStore:
 
     async def _visit(self, job: Callable[[Database], T]) -> T:
         engine = self._opened()
-        visiting = Worker("serai-store-visitor")
-        visiting.start()
-        answer = visiting.run(partial(engine.visit, job))
-        visiting.stop()
-        try:
-            return await answer
-        except apsw.Error as error:
-            raise read_fault(error, self.path) from error
+        async with self._care:
+            visiting = Worker("serai-store-visitor")
+            visiting.start()
+            answer = visiting.run(partial(engine.visit, job))
+            visiting.stop()
+            try:
+                return await asyncio.shield(answer)
+            except asyncio.CancelledError:
+                engine.interrupt()
+                await asyncio.wait([answer])
+                raise
+            except apsw.Error as error:
+                raise read_fault(error, self.path) from error
 
 
 def _copy(connection: Database, destination: Path) -> None:

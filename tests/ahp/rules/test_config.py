@@ -116,7 +116,9 @@ def test_a_number_is_not_a_truth_value_also_where_python_calls_them_equal(
     assert repr(name) in problem(session(config=settings({name: old})), change({name: new}))
 
 
-@pytest.mark.parametrize(("old", "new"), [([True], [1]), ({"a": {"b": 0}}, {"a": {"b": False}}), ([1], [1, 2])])
+@pytest.mark.parametrize(
+    ("old", "new"), [([True], [1]), ({"a": {"b": 0}}, {"a": {"b": False}}), ([1], [1, 2])]
+)
 def test_a_value_that_differs_deep_inside_is_a_change(old: Any, new: Any) -> None:
     fixed = {"extra": {"type": "later", "title": "Extra"}}
     assert "'extra'" in problem(session(config=settings({"extra": old}, fixed)), change({"extra": new}))

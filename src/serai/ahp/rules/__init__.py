@@ -18,7 +18,7 @@ from serai.ahp.rules.verdict import ACCEPTED, Judgement, Verdict, ignored, rejec
 from serai.ahp.types import TerminalClientClaim
 from serai.ahp.wire import Unknown
 
-__all__ = ["CLIENT_ACTIONS", "Judgement", "Verdict", "client_may_dispatch", "judge"]
+__all__ = ["CLIENT_ACTIONS", "Judgement", "Verdict", "client_may_dispatch", "judge", "rejected"]
 
 
 def judge(state: LiveState[Any] | None, action: a.StateAction, sender: str | None) -> Judgement:

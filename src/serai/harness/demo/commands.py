@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from serai.harness.demo import questions, talk, tools
-from serai.harness.demo.stage import Misuse, Stage, lines
+from serai.harness.demo.stage import Misuse, Stage, Stopped, lines
 from serai.host.turn import Turn
 
 __all__ = ["COMMANDS", "Command", "find", "perform", "split"]
@@ -40,7 +40,7 @@ async def _help(stage: Stage, _argument: str) -> None:
             "I am the demo agent. I need no key and no network, and I do only what I am told:\n\n"
             f"{told}\n\n"
             "Join several with `;` or put each on a line of its own. Anything else I say back to you. "
-            "Attachments are listed. While I work, a message that steers me is heard.\n\n"
+            "Attachments are listed. A message that steers me is heard at the next step; `stop` stops me.\n\n"
             "Two settings: `pace` (instant, brisk, human) says how fast I speak, and `approve` (ask, always) "
             "whether my tools ask first."
         )
@@ -49,12 +49,12 @@ async def _help(stage: Stage, _argument: str) -> None:
 
 COMMANDS: tuple[Command, ...] = (
     Command("help", "", "tells what I can do", _help),
-    Command("think", "[ABOUT]", "streams reasoning, then an answer", talk.think),
+    Command("think", "[about SOMETHING]", "streams reasoning, then an answer", talk.think),
     Command("write", "N", "streams N words of Markdown", talk.write),
     Command(
         "work",
         "SECONDS [every MS]",
-        "works so long and tells how far it is; steering with `stop` stops it",
+        "works so long, and tells how far it is at each step",
         talk.work,
     ),
     Command(
@@ -112,10 +112,13 @@ async def perform(turn: Turn) -> None:
     pieces = split(turn.message.text)
     if not any(find(piece) for piece in pieces):
         pieces = [turn.message.text]  # a person just talks: their semicolons are their own
-    for piece in pieces:
+    try:
+        for piece in pieces:
+            await stage.heed()
+            await _do(stage, piece)
         await stage.heed()
-        await _do(stage, piece)
-    await stage.heed()
+    except Stopped:
+        await stage.say("So I stop here.")
 
 
 async def _do(stage: Stage, piece: str) -> None:

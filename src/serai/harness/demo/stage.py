@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from serai.ahp.types import ToolCallConfirmationReason, UserMessage
+from serai.ahp.types import ToolCallConfirmationReason
 from serai.host.turn import ToolCall, Turn
 
-__all__ = ["APPROVE", "PACE", "PACES", "Misuse", "Stage", "lines", "number", "words"]
+__all__ = ["APPROVE", "PACE", "PACES", "Misuse", "Stage", "Stopped", "lines", "number", "quoted", "words"]
 
 PACE = "pace"
 """The setting that says how fast it speaks."""
@@ -23,6 +23,10 @@ PACES = {"instant": 0.0, "brisk": 0.012, "human": 0.07}
 
 class Misuse(Exception):
     """A command that exists was used in a way that does not. The message says what is missing."""
+
+
+class Stopped(Exception):
+    """Someone steered with `stop`."""
 
 
 class Stage:
@@ -70,12 +74,18 @@ class Stage:
 
     # -- hearing -------------------------------------------------------------------------------------------
 
-    async def heed(self) -> UserMessage | None:
-        """Take a message that steers, if there is one, and say that it was heard."""
+    async def heed(self) -> None:
+        """Take a message that steers, if there is one, and say that it was heard.
+
+        Raises:
+            Stopped: It says `stop`.
+        """
         message = self.turn.steering()
-        if message is not None:
-            await self.say(f"You steer me: {quoted(message.text)}. Heard.")
-        return message
+        if message is None:
+            return
+        await self.say(f"You steer me: {quoted(message.text)}. Heard.")
+        if message.text.strip().lower() == "stop":
+            raise Stopped
 
     def question_id(self) -> str:
         """An id for the next input request."""

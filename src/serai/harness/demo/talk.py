@@ -65,7 +65,7 @@ async def echo(stage: Stage, text: str) -> None:
 
 async def think(stage: Stage, about: str) -> None:
     """Reason, then answer."""
-    topic = quoted(about) if about else "nothing in particular"
+    topic = quoted(re.sub(r"^about\s+", "", about)) if about else "nothing in particular"
     await stage.think(
         f"The person wants me to think about {topic}. What do I know of it? Nothing: I am a script. "
         "What would be helpful? To show how thoughts arrive, apart from the answer. I should say so."
@@ -94,27 +94,24 @@ _WORK = re.compile(r"(?P<seconds>\S+)(\s+every\s+(?P<every>\S+))?", re.IGNORECAS
 
 
 async def work(stage: Stage, argument: str) -> None:
-    """Work so long, and tell how far it is; whoever steers is heard at each step, and `stop` stops it."""
+    """Work so long, and tell how far it is; whoever steers is heard at each step."""
     found = _WORK.fullmatch(argument)
     if found is None:
         raise Misuse("it needs a number of seconds")
     seconds = number(found["seconds"], least=0, most=_MOST_SECONDS, what="a number of seconds")
     every = number(found["every"] or "1000", most=3_600_000, what="a number of milliseconds") / 1000
     clock = asyncio.get_running_loop().time
-    begun = clock()
     await stage.say(
         f"I work for {seconds:g} s. A message that steers is heard at each step; `stop` stops me.\n"
     )
+    begun = clock()
     steps = 0
     while (left := begun + seconds - clock()) > 0:
         await asyncio.sleep(min(every, left))
         steps += 1
         await stage.turn.say(f"\n- step {steps}: {clock() - begun:.1f} of {seconds:g} s")
-        message = await stage.heed()
-        if message is not None and message.text.strip().lower() == "stop":
-            await stage.say(f"So I stop, after {steps} steps.")
-            return
-    await stage.say(f"Done, after {steps} steps.")
+        await stage.heed()
+    await stage.say(f"Done, after {steps} step{'' if steps == 1 else 's'}.")
 
 
 async def usage(stage: Stage, argument: str) -> None:

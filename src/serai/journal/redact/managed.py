@@ -108,7 +108,7 @@ class ManagedValues:
     def is_quiet(self, text: str) -> bool:
         """Whether no value begins in the text, but perhaps in its last seven characters: the usual case."""
         windows = self._windows
-        for place in range(0, len(text) - _WINDOW + 1, _STEP):  # noqa: SIM110 - `any` takes twice as long
+        for place in range(0, len(text) - _WINDOW + 1, _STEP):
             if text[place : place + _WINDOW] in windows:
                 return False
         return True

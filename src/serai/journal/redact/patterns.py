@@ -107,8 +107,10 @@ class Finder:
         size = len(text)
         tail = text[max(start, size - UNSEEN) :]
         while tail:
-            if tail in self._beginnings and (match := self._open.match(text, size - len(tail))):
-                return self._found(match)
+            if tail in self._beginnings:
+                match = self._open.match(text, size - len(tail))
+                if match is not None and match.lastindex is not None:
+                    return self._found(match)
             tail = tail[1:]
         return None
 

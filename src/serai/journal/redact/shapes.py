@@ -13,7 +13,16 @@ from typing import NamedTuple, TypeAlias
 
 from serai.journal.redact.patterns import VALUE, Pattern, Run
 
-__all__ = ["LIMIT", "PRIVATE_KEY", "SHAPES", "Secret", "Shape", "looks_random", "name_tells"]
+__all__ = [
+    "LIMIT",
+    "PRIVATE_KEY",
+    "SHAPES",
+    "Secret",
+    "Shape",
+    "is_secret_value",
+    "looks_random",
+    "name_tells",
+]
 
 LIMIT = 4096
 """A candidate that is longer is taken for a secret without a check."""
@@ -46,6 +55,8 @@ class Shape(NamedTuple):
     def secret(self, text: str, start: int, value: int, end: int) -> Secret | None:
         """What is to be masked of a whole match; `None` when it is a false alarm."""
         if end - value < LIMIT:
+            if "." in self.pattern.tail:  # a full stop after it
+                end = value + len(text[value:end].rstrip("."))
             found = self.check(text, start, value, end)
             if isinstance(found, Secret):
                 return found
@@ -105,10 +116,6 @@ def _is_exactly(pattern: str) -> Check:
     return lambda text, _start, value, end: whole.fullmatch(text, value, end) is not None
 
 
-def _without_last_dots(text: str, _start: int, value: int, end: int) -> Secret:
-    return Secret("jwt", value, value + len(text[value:end].rstrip(".")))
-
-
 def _prefixed(kind: str, prefix: str, chars: str, low: int, check: Check = _always) -> Shape:
     return Shape(kind, Pattern((VALUE, prefix, Run(chars, low))), check)
 
@@ -143,10 +150,9 @@ def _provider_keys() -> Iterator[Shape]:
     yield _prefixed("age-key", "AGE-SECRET-KEY-1", _WORD, 40)
     # All parts but the last are bounded, so that other base64 of JSON is let go soon.
     header = (VALUE, "eyJ", Run(_URL_SAFE, 8, 512), ".")
-    yield Shape("jwt", Pattern((*header, "eyJ", Run(f"{_URL_SAFE}.", 8))), _without_last_dots)
-    yield Shape(
-        "jwt", Pattern((*header, Run(_URL_SAFE, 0, 512), ".", Run(f"{_URL_SAFE}.", 8))), _without_last_dots
-    )
+    rest = Run(f"{_URL_SAFE}.", 8)
+    yield Shape("jwt", Pattern((*header, "eyJ", rest)), _always)
+    yield Shape("jwt", Pattern((*header, Run(_URL_SAFE, 0, 512), ".", rest)), _always)
 
 
 # -- values whose name says what they are ------------------------------------------------------------------
@@ -197,6 +203,8 @@ def _is_assigned(text: str, start: int, value: int, end: int) -> bool | Secret:
     key = _KEY.match(text, start, value)
     if key is None or text.startswith("]", key.end()):
         return False  # `[masked:github-token]: ...` is no name
+    if text.startswith("[", end):
+        return False  # an index, or a mask: the value goes on
     kind = name_tells(key[0])
     if kind is None or not is_secret_value(kind, text[value:end]):
         return False
@@ -226,10 +234,9 @@ def _assignments() -> Iterator[Shape]:
 
 def _credentials() -> Iterator[Shape]:
     token = (VALUE, Run(rf"{_WORD}\-._~+/", 16))
-    yield Shape(
-        "bearer-token", Pattern(("bearer", Run(" ", 1, 2), *token), any_case=True), _is_somewhat_random
-    )
-    yield Shape("basic-credentials", Pattern(("basic", Run(" ", 1, 2), *token), any_case=True), _is_random)
+    bearer, basic = (Pattern((word, Run(" ", 1, 2), *token), any_case=True) for word in ("bearer", "basic"))
+    yield Shape("bearer-token", bearer, _is_somewhat_random)
+    yield Shape("basic-credentials", basic, _is_random)
     userinfo = Run(r"^\s/@\"'<>{}()\[\]\\`|,", 1, 256)
     yield Shape("url-password", Pattern(("://", VALUE, userinfo, "@"), at_word=False), _in_url)
 

@@ -27,6 +27,7 @@ _IN_KEY = re.compile(
     rf"-----END[A-Z0-9 ]{{0,60}}+(?:-----|(?P<open>-{{0,4}}\Z))|(?P<line>[A-Za-z0-9+/]{{{_KEY_LINE},}}+)"
 )
 _KEY_CHARS = re.compile(r"[A-Za-z0-9+/=]*")
+_KEY_REST = re.compile(r"(?:\s|\\[nr])+[A-Za-z0-9+/=]+\Z")
 
 
 def redact_shapes(text: str) -> str:
@@ -82,9 +83,10 @@ class ShapeStage:
             return self._advance(found, final=False)
         # The usual case, without the machinery: nothing in the text looks like a credential.
         out = buffer[self._sent :]
+        scan = max(self._scan, len(buffer) - UNSEEN)
+        self._buffer = buffer = buffer[max(scan - LOOK_BEHIND, 0) :]
+        self._scan = min(scan, LOOK_BEHIND)
         self._sent = len(buffer)
-        self._scan = max(self._scan, self._sent - UNSEEN)
-        self._forget()
         return out
 
     def flush(self, text: str = "") -> str:
@@ -145,7 +147,7 @@ class ShapeStage:
             self._run = _run_of(shape)
             return True
         self._release(hold)
-        self._scan = found.start
+        self._scan = min(found.start, max(self._scan, len(buffer) - UNSEEN))
         self._forget()
         return False
 
@@ -179,13 +181,19 @@ class ShapeStage:
         if not all_there and (found is None or found["open"] is not None):
             self._forget()
             return False
-        if found is None:
-            self._in_key = None  # a header alone, or a key that breaks off
-            return True
-        if not begun:
-            self._out.append(_mask(PRIVATE_KEY))
-        self._scan = self._sent = found.end()
-        self._in_key = None if found["line"] is None else True
+        if found is None:  # a header alone, or a key that breaks off
+            self._in_key = None
+            if begun and (rest := _KEY_REST.match(buffer, self._scan)):
+                self._scan = self._sent = rest.end()
+        elif found["line"] is not None:
+            if not begun:
+                self._out.append(_mask(PRIVATE_KEY))
+            self._in_key = True
+            self._scan = self._sent = found.end()
+        else:  # a footer; without a line before it, it belongs to a text about keys
+            self._in_key = None
+            self._scan = found.end()
+            self._sent = self._scan if begun else self._sent
         return True
 
     def _mask(self, kind: str, start: int, end: int) -> None:

@@ -1,0 +1,160 @@
+"""The client: what can be asked of a host, and the way to its sessions."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Iterable
+
+from serai.ahp import commands as c
+from serai.ahp.types import ROOT, URI, AgentSelection, FreeForm, ModelSelection, RootState, SessionSummary
+from serai.client.address import find_address
+from serai.client.core import ChannelClient
+from serai.client.errors import SessionGone
+from serai.client.lifeline import Delays, backoff
+from serai.client.session import SessionClient
+from serai.client.transport import websocket_opener
+from serai.errors import SeraiError
+
+__all__ = ["Client", "connect"]
+
+
+def connect(
+    url: str | None = None,
+    token: str | None = None,
+    *,
+    client_id: str | None = None,
+    subscriptions: Iterable[URI] = (ROOT,),
+    delays: Delays = backoff,
+) -> Client:
+    """A client of a host: `async with serai.connect(url, token) as client`.
+
+    Args:
+        url: The host's address, as `serai serve` prints it; by default `SERAI_URL`, else this machine's host.
+        token: What opens its door; by default `SERAI_TOKEN`, else what this machine's host has written down.
+        client_id: How the host knows this client. One that is kept lets a later process go on as the same
+            client. By default a new one.
+        subscriptions: The channels to follow from the beginning.
+        delays: How long to wait before each try to connect again; by default longer and longer, for ever.
+
+    Raises:
+        ConfigInvalid: The URL is not one of a host.
+    """
+    opener = websocket_opener(find_address(url, token))
+    return Client(opener, client_id=client_id, subscriptions=subscriptions, delays=delays)
+
+
+class Client(ChannelClient):
+    """A connection to a host that outlives lost connections.
+
+    Use it in `async with`, or `await` it and `close` it. When the connection is lost it is made again, what
+    was missed is made up for, and what was not answered is sent again; calls simply take longer then. Any of
+    its coroutines may be cancelled: the client can be used as before, and what was sent may still happen.
+    """
+
+    # -- the host ------------------------------------------------------------------------------------------
+
+    @property
+    def root(self) -> RootState | None:
+        """The root channel: which agents there are, and more. `None` when it is not followed."""
+        state = self.state(ROOT)
+        return state if isinstance(state, RootState) else None
+
+    async def ping(self) -> None:
+        """Ask whether the host is there."""
+        await self.request("ping", c.PingParams(channel=ROOT))
+
+    async def authenticate(self, resource: str, token: str) -> None:
+        """Hand over a token for a protected resource (`SignInNeeded`).
+
+        Raises:
+            ProtocolError: No agent has that resource, or the token is not good.
+        """
+        await self.request("authenticate", c.AuthenticateParams(channel=ROOT, resource=resource, token=token))
+
+    async def read(self, uri: URI) -> bytes:
+        """The content that a `ContentRef` names.
+
+        Raises:
+            ProtocolError: It is not there, or may not be read.
+        """
+        result: c.ResourceReadResult = await self.request(
+            "resourceRead", c.ResourceReadParams(channel=ROOT, uri=uri)
+        )
+        is_binary = result.encoding == c.ContentEncoding.BASE64
+        return base64.b64decode(result.data) if is_binary else result.data.encode()
+
+    # -- sessions ------------------------------------------------------------------------------------------
+
+    async def list_sessions(self) -> list[SessionSummary]:
+        """All sessions of the host."""
+        result: c.ListSessionsResult = await self.request("listSessions", c.ListSessionsParams(channel=ROOT))
+        return result.items
+
+    async def create_session(
+        self,
+        agent: str | None = None,
+        *,
+        uri: URI | None = None,
+        model: ModelSelection | None = None,
+        custom_agent: URI | None = None,
+        working_directory: URI | None = None,
+        config: FreeForm | None = None,
+        fork: tuple[URI, str] | None = None,
+    ) -> SessionClient:
+        """Make a session, and wait until its agent is there. Cancelled half-way, it may exist all the same.
+
+        Args:
+            agent: The kind of agent (`root.agents` lists them); by default the host's own choice.
+            uri: The session's URI; by default a new one.
+            model: The model.
+            custom_agent: A custom agent of that kind.
+            working_directory: Where it works, as a URI.
+            config: Settings, as `resolveSessionConfig` offers them.
+            fork: A session and the turn after which the new one begins.
+
+        Raises:
+            ProtocolError: There is no such agent, a setting is wrong, and so on.
+            SessionFailed: The agent did not start. The session exists, and says why.
+        """
+        uri = uri or f"ahp-session:/{uuid.uuid4()}"
+        params = c.CreateSessionParams(
+            channel=uri,
+            provider=agent,
+            model=model,
+            agent=AgentSelection(uri=custom_agent) if custom_agent else None,
+            working_directory=working_directory,
+            config=config,
+            fork=c.SessionForkSource(session=fork[0], turn_id=fork[1]) if fork else None,
+        )
+        await self.request("createSession", params)
+        session = await self.open_session(uri)
+        await session.ready()
+        return session
+
+    async def open_session(self, uri: URI) -> SessionClient:
+        """Follow a session that there is. The same session gives the same object.
+
+        Raises:
+            ProtocolError: There is no such session.
+        """
+        session = self._followers.get(uri)
+        if not isinstance(session, SessionClient):
+            session = self._followers[uri] = SessionClient(self, uri)
+        try:
+            await self.subscribe(uri)
+        except SeraiError:
+            self._followers.pop(uri, None)
+            raise
+        return session
+
+    async def dispose_session(self, uri: URI) -> None:
+        """End a session for all.
+
+        Raises:
+            ProtocolError: There is no such session.
+        """
+        await self.request("disposeSession", c.DisposeSessionParams(channel=uri))
+        if uri in self._state.subscriptions:
+            self._state.unsubscribe(uri)
+        self._forget(uri, SessionGone(f"{uri} was disposed of"))

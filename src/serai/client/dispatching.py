@@ -1,0 +1,144 @@
+"""Actions on their way: sent again after a gap, and settled when the host has answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from serai.ahp import jsonrpc
+from serai.ahp.actions import ActionEnvelope, StateAction
+from serai.ahp.notifications import DispatchActionParams
+from serai.ahp.types import URI
+from serai.client.errors import ConnectionLost, Rejected
+from serai.client.mirror import Mirror
+from serai.client.standing import REPEATABLE, Standing, standing
+from serai.errors import SeraiError
+
+__all__ = ["Dispatches"]
+
+_DUPLICATE = "duplicate"
+
+
+@dataclass(slots=True)
+class _Dispatched:
+    """An action that the host has not answered."""
+
+    params: DispatchActionParams
+    answer: asyncio.Future[None]
+    frame: bytes
+    was_sent: bool = False
+
+
+class Dispatches:
+    """All actions that wait for the host's answer.
+
+    Args:
+        state: Where they are shown until then.
+    """
+
+    def __init__(self, state: Mirror) -> None:
+        self._state = state
+        self._waiting: dict[int, _Dispatched] = {}
+
+    def begin(self, uri: URI, action: StateAction, send: Callable[[bytes], None] | None) -> _Dispatched:
+        """Show an action and send it; without a connection it is sent when there is one.
+
+        Raises:
+            ParseError: It cannot be written as JSON. Nothing was done.
+        """
+        params = self._state.dispatch(uri, action)
+        try:
+            frame = _frame(params)
+        except SeraiError:
+            self._state.withdraw(params)
+            raise
+        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        dispatched = self._waiting[params.client_seq] = _Dispatched(params, answer, frame)
+        if send is not None:
+            dispatched.was_sent = True
+            send(frame)
+        return dispatched
+
+    async def wait(self, dispatched: _Dispatched) -> None:
+        """Wait for the host's answer. Cancelling it does not take the action back."""
+        await dispatched.answer
+
+    def heard(self, envelope: ActionEnvelope) -> None:
+        """An envelope came. If it answers an action of ours, that one is settled."""
+        origin = envelope.origin
+        if origin is None or origin.client_id != self._state.client_id:
+            return
+        dispatched = self._waiting.get(origin.client_seq)
+        if dispatched is None or dispatched.params.channel != envelope.channel:
+            return
+        reason = envelope.rejection_reason
+        if reason is None:
+            self._settle(dispatched)
+        elif reason == _DUPLICATE and self._standing(dispatched) is not Standing.OPEN:
+            self._settle(dispatched)  # the host had taken it, and the answer got lost
+        else:
+            self._settle(dispatched, Rejected(reason))
+
+    def resume(self, resend: Iterable[DispatchActionParams], send: Callable[[bytes], None]) -> None:
+        """After a reconnect: send what was not answered, but for what the state shows as done.
+
+        The host knows the numbers that it has seen, and does nothing twice.
+        """
+        for params in resend:
+            dispatched = self._waiting.get(params.client_seq)
+            if dispatched is None:
+                self._state.withdraw(params)
+            elif dispatched.was_sent and self._standing(dispatched) is Standing.DONE:
+                self._settle(dispatched)
+            else:
+                dispatched.was_sent = True
+                send(dispatched.frame)
+
+    def restart(self, send: Callable[[bytes], None]) -> None:
+        """After a host that has forgotten this client: do again what can be done again without harm."""
+        waiting, self._waiting = self._waiting, {}
+        for dispatched in waiting.values():
+            uri, action = dispatched.params.channel, dispatched.params.action
+            if self._standing(dispatched) is Standing.DONE:
+                self._settle(dispatched)
+            elif dispatched.was_sent and not isinstance(action, REPEATABLE):
+                self._settle(
+                    dispatched,
+                    ConnectionLost(
+                        "the host forgot this client before it answered: the outcome is not known",
+                        remedy="Look at the session, and do it again if need be",
+                    ),
+                )
+            elif uri in self._state.subscriptions:
+                # Under a new number: the host counts anew, and so do we.
+                params = self._state.dispatch(uri, action)
+                again = _Dispatched(params, dispatched.answer, _frame(params), was_sent=True)
+                self._waiting[params.client_seq] = again
+                send(again.frame)
+            else:
+                self._settle(dispatched, ConnectionLost(f"{uri} is not followed any more"))
+
+    def fail(self, error: SeraiError, uri: URI | None = None) -> None:
+        """No answers will come any more, from this channel or at all."""
+        for dispatched in list(self._waiting.values()):
+            if uri is None or dispatched.params.channel == uri:
+                self._settle(dispatched, error)
+
+    def _standing(self, dispatched: _Dispatched) -> Standing:
+        session = self._state.session(dispatched.params.channel)
+        return Standing.UNKNOWN if session is None else standing(session, dispatched.params.action)
+
+    def _settle(self, dispatched: _Dispatched, error: SeraiError | None = None) -> None:
+        self._waiting.pop(dispatched.params.client_seq, None)
+        self._state.withdraw(dispatched.params)
+        if dispatched.answer.done():
+            return  # nobody waits for it any more
+        if error is None:
+            dispatched.answer.set_result(None)
+        else:
+            dispatched.answer.set_exception(error)
+
+
+def _frame(params: DispatchActionParams) -> bytes:
+    return jsonrpc.encode(jsonrpc.Notification(method="dispatchAction", params=params))

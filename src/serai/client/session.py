@@ -1,0 +1,278 @@
+"""A session, as a client works with it.
+
+Every method that changes something shows it in `state` at once, sends an action, and returns when the host
+has let it happen. If the host refuses, `Rejected` says why, and `state` is as if nothing had been done.
+Without a connection it waits until the host is back. Cancelling it takes back nothing that was sent: the
+action may still happen, and the client can be used as before.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from serai.ahp import actions as a
+from serai.ahp import commands as c
+from serai.ahp.types import (
+    URI,
+    MessageAttachment,
+    PendingMessageKind,
+    SessionInputResponseKind,
+    ToolCallCancellationReason,
+    ToolCallConfirmationReason,
+    UserMessage,
+)
+from serai.client.answers import AnswerValue, answers_to
+from serai.client.errors import Rejected
+from serai.client.following import SessionFollower
+from serai.client.turn import TurnStream
+
+if TYPE_CHECKING:
+    from serai.client.client import Client
+
+__all__ = ["SessionClient"]
+
+
+class SessionClient(SessionFollower):
+    """One session that a client follows. Made by `Client.create_session` and `Client.open_session`."""
+
+    def __init__(self, client: Client, uri: URI) -> None:
+        super().__init__(client, uri)
+        self._client = client
+
+    def __repr__(self) -> str:
+        return f"SessionClient({self.uri!r})"
+
+    # -- turns ---------------------------------------------------------------------------------------------
+
+    async def prompt(self, text: str, *, attachments: Sequence[MessageAttachment] = ()) -> TurnStream:
+        """Send a message to the agent, and follow the turn that it begins.
+
+        Raises:
+            Rejected: Another turn is running (`turn_in_progress`), or the session is not ready.
+        """
+        turn_id = str(uuid.uuid4())
+        stream = self._new_stream(turn_id)
+        try:
+            await self.begin_turn(text, attachments=attachments, turn_id=turn_id)
+        except BaseException:
+            stream.close()
+            raise
+        return stream
+
+    async def begin_turn(
+        self, text: str, *, attachments: Sequence[MessageAttachment] = (), turn_id: str | None = None
+    ) -> str:
+        """Send a message to the agent without following the turn. Returns the turn's id.
+
+        Raises:
+            Rejected: As for `prompt`.
+        """
+        turn_id = turn_id or str(uuid.uuid4())
+        message = _message(text, attachments)
+        await self.dispatch(a.SessionTurnStartedAction(turn_id=turn_id, user_message=message))
+        return turn_id
+
+    async def cancel(self) -> None:
+        """Stop the turn that is running.
+
+        Raises:
+            Rejected: No turn is running, or it has ended in the meantime.
+        """
+        await self.dispatch(a.SessionTurnCancelledAction(turn_id=self._running()))
+
+    # -- tool calls ----------------------------------------------------------------------------------------
+
+    async def approve(
+        self, call_id: str, *, option: str | None = None, edited_input: str | None = None
+    ) -> None:
+        """Let a tool call run.
+
+        Args:
+            call_id: The call that waits (`ToolWaiting`).
+            option: The id of one of its options.
+            edited_input: Other input for the tool, where the call is `editable`.
+
+        Raises:
+            Rejected: The call does not wait any more: someone else was quicker, for instance.
+        """
+        await self.dispatch(
+            a.SessionToolCallConfirmedAction(
+                turn_id=self._running(),
+                tool_call_id=call_id,
+                approved=True,
+                confirmed=ToolCallConfirmationReason.USER_ACTION.value,
+                selected_option_id=option,
+                edited_tool_input=edited_input,
+            )
+        )
+
+    async def deny(
+        self,
+        call_id: str,
+        *,
+        reason: str | None = None,
+        suggestion: str | None = None,
+        option: str | None = None,
+    ) -> None:
+        """Do not let a tool call run.
+
+        Args:
+            call_id: The call that waits.
+            reason: Why, for all who look at the session.
+            suggestion: What the agent should do instead.
+            option: The id of one of its options.
+
+        Raises:
+            Rejected: The call does not wait any more.
+        """
+        await self.dispatch(
+            a.SessionToolCallConfirmedAction(
+                turn_id=self._running(),
+                tool_call_id=call_id,
+                approved=False,
+                reason=ToolCallCancellationReason.DENIED.value,
+                reason_message=reason,
+                user_suggestion=UserMessage(text=suggestion) if suggestion else None,
+                selected_option_id=option,
+            )
+        )
+
+    async def confirm_result(self, call_id: str, *, approved: bool = True) -> None:
+        """Let the agent have a tool's result (`ResultWaiting`), or not.
+
+        Raises:
+            Rejected: No result of that call waits.
+        """
+        turn_id = self._running()
+        await self.dispatch(
+            a.SessionToolCallResultConfirmedAction(turn_id=turn_id, tool_call_id=call_id, approved=approved)
+        )
+
+    # -- questions -----------------------------------------------------------------------------------------
+
+    async def answer(self, request_id: str, answers: Mapping[str, AnswerValue] | None = None) -> None:
+        """Answer what the agent asks (`QuestionAsked`).
+
+        Args:
+            request_id: The request.
+            answers: By question: text, a number, yes or no, ids of options; `None` passes a question over.
+
+        Raises:
+            Rejected: An answer does not fit its question, or the request is not open any more.
+        """
+        requests = self._live().head.input_requests or ()
+        request = next((one for one in requests if one.id == request_id), None)
+        if request is None:
+            raise Rejected(f"no_such_request: no input request {request_id!r} is open")
+        await self.dispatch(
+            a.SessionInputCompletedAction(
+                request_id=request_id,
+                response=SessionInputResponseKind.ACCEPT.value,
+                answers=answers_to(request, answers or {}) or None,
+            )
+        )
+
+    async def decline(self, request_id: str, *, cancel: bool = False) -> None:
+        """Do not answer what the agent asks; with `cancel`, without having decided anything.
+
+        Raises:
+            Rejected: The request is not open any more.
+        """
+        response = SessionInputResponseKind.CANCEL if cancel else SessionInputResponseKind.DECLINE
+        await self.dispatch(a.SessionInputCompletedAction(request_id=request_id, response=response.value))
+
+    # -- messages that wait --------------------------------------------------------------------------------
+
+    async def queue(self, text: str, *, attachments: Sequence[MessageAttachment] = ()) -> str:
+        """Leave a message for after the running turn; an idle session takes it at once. Returns its id."""
+        return await self._leave(PendingMessageKind.QUEUED, text, attachments)
+
+    async def steer(self, text: str, *, attachments: Sequence[MessageAttachment] = ()) -> str:
+        """Leave a message for the running turn, which takes it at its next boundary. Returns its id."""
+        return await self._leave(PendingMessageKind.STEERING, text, attachments)
+
+    async def unqueue(self, message_id: str, *, kind: str = PendingMessageKind.QUEUED.value) -> None:
+        """Take back a message that still waits.
+
+        Raises:
+            Rejected: It does not wait any more.
+        """
+        await self.dispatch(a.SessionPendingMessageRemovedAction(kind=kind, id=message_id))
+
+    async def _leave(
+        self, kind: PendingMessageKind, text: str, attachments: Sequence[MessageAttachment]
+    ) -> str:
+        message_id = str(uuid.uuid4())
+        message = _message(text, attachments)
+        await self.dispatch(
+            a.SessionPendingMessageSetAction(kind=kind.value, id=message_id, user_message=message)
+        )
+        return message_id
+
+    # -- the session ---------------------------------------------------------------------------------------
+
+    async def set_title(self, title: str) -> None:
+        """Give the session another title."""
+        await self.dispatch(a.SessionTitleChangedAction(title=title))
+
+    async def archive(self, *, archived: bool = True) -> None:
+        """Put the session away, or take it out again."""
+        await self.dispatch(a.SessionIsArchivedChangedAction(is_archived=archived))
+
+    async def mark_read(self, *, read: bool = True) -> None:
+        """Say that someone has read what is new."""
+        await self.dispatch(a.SessionIsReadChangedAction(is_read=read))
+
+    async def truncate(self, turn_id: str | None = None) -> None:
+        """End the history after a turn; without one, all of it goes. A running turn goes, too."""
+        await self.dispatch(a.SessionTruncatedAction(turn_id=turn_id))
+
+    async def fork(self, turn_id: str) -> SessionClient:
+        """Make a new session that begins with this one's history up to a turn.
+
+        Raises:
+            ProtocolError: There is no such turn.
+        """
+        return await self._client.create_session(fork=(self.uri, turn_id))
+
+    async def fetch_turns(self, before: str | None = None, limit: int | None = None) -> c.FetchTurnsResult:
+        """Finished turns, oldest first: those before one of them, or the latest."""
+        params = c.FetchTurnsParams(channel=self.uri, before=before, limit=limit)
+        return await self._client.request("fetchTurns", params)
+
+    async def dispose(self) -> None:
+        """End the session for all. Whoever follows it gets `SessionGone`.
+
+        Raises:
+            ProtocolError: It is gone already.
+        """
+        await self._client.dispose_session(self.uri)
+
+    async def leave(self) -> None:
+        """Follow the session no more. It goes on on the host."""
+        self._client.unsubscribe(self.uri)
+
+    async def dispatch(self, action: a.StateAction) -> None:
+        """Let any action happen: the way for what has no method here.
+
+        A choice of model or agent during a turn is answered when the turn ends.
+
+        Raises:
+            Rejected: The host refused it.
+            SessionGone: The session is not followed any more.
+            ConnectionLost: The client was closed or gave up, or the host forgot this client while the answer
+                was under way: then it is not known what became of the action.
+        """
+        await self._client.dispatch(self.uri, action)
+
+    def _running(self) -> str:
+        turn_id = self.active_turn_id
+        if turn_id is None:
+            raise Rejected("no_active_turn: no turn is running")
+        return turn_id
+
+
+def _message(text: str, attachments: Sequence[MessageAttachment]) -> UserMessage:
+    return UserMessage(text=text, attachments=list(attachments) or None)

@@ -1,0 +1,67 @@
+"""Secrets are masked on the way into a session's journal: whole actions at once, growing text as it grows."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from serai.ahp import actions as a
+from serai.journal.items import Delta, target_of
+from serai.journal.redact import Redactor, StreamRedactor
+
+__all__ = ["Masking"]
+
+_Part = tuple[type[Delta], str, str]
+
+
+class Masking:
+    """What one session's actions pass through. A part's text may hold the beginning of a secret back."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._streams: dict[_Part, StreamRedactor] = {}
+
+    def masked(self, action: a.StateAction, *, observed: bool) -> list[a.StateAction]:
+        """What may happen instead: the action with secrets masked, after what was held back before it.
+
+        Args:
+            action: What wants to happen.
+            observed: Whether it comes from an agent or a tool. What a person typed is theirs, and only
+                secrets that are managed are masked in it.
+        """
+        if isinstance(action, Delta):
+            part = target_of(action)
+            stream = self._streams.get(part)
+            if stream is None:
+                stream = self._streams[part] = self._redactor.stream(observed=observed)
+            content = stream.feed(action.content)
+            if content == action.content:
+                return [action]
+            return [replace(action, content=content)] if content else []
+        released = self._released() if isinstance(action, _ENDS_PARTS) else []
+        return [*released, self._redactor.redact_action(action, observed=observed)]
+
+    def _released(self) -> list[a.StateAction]:
+        """All parts have ended: what is still held back goes out, masked where it has to be."""
+        streams, self._streams = self._streams, {}
+        held = ((part, stream.flush()) for part, stream in streams.items())
+        return [_delta(part, text) for part, text in held if text]
+
+
+_ENDS_PARTS = (
+    a.SessionResponsePartAction,
+    a.SessionToolCallStartAction,
+    a.SessionToolCallReadyAction,
+    a.SessionTurnCompleteAction,
+    a.SessionTurnCancelledAction,
+    a.SessionErrorAction,
+    a.SessionTruncatedAction,
+)
+
+
+def _delta(part: _Part, content: str) -> a.StateAction:
+    kind, turn_id, part_id = part
+    if kind is a.SessionToolCallDeltaAction:
+        return a.SessionToolCallDeltaAction(turn_id=turn_id, tool_call_id=part_id, content=content)
+    if kind is a.SessionReasoningAction:
+        return a.SessionReasoningAction(turn_id=turn_id, part_id=part_id, content=content)
+    return a.SessionDeltaAction(turn_id=turn_id, part_id=part_id, content=content)

@@ -1,0 +1,98 @@
+"""A host and its port, from the start to the end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from serai.errors import StorageFailed
+from serai.host.agents import HostedHarness
+from serai.host.host import Host, HostSettings
+from serai.serve.frames import text_frame
+from serai.serve.peer import AhpPeer
+from serai.serve.port import PortSettings, serve_port
+from serai.store.contract import Store
+
+__all__ = ["run_host"]
+
+_log = logging.getLogger(__name__)
+
+
+async def run_host(
+    store: Store,
+    harnesses: Iterable[HostedHarness],
+    *,
+    host_settings: HostSettings,
+    port_settings: PortSettings,
+    started: Callable[[int], None],
+) -> None:
+    """Open the store, bring the sessions back, and serve them until SIGINT or SIGTERM, or until cancelled.
+
+    Args:
+        store: Where the sessions are kept.
+        harnesses: The kinds of agents.
+        host_settings: How the host behaves.
+        port_settings: Where it listens, and to whom.
+        started: Is called with the port once clients can connect.
+
+    Raises:
+        StorageUnreadable: The store cannot be opened.
+        ConfigInvalid: The port cannot be used.
+        StorageFailed: It is no longer known what was written: the host has to start again.
+    """
+    host = Host(store, harnesses, text_frame, settings=host_settings)
+    await host.open()
+    try:
+        port = asyncio.create_task(
+            serve_port(
+                port_settings,
+                lambda connection: AhpPeer(host, connection),
+                lambda: _readiness(host),
+                started=started,
+            ),
+            name="port",
+        )
+        stop = asyncio.create_task(_signalled(), name="signals")
+        try:
+            await asyncio.wait({port, stop, host.journal.writer}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop.cancel()
+            port.cancel()
+            await asyncio.wait({port, stop})
+        if not port.cancelled():
+            port.result()
+        if host.journal.writer.done():
+            _explain(host.journal.writer)
+    finally:
+        await host.close()
+
+
+def _readiness(host: Host) -> tuple[bool, dict[str, Any]]:
+    unavailable = host.journal.unavailable
+    if unavailable is not None:
+        return False, unavailable.to_wire()
+    return True, {"sessions": host.count()}
+
+
+async def _signalled() -> None:
+    """Wait for SIGINT or SIGTERM."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        await stop.wait()
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+def _explain(writer: asyncio.Task[None]) -> None:
+    error = writer.exception()
+    if isinstance(error, StorageFailed):
+        raise error
+    if error is not None:
+        raise StorageFailed(f"the journal stopped: {error}") from error

@@ -1,0 +1,240 @@
+"""A Python function as an agent."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import re
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+
+from harness.conversation import Conversation, frame, prose
+from serai.ahp.types import SessionConfigPropertySchema, SessionConfigSchema, SessionLifecycle, TurnState
+from serai.contract import AgentSessionCapabilities, DeliveryMode, MessageContext, check_registration
+from serai.errors import CapabilityUnsupported, ConfigInvalid
+from serai.harness.callback import CAPABILITIES, STEERABLE, CallbackHarness
+from serai.host.host import Host
+from serai.host.turn import Turn
+from serai.store.memory import MemoryStore
+
+
+@asynccontextmanager
+async def talking_to(harness: CallbackHarness, **params: Any) -> AsyncGenerator[Conversation]:
+    """A conversation with an agent on a host of its own."""
+    host = Host(MemoryStore(), [harness], frame)
+    await host.open()
+    try:
+        yield await Conversation.begin(host, harness.name, **params)
+    finally:
+        await host.close()
+
+
+async def shout(turn: Turn) -> None:
+    await turn.say(turn.message.text.upper())
+
+
+class TestAnswering:
+    async def test_a_function_of_two_lines_answers(self) -> None:
+        async with talking_to(CallbackHarness("shout", shout)) as conversation:
+            assert prose(await conversation.say("good morning")) == "GOOD MORNING"
+            assert prose(await conversation.say("and again")) == "AND AGAIN"
+
+    async def test_a_partial_and_an_object_are_functions_too(self) -> None:
+        async def tell(text: str, turn: Turn) -> None:
+            await turn.say(text)
+
+        class Teller:
+            async def __call__(self, turn: Turn) -> None:
+                await turn.say("object")
+
+        for answer, said in ((functools.partial(tell, "partial"), "partial"), (Teller(), "object")):
+            async with talking_to(CallbackHarness("tell", answer)) as conversation:
+                assert prose(await conversation.say("?")) == said
+
+    def test_a_function_that_is_not_async_is_refused_at_once(self) -> None:
+        with pytest.raises(TypeError, match="must be an async function"):
+            CallbackHarness("wrong", cast("Any", print))
+
+    async def test_an_exception_ends_the_turn_with_an_error(self) -> None:
+        async def stumble(turn: Turn) -> None:
+            await turn.say("so far")
+            raise LookupError("the key is under the mat")
+
+        async with talking_to(CallbackHarness("stumble", stumble)) as conversation:
+            turn = await conversation.say("go")
+            error = await conversation.heard("session/error")
+        assert error["error"] == {"errorType": "agent_error", "message": "the key is under the mat"}
+        assert (turn.state, prose(turn)) == (TurnState.ERROR, "so far")
+
+    async def test_an_error_of_serai_keeps_its_code(self) -> None:
+        async def refuse(_turn: Turn) -> None:
+            raise ConfigInvalid("there is no key", remedy="Set one")
+
+        async with talking_to(CallbackHarness("refuse", refuse)) as conversation:
+            turn = await conversation.say("go")
+        assert turn.error
+        assert (turn.error.error_type, turn.error.message) == ("config_invalid", "there is no key. Set one")
+
+    async def test_cancelling_the_turn_cancels_the_function(self) -> None:
+        ended = asyncio.Event()
+
+        async def wait(turn: Turn) -> None:
+            try:
+                await turn.activity("waiting")
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+        async with talking_to(CallbackHarness("wait", wait)) as conversation:
+            conversation.start("go")
+            await conversation.heard("session/activityChanged")
+            conversation.cancel()
+            turn = await conversation.end()
+            async with asyncio.timeout(5):
+                await ended.wait()
+            await conversation.quiet()
+            assert conversation.state.summary.activity is None
+        assert turn.state == TurnState.CANCELLED
+
+    async def test_a_repeated_delivery_does_not_call_the_function_again(self) -> None:
+        called: list[str] = []
+        delivered: list[Any] = []
+
+        async def count(turn: Turn) -> None:
+            called.append(turn.id)
+
+        async with talking_to(CallbackHarness("count", count)) as conversation:
+            agent = await conversation.session.agent()
+            receive = agent.receive_message
+
+            async def twice(message: Any, context: MessageContext) -> Any:
+                delivered.extend([await receive(message, context), await receive(message, context)])
+                return delivered[-1]
+
+            cast("Any", agent).receive_message = twice
+            await conversation.say("go")
+        assert len(called) == 1
+        assert delivered[0] == delivered[1]
+
+    async def test_it_reads_the_settings_of_its_session(self) -> None:
+        schema = SessionConfigSchema(
+            type="object",
+            properties={"mood": SessionConfigPropertySchema(type="string", title="Mood", default="calm")},
+        )
+
+        async def tell(turn: Turn) -> None:
+            await turn.say(turn.settings["mood"])
+
+        harness = CallbackHarness("tell", tell, schema=schema)
+        async with talking_to(harness) as conversation:
+            assert prose(await conversation.say("?")) == "calm"
+        async with talking_to(harness, config={"mood": "merry"}) as conversation:
+            assert prose(await conversation.say("?")) == "merry"
+
+
+class TestCapabilities:
+    @pytest.mark.parametrize("declared", [CAPABILITIES, STEERABLE])
+    async def test_a_session_declares_what_its_harness_was_given(
+        self, declared: AgentSessionCapabilities
+    ) -> None:
+        harness = CallbackHarness("shout", shout, capabilities=declared)
+        async with talking_to(harness) as conversation:
+            agent = await conversation.session.agent()
+            assert agent.capabilities == declared
+            check_registration(agent)
+
+    def test_only_a_function_that_says_so_takes_messages_while_it_works(self) -> None:
+        assert DeliveryMode.NEXT_TOOL_CALL not in CAPABILITIES.delivery.modes
+        assert DeliveryMode.NEXT_TOOL_CALL in STEERABLE.delivery.modes
+
+    async def test_what_is_not_declared_is_refused(self) -> None:
+        async with talking_to(CallbackHarness("shout", shout)) as conversation:
+            agent = await conversation.session.agent()
+            await agent.release()
+            operations: list[Callable[[], Any]] = [agent.pause, agent.resume, agent.fork, agent.snapshot]
+            for operation in operations:
+                with pytest.raises(CapabilityUnsupported):
+                    await operation()
+
+    async def test_declaring_what_a_function_cannot_do_fails_the_session(self) -> None:
+        lifecycle = type(CAPABILITIES.lifecycle)(release=True, fork=True)
+        declared = AgentSessionCapabilities(
+            messaging=CAPABILITIES.messaging,
+            delivery=CAPABILITIES.delivery,
+            events=CAPABILITIES.events,
+            lifecycle=lifecycle,
+        )
+        async with talking_to(CallbackHarness("shout", shout, capabilities=declared)) as conversation:
+            assert conversation.state.lifecycle == SessionLifecycle.CREATION_FAILED
+            assert conversation.state.creation_error
+            assert conversation.state.creation_error.error_type == "capability_unsupported"
+
+
+class TestThePage:
+    """The example in docs/agents.md."""
+
+    async def test_the_program_runs_and_its_agent_answers_over_the_wire(
+        self, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        program = _program(Path(pytestconfig.rootpath, "docs", "agents.md"))
+        serving = asyncio.create_task(program["main"](port=0))
+        try:
+            async with asyncio.timeout(10), connect(await _address(serving, capsys)) as client:
+                assert await _converse(client, "hello") == "HELLO"
+        finally:
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+
+
+def _program(page: Path) -> dict[str, Any]:
+    """The names that the page's one program defines."""
+    [program] = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {"__name__": "shout"}
+    exec(compile(program, str(page), "exec"), names)  # noqa: S102 - it is our own page
+    return names
+
+
+async def _address(serving: asyncio.Task[None], capsys: pytest.CaptureFixture[str]) -> str:
+    """What the program prints once it listens."""
+    printed = ""
+    while not printed.endswith("\n"):
+        assert not serving.done(), serving.exception()
+        await asyncio.sleep(0.005)
+        printed += capsys.readouterr().out
+    return printed.strip()
+
+
+async def _converse(client: ClientConnection, text: str) -> str:
+    """Make a session over the wire, say something, and return the answer."""
+    session = "ahp-session:/of-the-page"
+    sent = 0
+
+    async def send(method: str, *, ask: bool = True, **params: Any) -> None:
+        nonlocal sent
+        sent += 1
+        number = {"id": sent} if ask else {}
+        await client.send(json.dumps({"jsonrpc": "2.0", **number, "method": method, "params": params}))
+
+    await send("initialize", channel="ahp-root://", protocolVersions=["0.2.0"], clientId="reader")
+    await send("createSession", channel=session, provider="shout")
+    await send("subscribe", channel=session)
+    answer = ""
+    async for message in client:
+        heard = json.loads(message)
+        assert "error" not in heard, heard
+        ready = heard.get("result") and heard["result"].get("snapshot", {}).get("state", {})
+        action = heard.get("params", {}).get("action", {})
+        if action.get("type") == "session/ready" or (ready and ready["lifecycle"] == "ready"):
+            start = {"type": "session/turnStarted", "turnId": "t", "userMessage": {"text": text}}
+            await send("dispatchAction", ask=False, channel=session, clientSeq=1, action=start)
+        elif action.get("type") == "session/delta":
+            answer += action["content"]
+        elif action.get("type") == "session/turnComplete":
+            return answer
+    raise AssertionError("the connection ended before the turn")

@@ -1,0 +1,318 @@
+"""What the demo agent's tools ask for, and what becomes of the answers."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from harness.conversation import Conversation, calls, frame, prose
+from serai.ahp import actions as a
+from serai.ahp.types import (
+    FileEdit,
+    SessionActiveClient,
+    ToolCallCancelledState,
+    ToolCallCompletedState,
+    ToolCallError,
+    ToolCallPendingConfirmationState,
+    ToolCallResult,
+    ToolCallRunningState,
+    ToolDefinition,
+    ToolResultEmbeddedResourceContent,
+    ToolResultFileEditContent,
+    ToolResultResourceContent,
+    ToolResultTextContent,
+    Turn,
+    TurnState,
+)
+from serai.host.host import Host
+
+CLIENT = SessionActiveClient(client_id="tester", tools=[ToolDefinition(name="look", title="Look around")])
+
+
+def completed(turn: Turn) -> ToolCallCompletedState:
+    """The turn's only call, which was completed."""
+    [call] = calls(turn)
+    assert isinstance(call, ToolCallCompletedState)
+    return call
+
+
+def cancelled(turn: Turn) -> ToolCallCancelledState:
+    """The turn's only call, which was cancelled."""
+    [call] = calls(turn)
+    assert isinstance(call, ToolCallCancelledState)
+    return call
+
+
+def output(call: ToolCallCompletedState) -> str:
+    return "".join(item.text for item in call.content or () if isinstance(item, ToolResultTextContent))
+
+
+class TestApproval:
+    async def test_it_offers_two_ways_to_say_yes_and_two_to_say_no(self, demo: Conversation) -> None:
+        demo.start("tool")
+        call = await demo.pending()
+        assert [(option.id, option.kind, option.group) for option in call.options or ()] == [
+            ("allow-once", "approve", 0),
+            ("allow-session", "approve", 0),
+            ("deny", "deny", 1),
+            ("deny-suggest", "deny", 1),
+        ]
+        assert call.editable
+        assert json.loads(call.tool_input or "") == {"command": "ls -l"}
+        assert call.confirmation_title
+
+    async def test_a_plain_yes_runs_it(self, demo: Conversation) -> None:
+        demo.start("tool cat  README.md")
+        await demo.approve()
+        call = completed(await demo.end())
+        assert (call.confirmed, call.success) == ("user-action", True)
+        assert output(call).startswith("$ cat  README.md\n")
+
+    async def test_a_plain_no_does_not(self, demo: Conversation) -> None:
+        demo.start("tool")
+        await demo.deny()
+        turn = await demo.end()
+        assert cancelled(turn).reason == "denied"
+        assert "You said no" in prose(turn)
+
+    async def test_a_no_may_come_with_a_suggestion(self, demo: Conversation) -> None:
+        demo.start("tool")
+        await demo.deny(option="deny-suggest", suggestion="use find")
+        turn = await demo.end()
+        assert cancelled(turn).user_suggestion
+        assert "“use find”" in prose(turn)
+
+    @pytest.mark.parametrize("edited", ['{"command": "pwd"}', "pwd"])
+    async def test_the_input_that_a_person_edited_is_the_one_that_counts(
+        self, demo: Conversation, edited: str
+    ) -> None:
+        demo.start("tool")
+        await demo.approve(edited=edited)
+        call = completed(await demo.end())
+        assert call.tool_input == edited
+        assert output(call).startswith("$ pwd\n")
+
+    @pytest.mark.parametrize("edited", ["", "{}", "[1]", '{"command": 5}', "not json"])
+    async def test_no_edited_input_makes_it_fall_over(self, demo: Conversation, edited: str) -> None:
+        demo.start("tool")
+        await demo.approve(edited=edited)
+        assert (await demo.end()).state == TurnState.COMPLETE
+
+    async def test_allow_once_asks_again_the_next_time(self, demo: Conversation) -> None:
+        demo.start("tool; tool")
+        await demo.approve(option="allow-once")
+        await demo.heard("session/toolCallReady", 2)
+        await demo.approve()
+        first, second = calls(await demo.end())
+        assert first.selected_option.id == "allow-once"
+        assert second.confirmed == "user-action"
+
+    async def test_allow_for_this_session_is_remembered_as_a_setting(self, demo: Conversation) -> None:
+        demo.start("tool")
+        await demo.approve(option="allow-session")
+        await demo.end()
+        assert completed(await demo.say("tool date")).confirmed == "setting"
+
+    async def test_the_grant_is_for_that_tool_alone(self, demo: Conversation) -> None:
+        demo.start("tool")
+        await demo.approve(option="allow-session")
+        await demo.end()
+        demo.start("tool edit")
+        await demo.deny()
+        assert cancelled(await demo.end()).reason == "denied"
+
+    async def test_the_grant_stands_in_the_session_and_survives_a_restart(
+        self, host: Host, demo: Conversation
+    ) -> None:
+        demo.start("tool")
+        await demo.approve(option="allow-session")
+        await demo.end()
+        await host.close()
+        again = Host(host.journal.store, host.harnesses.values(), frame)
+        await again.open()
+        session = await again.session(demo.session.uri)
+        assert session
+        assert completed(await Conversation(again, session).say("tool")).confirmed == "setting"
+        await again.close()
+
+    async def test_another_session_has_no_grant(self, host: Host, demo: Conversation) -> None:
+        demo.start("tool")
+        await demo.approve(option="allow-session")
+        await demo.end()
+        other = await Conversation.begin(host, "demo")
+        other.start("tool")
+        await other.deny()
+        assert cancelled(await other.end())
+
+    @pytest.mark.parametrize("script", ["tool", "tool edit", "tool result", "tool again"])
+    async def test_with_the_setting_always_nobody_is_asked(self, host: Host, script: str) -> None:
+        demo = await Conversation.begin(host, "demo", config={"approve": "always"})
+        assert completed(await demo.say(script)).confirmed == "setting"
+
+    async def test_the_setting_may_change_at_any_time(self, demo: Conversation) -> None:
+        demo.dispatch(a.SessionConfigChangedAction(config={"approve": "always"}))
+        assert completed(await demo.say("tool")).confirmed == "setting"
+
+
+class TestEdit:
+    async def test_it_shows_the_edit_before_it_is_made(self, demo: Conversation) -> None:
+        demo.start("tool edit")
+        call = await demo.pending()
+        assert call.edits
+        [edit] = call.edits.items
+        assert await _contents(demo, edit) == [
+            "Rooms: twelve.\nWater: yes.\n",
+            "Rooms: fourteen.\nWater: yes.\nStables: two.\n",
+        ]
+        assert edit.diff
+        assert (edit.diff.added, edit.diff.removed) == (2, 1)
+
+    async def test_the_result_is_the_edit_as_the_person_changed_it(self, demo: Conversation) -> None:
+        demo.start("tool edit")
+        await demo.approve(edited=json.dumps({"path": "notes.md", "text": "Closed.\n"}))
+        call = completed(await demo.end())
+        assert call.content
+        [edit] = call.content
+        assert isinstance(edit, ToolResultFileEditContent)
+        assert await _contents(demo, edit) == ["Rooms: twelve.\nWater: yes.\n", "Closed.\n"]
+
+
+async def _contents(demo: Conversation, edit: FileEdit | ToolResultFileEditContent) -> list[str]:
+    await demo.host.journal.committed()
+    assert edit.before
+    assert edit.after
+    blobs = [await _blob(demo, side.content.uri) for side in (edit.before, edit.after)]
+    return [blob.decode() for blob in blobs]
+
+
+async def _blob(demo: Conversation, uri: str) -> bytes:
+    blob = await demo.host.journal.store.blob(uri.removeprefix("serai-blob:/"))
+    assert blob
+    return blob.data
+
+
+class TestResult:
+    async def test_the_result_is_used_when_it_is_allowed(self, demo: Conversation) -> None:
+        demo.start("tool result")
+        await demo.approve()
+        await demo.judge_result(approved=True)
+        turn = await demo.end()
+        assert completed(turn).success
+        assert "I use the result" in prose(turn)
+
+    async def test_the_result_is_not_used_when_it_is_not(self, demo: Conversation) -> None:
+        demo.start("tool result")
+        await demo.approve()
+        await demo.judge_result(approved=False)
+        turn = await demo.end()
+        assert cancelled(turn).reason == "result-denied"
+        assert "kept the result from me" in prose(turn)
+
+
+class TestAgain:
+    async def test_it_asks_a_second_time_while_it_runs(self, demo: Conversation) -> None:
+        demo.start("tool again")
+        first = await demo.pending()
+        await demo.approve(option="allow-session")
+        second = await demo.until(lambda: _asked_again(demo, first))
+        assert second.confirmation_title == "Go on and install?"
+        assert "allow-session" not in {option.id for option in second.options or ()}
+        await demo.approve()
+        assert completed(await demo.end()).success
+
+    async def test_a_no_in_the_middle_stops_it(self, demo: Conversation) -> None:
+        demo.start("tool again")
+        first = await demo.pending()
+        await demo.approve()
+        await demo.until(lambda: _asked_again(demo, first))
+        await demo.deny()
+        assert cancelled(await demo.end()).reason == "denied"
+
+
+def _asked_again(demo: Conversation, first: ToolCallPendingConfirmationState) -> Any:
+    [call] = demo.session.live.turn.calls() if demo.session.live.turn else [None]
+    asked = isinstance(call, ToolCallPendingConfirmationState)
+    return call if asked and call.confirmation_title != first.confirmation_title else None
+
+
+class TestOutput:
+    async def test_live_output_grows_while_the_tool_runs(self, demo: Conversation) -> None:
+        turn = await demo.say("tool live")
+        shown = [
+            action["content"][0]["text"]
+            for action in demo.actions
+            if action["type"] == "session/toolCallContentChanged"
+        ]
+        assert [text.count("ok") for text in shown] == [1, 2, 3, 4, 5]
+        call = completed(turn)
+        assert call.structured_content == {"passed": 5, "failed": 0}
+        assert output(call) == shown[-1] + "5 passed\n"
+
+    async def test_small_output_stands_in_the_call(self, demo: Conversation) -> None:
+        assert len(output(completed(await demo.say("tool big 1")))) == 1024
+
+    async def test_large_output_is_kept_beside_the_session(self, demo: Conversation) -> None:
+        call = completed(await demo.say("tool big 300"))
+        assert call.content
+        [reference] = call.content
+        assert isinstance(reference, ToolResultResourceContent)
+        assert len(await _blob(demo, reference.uri)) == reference.size_hint == 300 * 1024
+
+    async def test_an_image_is_a_picture(self, demo: Conversation) -> None:
+        call = completed(await demo.say("tool image"))
+        [picture] = [i for i in call.content or () if isinstance(i, ToolResultEmbeddedResourceContent)]
+        assert picture.content_type == "image/png"
+        assert base64.b64decode(picture.data).startswith(b"\x89PNG\r\n\x1a\n")
+
+    async def test_a_tool_that_fails_does_not_end_the_turn(self, demo: Conversation) -> None:
+        turn = await demo.say("tool fail")
+        call = completed(turn)
+        assert not call.success
+        assert call.error == ToolCallError(message="the page is not there")
+        assert turn.state == TurnState.COMPLETE
+
+
+class TestClientTools:
+    async def test_it_calls_a_tool_of_the_active_client_and_tells_the_result(
+        self, demo: Conversation
+    ) -> None:
+        demo.lend(CLIENT)
+        demo.start('client tool look {"where": "up"}')
+        text = ToolResultTextContent(text="many stars")
+        call = await demo.complete(ToolCallResult(success=True, past_tense_message="Looked", content=[text]))
+        assert (call.tool_client_id, call.display_name) == ("tester", "Look around")
+        assert (call.tool_input, call.confirmed) == ('{"where": "up"}', "not-needed")
+        assert "`look` says: “many stars”." in prose(await demo.end())
+
+    async def test_other_content_is_counted(self, demo: Conversation) -> None:
+        demo.lend(CLIENT)
+        demo.start("client tool look")
+        image = ToolResultEmbeddedResourceContent(data="", content_type="image/png")
+        await demo.complete(ToolCallResult(success=True, past_tense_message="Looked", content=[image]))
+        assert "`look` is done. It also returned 1 other piece(s)" in prose(await demo.end())
+
+    async def test_a_failure_is_told(self, demo: Conversation) -> None:
+        demo.lend(CLIENT)
+        demo.start("client tool look")
+        error = ToolCallError(message="too dark")
+        await demo.complete(ToolCallResult(success=False, past_tense_message="Tried", error=error))
+        assert "`look` failed: too dark." in prose(await demo.end())
+
+    async def test_an_unknown_tool_is_not_called(self, demo: Conversation) -> None:
+        demo.lend(CLIENT)
+        turn = await demo.say("client tool listen")
+        assert "It offers: `look`." in prose(turn)
+        assert calls(turn) == []
+
+    async def test_without_an_active_client_it_says_so(self, demo: Conversation) -> None:
+        assert "No client lends me its tools" in prose(await demo.say("client tool look"))
+
+    async def test_cancelling_while_the_client_works_ends_the_call(self, demo: Conversation) -> None:
+        demo.lend(CLIENT)
+        demo.start("client tool look")
+        await demo.call(ToolCallRunningState)
+        demo.cancel()
+        assert cancelled(await demo.end()).reason == "skipped"

@@ -1,0 +1,177 @@
+"""Whole actions: every text is looked at, and all else is left as it is."""
+
+from __future__ import annotations
+
+import base64
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ahp.strategies import action as action_of
+from ahp.strategies import actions_of
+from journal.test_redact_shapes import rnd
+from serai.ahp import wire
+from serai.ahp.actions import (
+    RootConfigChangedAction,
+    SessionActivityChangedAction,
+    SessionConfigChangedAction,
+    SessionErrorAction,
+    SessionInputRequestedAction,
+    SessionMetaChangedAction,
+    SessionResponsePartAction,
+    SessionTitleChangedAction,
+    SessionToolCallCompleteAction,
+    SessionToolCallReadyAction,
+    SessionTurnStartedAction,
+    StateAction,
+    TerminalCommandExecutedAction,
+    TerminalDataAction,
+)
+from serai.ahp.types import (
+    ErrorInfo,
+    Markdown,
+    MarkdownResponsePart,
+    MessageEmbeddedResourceAttachment,
+    SessionInputRequest,
+    SimpleMessageAttachment,
+    SystemNotificationResponsePart,
+    ToolCallResult,
+    ToolResultEmbeddedResourceContent,
+    ToolResultTextContent,
+    UserMessage,
+)
+from serai.journal.redact import Redactor
+
+KNOWN = "a known value"
+SHAPE = "ghp_" + rnd(36)
+BOTH = f"see {KNOWN} and {SHAPE}"
+MASKED = "see [secret:KNOWN] and [masked:github-token]"
+TYPED = f"see [secret:KNOWN] and {SHAPE}"
+
+OBSERVED: list[StateAction] = [
+    SessionResponsePartAction(turn_id="t", part=MarkdownResponsePart(id="p", content=BOTH)),
+    SessionResponsePartAction(
+        turn_id="t", part=SystemNotificationResponsePart(content=Markdown(markdown=BOTH))
+    ),
+    SessionErrorAction(turn_id="t", error=ErrorInfo(error_type="x", message=BOTH, stack=BOTH)),
+    SessionTitleChangedAction(title=BOTH),
+    SessionActivityChangedAction(activity=BOTH),
+    SessionToolCallReadyAction(
+        turn_id="t",
+        tool_call_id="c",
+        invocation_message=BOTH,
+        tool_input=BOTH,
+        confirmation_title=Markdown(markdown=BOTH),
+        meta={"a": [{"b": BOTH}]},
+    ),
+    SessionToolCallCompleteAction(
+        turn_id="t",
+        tool_call_id="c",
+        result=ToolCallResult(
+            success=True,
+            past_tense_message=Markdown(markdown=BOTH),
+            content=[ToolResultTextContent(text=BOTH)],
+            structured_content={"deep": {"er": [1, None, BOTH]}},
+        ),
+    ),
+    SessionConfigChangedAction(config={"note": BOTH}),
+    SessionMetaChangedAction(meta={"note": BOTH}),
+    RootConfigChangedAction(config={"note": BOTH}),
+    TerminalDataAction(data=BOTH),
+    TerminalCommandExecutedAction(command_id="c", command_line=BOTH, timestamp=1),
+    SessionTurnStartedAction(
+        turn_id="t",
+        user_message=UserMessage(
+            text=BOTH, attachments=[SimpleMessageAttachment(label=BOTH, model_representation=BOTH)]
+        ),
+    ),
+    action_of({"type": "session/fromTheFuture", "text": BOTH, "more": {"x": BOTH}}),
+    action_of({"type": "session/titleChanged", "title": "t", "newField": BOTH}),
+]
+
+
+@pytest.fixture
+def redactor() -> Redactor:
+    return Redactor({"KNOWN": KNOWN})
+
+
+@pytest.mark.parametrize("action", OBSERVED, ids=lambda action: type(action).__name__)
+def test_every_text_of_an_action_is_masked(redactor: Redactor, action: StateAction) -> None:
+    before = wire.encode(action).decode()
+    assert BOTH in before
+    assert wire.encode(redactor.redact_action(action, observed=True)).decode() == before.replace(BOTH, MASKED)
+    assert wire.encode(redactor.redact_action(action, observed=False)).decode() == before.replace(BOTH, TYPED)
+    assert wire.encode(action).decode() == before
+
+
+@given(action=actions_of(StateAction, strange=True), observed=st.booleans())
+def test_an_action_without_secrets_is_the_same_object(action: StateAction, observed: bool) -> None:
+    assert Redactor({"KNOWN": KNOWN}).redact_action(action, observed=observed) is action
+
+
+def test_what_did_not_change_is_shared(redactor: Redactor) -> None:
+    action = SessionErrorAction(turn_id="t", error=ErrorInfo(error_type="x", message=BOTH))
+    same = SessionToolCallCompleteAction(
+        turn_id="t",
+        tool_call_id="c",
+        result=ToolCallResult(
+            success=True,
+            past_tense_message="done",
+            content=[ToolResultTextContent(text="fine"), ToolResultTextContent(text=BOTH)],
+        ),
+    )
+    after = redactor.redact_action(same, observed=True)
+    assert same.result.content
+    assert after.result.content
+    assert after.result.content[0] is same.result.content[0]
+    assert redactor.redact_action(action, observed=True).turn_id is action.turn_id
+
+
+def test_ids_and_sign_in_pages_keep_what_only_looks_like_a_secret(redactor: Redactor) -> None:
+    url = f"https://login.example.org/?request_token={rnd(40)}"
+    request = SessionInputRequestedAction(request=SessionInputRequest(id=SHAPE, url=url))
+    assert redactor.redact_action(request, observed=True) is request
+    known = SessionInputRequestedAction(request=SessionInputRequest(id=KNOWN, url=f"{url}{KNOWN}"))
+    after = redactor.redact_action(known, observed=True).request
+    assert after.id == "[secret:KNOWN]"
+    assert after.url == f"{url}[secret:KNOWN]"
+
+
+def test_free_form_fields_whose_name_says_what_they_hold_are_masked(redactor: Redactor) -> None:
+    value = rnd(30)
+    config = {"apiKey": value, "env": {"DB_PASSWORD": value, "name": value}, "token_count": "12", KNOWN: "x"}
+    observed = redactor.redact_action(SessionConfigChangedAction(config=config), observed=True)
+    assert observed.config == {
+        "apiKey": "[masked:apikey]",
+        "env": {"DB_PASSWORD": "[masked:password]", "name": value},
+        "token_count": "12",
+        "[secret:KNOWN]": "x",
+    }
+    assert redactor.redact_action(observed, observed=True) is observed
+    typed = SessionConfigChangedAction(config={"apiKey": value})
+    assert redactor.redact_action(typed, observed=False) is typed
+
+
+@pytest.mark.parametrize("before", [b"", b"x", b"xy", b"xyz" * 50])
+def test_binary_content_is_searched_for_known_values_only(redactor: Redactor, before: bytes) -> None:
+    image = base64.b64encode(before + SHAPE.encode()).decode()
+    kept = ToolResultEmbeddedResourceContent(data=image, content_type="image/png")
+    assert redactor.redact_value(kept, observed=True) is kept
+    data = base64.b64encode(before + KNOWN.encode() + b" after").decode()
+    attachment = MessageEmbeddedResourceAttachment(label="x", data=data, content_type="text/plain")
+    masked = redactor.redact_value(attachment, observed=False)
+    assert base64.b64decode(masked.data) == before + b"[secret:KNOWN] after"
+
+
+def test_binary_content_that_is_no_base64_is_masked_as_text(redactor: Redactor) -> None:
+    content = ToolResultEmbeddedResourceContent(data=f"not base64: {KNOWN}", content_type="text/plain")
+    assert redactor.redact_value(content, observed=True).data == "not base64: [secret:KNOWN]"
+
+
+def test_plain_json_and_plain_text_can_be_redacted_too(redactor: Redactor) -> None:
+    assert redactor.redact_value(["x", BOTH, 1, None], observed=True) == ["x", MASKED, 1, None]
+    assert redactor.redact_value(BOTH, observed=False) == TYPED
+    assert redactor.redact_value({1: BOTH}, observed=True) == {1: MASKED}
+    assert redactor.redact_value(msgspec.UNSET, observed=True) is msgspec.UNSET

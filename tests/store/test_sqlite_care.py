@@ -1,0 +1,271 @@
+"""Checks, copies, erasing, and the log's length."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from pathlib import Path
+
+import pytest
+
+from serai.errors import DatabaseCorrupt, DatabaseLocked, StorageUnavailable, StorageUnreadable, WrongKey
+from serai.store.care import restore
+from serai.store.connection import connect
+from serai.store.contract import Batch, BlobRow, HeadRow, Row, SessionRow, TurnRow
+from serai.store.database import Database
+from serai.store.sqlite import SqliteStore
+from store.conftest import Opened
+from store.kinds import KEY, put, size_of
+from store.kinds import damage as damage_file
+
+A = "ahp-session:/a"
+
+
+def content_of(path: Path) -> bytes:
+    """Every page of a database, decrypted, also those that are not in use."""
+    database: Database = connect(path, KEY)
+    content: bytes = database.serialize("main")  # pyright: ignore[reportAttributeAccessIssue]
+    database.close()
+    return content
+
+
+def bytes_of(path: Path) -> bytes:
+    """A file as it is on the disk."""
+    return path.read_bytes()
+
+
+class TestCheck:
+    async def damaged(self, path: Path, opened: Opened, *statements: str) -> list[str]:
+        store = SqliteStore(path, KEY, locator_interval=3)
+        await store.open()
+        for _ in range(10):
+            await store.append(Batch(items=[Row(A, b"{}")], heads=[HeadRow(A, b"{}", 0, 0)]))
+        await store.append(Batch(blobs=[BlobRow("digest", "text/plain", b"data", A)]))
+        await store.close()
+        database = connect(path, KEY)
+        for statement in statements:
+            database.execute(statement)
+        database.close()
+        again = SqliteStore(path, KEY)
+        await opened(again)
+        return await again.check(full=True)
+
+    async def test_all_is_well(self, path: Path, opened: Opened) -> None:
+        assert await self.damaged(path, opened) == []
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "DELETE FROM journal WHERE seq = 2",
+            "DELETE FROM locators WHERE until = 6",
+            "UPDATE locators SET numbers = x'0181' WHERE until = 6",
+            "UPDATE locators SET numbers = x'040001' WHERE until = 6",
+            "UPDATE journal SET channel = 99 WHERE seq = 10",
+            "UPDATE heads SET seq = 1000000000",
+            "UPDATE journal SET seq = 1000000000 WHERE seq = 10",
+            "DELETE FROM blobs",
+        ],
+    )
+    async def test_what_does_not_fit_together_is_found(
+        self, path: Path, opened: Opened, statement: str
+    ) -> None:
+        assert await self.damaged(path, opened, statement)
+
+    async def test_closing_does_not_wait_for_a_check(self, path: Path) -> None:
+        store = SqliteStore(path, KEY)
+        await store.open()
+        await store.append(Batch(items=[Row(A, bytes(1000)) for _ in range(20_000)], durable=False))
+        checking = asyncio.create_task(store.check(full=True))
+        await asyncio.sleep(0)
+        await store.close()
+        with contextlib.suppress(StorageUnavailable):  # which it gets unless it was quicker
+            assert await checking == []
+
+
+class TestBackup:
+    async def test_it_is_a_copy_under_the_same_key(
+        self, sqlite: SqliteStore, tmp_path: Path, opened: Opened
+    ) -> None:
+        await sqlite.append(Batch(items=[Row(A, b"in the copy"), None]))
+        copy = tmp_path / "copy.db"
+        await sqlite.backup(copy)
+        await sqlite.append(Batch(items=[Row(A, b"later")]))
+        assert b"in the copy" in content_of(copy)
+        assert b"in the copy" not in bytes_of(copy)
+        assert {file.name for file in tmp_path.iterdir() if file.name.startswith("copy")} == {"copy.db"}
+        with pytest.raises(WrongKey):
+            await SqliteStore(copy, b"x" * 32).open()
+        store = SqliteStore(copy, KEY)
+        await opened(store)
+        assert [row.action for row in await store.rows(A, 0)] == [b"in the copy"]
+        assert await store.check(full=True) == []
+
+    async def test_a_passphrase_opens_it_too(self, path: Path, tmp_path: Path, opened: Opened) -> None:
+        store = SqliteStore(path, "correct horse")
+        await opened(store)
+        await store.backup(tmp_path / "copy.db")
+        await opened(SqliteStore(tmp_path / "copy.db", "correct horse"))
+
+    async def test_it_is_consistent_while_others_write(
+        self, sqlite: SqliteStore, tmp_path: Path, opened: Opened
+    ) -> None:
+        async def write() -> None:
+            for number in range(100):
+                row = SessionRow(A, b"%d" % number, number)
+                await sqlite.append(Batch(items=[Row(A, bytes(2000))], sessions=[row], durable=False))
+
+        writing = asyncio.create_task(write())
+        for _ in range(20):
+            await sqlite.rows(A, 0)  # it takes a while, in which rows are written
+        await sqlite.backup(tmp_path / "copy.db")
+        await writing
+        store = SqliteStore(tmp_path / "copy.db", KEY)
+        await opened(store)
+        [session] = await store.sessions()
+        assert len(await store.rows(A, 0)) == session.modified_at + 1
+
+    async def test_a_file_that_exists_is_not_overwritten(self, sqlite: SqliteStore, tmp_path: Path) -> None:
+        file = tmp_path / "precious"
+        put(file, b"precious")
+        with pytest.raises(StorageUnavailable, match="precious"):
+            await sqlite.backup(file)
+        assert size_of(file) == len("precious")
+
+    async def test_a_place_that_cannot_be_written_is_named(self, sqlite: SqliteStore, tmp_path: Path) -> None:
+        with pytest.raises(StorageUnavailable, match="missing"):
+            await sqlite.backup(tmp_path / "missing" / "copy.db")
+
+
+class TestRestore:
+    @pytest.fixture
+    async def copy(self, path: Path, tmp_path: Path) -> Path:
+        """A copy with one row, of a database with two."""
+        store = SqliteStore(path, KEY)
+        await store.open()
+        await store.append(Batch(items=[Row(A, b"1")]))
+        copy = tmp_path / "copy.db"
+        await store.backup(copy)
+        await store.append(Batch(items=[Row(A, b"2")]))
+        await store.append(Batch(items=[None] * 5_000_000))
+        await store.close()
+        return copy
+
+    async def test_it_brings_the_copy_back(self, path: Path, copy: Path, opened: Opened) -> None:
+        before = copy.read_bytes()
+        aside = restore(copy, path, KEY)
+        assert copy.read_bytes() == before
+        store = SqliteStore(path, KEY)
+        opening = await opened(store)
+        assert [row.action for row in await store.rows(A, 0)] == [b"1"]
+        assert opening.last_committed == 1
+        # Numbers that were given out after the copy was made are not given out again.
+        assert opening.first_new > 5_000_002
+        assert aside is not None
+        present = SqliteStore(aside, KEY)
+        await opened(present)
+        assert [row.action for row in await present.rows(A, 0)] == [b"1", b"2"]
+
+    async def test_a_log_goes_with_its_database(self, path: Path, copy: Path, opened: Opened) -> None:
+        path.with_name("history.db-wal").write_bytes(b"some log")
+        aside = restore(copy, path, KEY)
+        assert aside is not None
+        assert aside.with_name(f"{aside.name}-wal").read_bytes() == b"some log"
+        await opened(SqliteStore(path, KEY))
+
+    async def test_there_need_not_be_a_database(self, tmp_path: Path, copy: Path, opened: Opened) -> None:
+        assert restore(copy, tmp_path / "new.db", KEY) is None
+        assert (await opened(SqliteStore(tmp_path / "new.db", KEY))).last_committed == 1
+
+    async def test_a_running_host_is_not_disturbed(self, path: Path, copy: Path, opened: Opened) -> None:
+        await opened(SqliteStore(path, KEY))
+        with pytest.raises(DatabaseLocked):
+            restore(copy, path, KEY)
+
+    @pytest.mark.parametrize(
+        ("damage", "error"),
+        [
+            ("a wrong key", WrongKey),
+            ("a damaged page", DatabaseCorrupt),
+            ("a lost row", DatabaseCorrupt),
+            ("no file", StorageUnreadable),
+            ("the database itself", StorageUnreadable),
+        ],
+    )
+    async def test_a_copy_that_is_no_good_changes_nothing(
+        self, path: Path, copy: Path, damage: str, error: type[StorageUnreadable]
+    ) -> None:
+        key = KEY
+        if damage == "a wrong key":
+            key = b"x" * 32
+        elif damage == "a damaged page":
+            damage_file(copy, -2000)
+        elif damage == "a lost row":
+            database = connect(copy, KEY)
+            database.execute("UPDATE state SET ceiling = 0")
+            database.close()
+        elif damage == "no file":
+            copy.unlink()
+        else:
+            copy = path
+        before = {file.name: file.read_bytes() for file in path.parent.iterdir() if ".lock" not in file.name}
+        with pytest.raises(error):
+            restore(copy, path, key)
+        after = {file.name: file.read_bytes() for file in path.parent.iterdir() if ".lock" not in file.name}
+        assert after == before
+
+
+class TestPurge:
+    async def test_the_bytes_are_gone_from_the_file_and_its_log(self, sqlite: SqliteStore) -> None:
+        chance = random.Random(3)  # noqa: S311 - a test, not a secret
+        uris = [f"ahp-session:/{chance.randbytes(8).hex()}" for _ in range(20)]
+        ordinals = dict.fromkeys(uris, 0)
+        for _ in range(400):
+            uri = chance.choice(uris)
+            mark = f"<{uri}>".encode()
+            items = [Row(uri, mark * chance.randint(1, 60)), Row(f"serai-deliveries:{uri}", mark)]
+            batch = Batch(items=[*items], durable=False)
+            batch.heads.append(HeadRow(uri, mark * chance.choice([1, 20, 400]), ordinals[uri], 0))
+            batch.turns.append(TurnRow(uri, ordinals[uri], "turn", mark * chance.choice([1, 20, 400])))
+            batch.sessions.append(SessionRow(uri, mark * chance.randint(1, 9), 1))
+            batch.blobs.append(BlobRow(f"digest of {uri}", "text/plain", mark * 3_000, uri))
+            ordinals[uri] += 1
+            await sqlite.append(batch)
+        gone, kept = uris[:6], uris[6:]
+        await sqlite.check(full=False)
+        for uri in gone:
+            await sqlite.purge(uri)
+        assert sqlite.path.with_name("history.db-wal").stat().st_size == 0
+        content = content_of(sqlite.path)
+        for uri in gone:
+            assert uri.encode() not in content
+        for uri in kept:
+            assert uri.encode() in content
+        assert await sqlite.check(full=True) == []
+
+    async def test_readers_go_on(self, sqlite: SqliteStore) -> None:
+        await sqlite.append(Batch(items=[Row(A, b"1"), Row("b", b"2")]))
+        erasing = asyncio.create_task(sqlite.purge(A))
+        while not erasing.done():
+            assert len(await sqlite.rows("b", 0)) == 1
+            await asyncio.sleep(0)
+        await erasing
+
+
+class TestLog:
+    async def test_it_does_not_grow_without_bound(self, path: Path, opened: Opened) -> None:
+        store = SqliteStore(path, KEY, checkpoint_pages=25)
+        await opened(store)
+        log = path.with_name("history.db-wal")
+        for _ in range(600):
+            await store.append(Batch(items=[Row(A, bytes(3_000))], durable=False))
+        # 600 times two or three pages were written.
+        assert size_of(log) < 25 * 10 * 4_120
+        assert size_of(path) > 300 * 4_096
+
+    async def test_a_clean_stop_leaves_none(self, path: Path) -> None:
+        store = SqliteStore(path, KEY)
+        await store.open()
+        await store.append(Batch(items=[Row(A, b"{}")]))
+        await store.close()
+        assert {file.name for file in path.parent.iterdir()} == {"history.db", "history.db.lock"}

@@ -1,0 +1,92 @@
+"""A host that is killed while it writes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from serai.store.contract import Batch, Row
+from serai.store.sqlite import SqliteStore
+from store.conftest import Opened
+from store.kinds import KEY, copy_files
+
+A = "ahp-session:/a"
+
+WRITES = """
+import asyncio, sys
+from pathlib import Path
+from serai.store.contract import Batch, Row, SessionRow, TurnRow
+from serai.store.sqlite import SqliteStore
+
+async def main():
+    store = SqliteStore(Path(sys.argv[1]), sys.argv[2].encode(), locator_interval=30, checkpoint_pages=40)
+    await store.open()
+    number = 0
+    while True:
+        items = [Row(f"channel-{n % 3}", b"%d" % n * 50) for n in range(number, number + number % 7 + 1)]
+        first = await store.append(Batch(items=[*items, None], durable=number % 3 == 0))
+        print(first, len(items), flush=True)
+        number += 1
+
+asyncio.run(main())
+"""
+
+
+def write_until_killed(path: Path, batches: int) -> tuple[list[int], int]:
+    """What a host said to have written before it was killed: the numbers of rows, and the last number."""
+    numbers: list[int] = []
+    seen = 0
+    command = [sys.executable, "-c", WRITES, str(path), KEY.decode()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as host:
+        assert host.stdout is not None
+        for said, line in enumerate(host.stdout, 1):
+            first, count = map(int, line.split())
+            assert first > seen
+            numbers += range(first, first + count)
+            seen = first + count
+            if said == batches:
+                host.kill()
+    return numbers, seen
+
+
+@pytest.mark.parametrize("batches", [1, 60, 250])
+async def test_all_that_was_acknowledged_is_there(path: Path, opened: Opened, batches: int) -> None:
+    numbers, seen = write_until_killed(path, batches)
+    store = SqliteStore(path, KEY, locator_interval=30)
+    opening = await opened(store)
+    assert not opening.clean
+    assert opening.first_new > seen
+    channels = [f"channel-{n}" for n in range(3)]
+    rows = await store.replay(channels, after=0, until=1 << 62, max_rows=10**6, max_bytes=10**9)
+    assert rows is not None
+    found = [row.seq for row in rows]
+    # Of the last batch nobody may have heard.
+    assert found[: len(numbers)] == numbers
+    assert len(found) <= len(numbers) + 7
+    assert await store.check(full=True) == []
+
+
+@pytest.mark.parametrize("cut", [1, 24, 2_000, 4_120, 9_000])
+async def test_a_log_that_lost_its_end_keeps_what_was_durable(
+    sqlite: SqliteStore, tmp_path: Path, opened: Opened, cut: int
+) -> None:
+    for number in range(10):
+        await sqlite.append(Batch(items=[Row(A, b"%d" % number * 500)]))
+    log = sqlite.path.with_name("history.db-wal")
+    synced = log.stat().st_size
+    for number in range(10):
+        await sqlite.append(Batch(items=[Row(A, b"%d" % number * 500)], durable=False))
+    after = tmp_path / "after.db"
+    copy_files(sqlite.path, after)
+    with after.with_name("after.db-wal").open("r+b") as file:
+        file.truncate(max(synced, log.stat().st_size - cut))
+    recovered = SqliteStore(after, KEY)
+    opening = await opened(recovered)
+    found = [row.seq for row in await recovered.rows(A, 0)]
+    assert 10 <= len(found) < 20
+    assert found == list(range(1, len(found) + 1))
+    assert opening.last_committed == len(found)
+    assert opening.first_new > 20

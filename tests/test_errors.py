@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from inspect import getdoc, getmembers, isclass
+from typing import NamedTuple
+
+import pytest
+
+from serai import errors
+from serai.errors import (
+    CapabilityUnsupported,
+    IllegalTransition,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    Mismatch,
+    ParseError,
+    ProtocolError,
+    SeraiError,
+)
+
+CLASSES: dict[str, type[SeraiError]] = {
+    name: member
+    for name, member in getmembers(errors, isclass)
+    if issubclass(member, SeraiError) and member.__module__ == errors.__name__
+}
+
+
+class Line(NamedTuple):
+    """A line of the tree in the module's docstring."""
+
+    name: str
+    parent: str
+    code: str
+    number: int | None
+
+
+def tree() -> Iterator[Line]:
+    """The tree as the docstring draws it: four columns for each level."""
+    pattern = re.compile(r"(?P<indent>[│ ]*)[├└]── (?P<name>\w+) +(?P<code>\w+) +(?P<number>-\d+)? *\S.*")
+    above = ["SeraiError"]
+    for line in (errors.__doc__ or "").splitlines():
+        match = pattern.fullmatch(line.removeprefix("    "))
+        if match:
+            depth = len(match["indent"]) // 4
+            del above[depth + 1 :]
+            yield Line(match["name"], above[depth], match["code"], int(match["number"] or 0) or None)
+            above.append(match["name"])
+
+
+def test_the_docstring_draws_every_error_under_its_parent_with_its_code_and_number() -> None:
+    drawn = list(tree())
+    assert {line.name for line in drawn} | {"SeraiError"} == CLASSES.keys()
+    assert len(drawn) == len(CLASSES) - 1
+    for line in drawn:
+        error = CLASSES[line.name]
+        assert error.__bases__ == (CLASSES[line.parent],)
+        assert error.code == line.code
+        if line.number is not None:
+            assert issubclass(error, ProtocolError)
+            assert error.number == line.number
+
+
+def test_every_error_can_be_imported_by_name() -> None:
+    assert set(errors.__all__) == CLASSES.keys()
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_error_has_a_code_of_its_own_and_says_what_it_is(name: str) -> None:
+    error = CLASSES[name]
+    assert "code" in vars(error)
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", error.code)
+    assert getdoc(error)
+
+
+def test_no_two_errors_share_a_code() -> None:
+    codes = [error.code for error in CLASSES.values()]
+    assert len(codes) == len(set(codes))
+
+
+def test_the_numbers_are_those_of_json_rpc() -> None:
+    numbers = {error: error.number for error in CLASSES.values() if issubclass(error, ProtocolError)}
+    assert numbers == {
+        ParseError: -32700,
+        InvalidRequest: -32600,
+        MethodNotFound: -32601,
+        InvalidParams: -32602,
+        ProtocolError: -32603,
+    }
+
+
+def test_an_error_says_what_happened_and_what_to_do() -> None:
+    error = SeraiError("the door is locked", remedy="Ask for the key")
+    assert str(error) == "the door is locked. Ask for the key"
+    assert (error.message, error.remedy) == ("the door is locked", "Ask for the key")
+    assert error.to_wire() == {
+        "code": "error",
+        "message": "the door is locked",
+        "remedy": "Ask for the key",
+    }
+
+
+def test_an_error_without_a_remedy_says_what_happened() -> None:
+    error = SeraiError("the door is locked")
+    assert str(error) == "the door is locked"
+    assert error.to_wire() == {"code": "error", "message": "the door is locked"}
+
+
+def test_a_missing_capability_is_told_with_what_was_asked_and_what_there_is() -> None:
+    error = CapabilityUnsupported(
+        "delivery.modes", "immediate", ("on-idle", "next-message"), agent="reviewer"
+    )
+    assert error.to_wire() == {
+        "code": "capability_unsupported",
+        "capability": "delivery.modes",
+        "requested": "immediate",
+        "available": ["on-idle", "next-message"],
+        "agent": "reviewer",
+    }
+    for word in ("reviewer", "'immediate'", "delivery.modes", "on-idle, next-message"):
+        assert word in str(error)
+
+
+def test_a_capability_that_nothing_is_declared_for_says_so() -> None:
+    error = CapabilityUnsupported("actions", "review")
+    assert error.to_wire() == {
+        "code": "capability_unsupported",
+        "capability": "actions",
+        "requested": "review",
+        "available": [],
+    }
+    assert "nothing" in str(error)
+    assert str(CapabilityUnsupported("actions", "review", remedy="Register it")).endswith(". Register it")
+
+
+def test_a_step_that_a_machine_does_not_have_is_named() -> None:
+    error = IllegalTransition("a session", "released", "active")
+    assert (error.before, error.after) == ("released", "active")
+    assert str(error) == "a session cannot go from 'released' to 'active'"
+
+
+def test_a_mismatch_names_the_place() -> None:
+    assert str(Mismatch("is required", field="turns[0].id")) == "turns[0].id: is required"
+    assert str(Mismatch("expected `object`", field="")) == "expected `object`"
+
+
+def test_a_protocol_error_may_have_a_number_of_its_own() -> None:
+    error = ProtocolError("no such session", id=3, number=-32001, data={"x": 1})
+    assert (error.number, error.id, error.data) == (-32001, 3, {"x": 1})
+    assert ProtocolError("broken").number == -32603
+    assert InvalidParams("params.x: is required", field="params.x", id=1).data == {"field": "params.x"}
