@@ -1,4 +1,4 @@
-"""What it costs to look for secrets in a delta, beside writing it as JSON, and in a large text."""
+"""What it costs to look for secrets in a delta, and in a large text, beside writing them as JSON."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ TIMES = 20
 TEXT = (
     "The session keeps its state, and a turn belongs to the host: whoever comes back finds what they left. "
     "`session.apply(action)` returns the state after it; see docs/architecture.md, the path of an action.\n"
-    "A token or a password in the output of a tool is shown as a mask, which names its kind and nothing more.\n"
+    "A token or a password in the output of a tool is shown as a mask that names its kind and no more.\n"
 )
 SIZE = 20
 DELTAS = [TEXT[start : start + SIZE] for start in range(0, len(TEXT), SIZE)]
 LARGE = TEXT * 1000
+ACTION = {"type": "session/delta", "turnId": "turn-12", "partId": "part-3"}
 
 
 def benchmarks() -> Iterator[Result]:
@@ -34,7 +35,7 @@ def benchmarks() -> Iterator[Result]:
         _each(lambda: plain.stream().feed),
         _each(lambda: full.stream().feed),
         _each(lambda: full.stream(observed=False).feed),
-        _each(lambda: json.dumps),
+        _each(lambda: lambda delta: json.dumps({**ACTION, "content": delta})),
     )
     figures = [seconds / TIMES / len(DELTAS) * 1e6 for seconds in times]
     names = ("shapes only", "shapes, 50 known values", "50 known values only")
@@ -43,7 +44,7 @@ def benchmarks() -> Iterator[Result]:
             f"redact a delta: {name}",
             figure,
             "µs",
-            peer="json.dumps of it",
+            peer="json.dumps of its action",
             peer_figure=figures[-1],
             target=None,
         )

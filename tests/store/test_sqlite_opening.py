@@ -25,6 +25,7 @@ from serai.errors import (
 from serai.store.connection import connect, raw_key, salt_of
 from serai.store.contract import Batch, Row, SessionRow
 from serai.store.migrations import MIGRATIONS, Migration
+from serai.store.opening import PAGE_SIZE
 from serai.store.sqlite import SqliteStore
 from store.conftest import Opened
 from store.kinds import KEY, copy_files, damage, put
@@ -139,19 +140,19 @@ class TestDamage:
     async def test_a_file_that_was_cut_off(self, path: Path) -> None:
         await self._fill(path)
         with path.open("r+b") as file:
-            file.truncate(4096 * 5)
+            file.truncate(PAGE_SIZE * 5)
         await refused(path, DatabaseCorrupt)
 
     async def test_a_page_that_was_overwritten(self, path: Path) -> None:
         await self._fill(path)
         page = await self._page_of(path, "state")
-        damage(path, 4096 * (page - 1) + 100)
+        damage(path, PAGE_SIZE * (page - 1) + 100)
         await refused(path, DatabaseCorrupt)
 
     async def test_a_page_that_is_read_later_is_found_by_a_check(self, path: Path, opened: Opened) -> None:
         await self._fill(path)
         page = await self._page_of(path, "sqlite_autoindex_blobs_1")
-        damage(path, 4096 * (page - 1) + 100)
+        damage(path, PAGE_SIZE * (page - 1) + 100)
         store = SqliteStore(path, KEY)
         await opened(store)
         assert await store.check(full=False)
@@ -283,7 +284,8 @@ class TestOneHost:
         script = (
             "import asyncio, sys, time\n"
             "from pathlib import Path\n"
-            "from serai.store.sqlite import SqliteStore\n"
+            "from serai.store.opening import PAGE_SIZE
+from serai.store.sqlite import SqliteStore\n"
             "async def main():\n"
             "    await SqliteStore(Path(sys.argv[1]), b'k' * 32).open()\n"
             "    print('open', flush=True)\n"

@@ -118,8 +118,13 @@ class _Frame(Struct):
 _read_frame = msgspec.json.Decoder(_Frame).decode
 
 
-def decode(frame: bytes | str) -> Message:
+def decode(frame: bytes | str, max_depth: int = wire.MAX_DEPTH) -> Message:
     """Read one frame.
+
+    Args:
+        frame: What came over the wire.
+        max_depth: How deeply it may be nested. A host allows less than a client: what it takes in comes out
+            again inside larger things.
 
     Raises:
         ParseError: It is not JSON, or is nested too deeply.
@@ -127,7 +132,7 @@ def decode(frame: bytes | str) -> Message:
         MethodNotFound: It is a command that AHP does not have.
         InvalidParams: Its parameters do not fit; `field` says where.
     """
-    data = wire.checked(frame)
+    data = wire.checked(frame, max_depth)
     try:
         known = _read_known(data)
     except (msgspec.DecodeError, ValueError, RecursionError):

@@ -122,8 +122,8 @@ def decode(data: bytes | str, as_type: Any) -> Any:
     return convert(plain, as_type)
 
 
-def checked(data: bytes | str) -> bytes:
-    """The data as bytes, when it is nested no deeper than `MAX_DEPTH`.
+def checked(data: bytes | str, max_depth: int = MAX_DEPTH) -> bytes:
+    """The data as bytes, when it is nested no deeper than it may be.
 
     Raises:
         ParseError: It is nested deeper, or is text that is not Unicode.
@@ -132,8 +132,8 @@ def checked(data: bytes | str) -> bytes:
         raw = data.encode() if isinstance(data, str) else data
     except UnicodeEncodeError as error:
         raise ParseError(f"the frame is not readable JSON: {error}") from None
-    if len(raw) > 2 * MAX_DEPTH and _too_deep(raw):
-        raise ParseError(f"the frame is nested deeper than {MAX_DEPTH} levels")
+    if len(raw) > 2 * max_depth and _too_deep(raw, max_depth):
+        raise ParseError(f"the frame is nested deeper than {max_depth} levels")
     return raw
 
 
@@ -191,14 +191,15 @@ def _decoder(as_type: Any) -> msgspec.json.Decoder[Any]:
 # Possessive, and content with a string that never ends: no input makes it go back over what it has read.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_ONE_KIND = bytes.maketrans(b"{}", b"[]")
 
 
-def _too_deep(data: bytes) -> bool:
-    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
+def _too_deep(data: bytes, max_depth: int) -> bool:
+    if data.count(b"[") + data.count(b"{") <= max_depth:
         return False
-    brackets = _STRING.sub(b"", data).translate(None, _NO_BRACKETS)
-    for _ in range(MAX_DEPTH):
-        inner = brackets.replace(b"[]", b"").replace(b"{}", b"")
+    brackets = _STRING.sub(b"", data).translate(_ONE_KIND, _NO_BRACKETS)
+    for _ in range(max_depth):
+        inner = brackets.replace(b"[]", b"")
         if not inner or len(inner) == len(brackets):
             return False  # nothing is left, or nothing fits: msgspec says what is wrong
         brackets = inner

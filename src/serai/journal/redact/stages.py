@@ -82,11 +82,11 @@ class ShapeStage:
         if found is not None:
             return self._advance(found, final=False)
         # The usual case, without the machinery: nothing in the text looks like a credential.
-        out = buffer[self._sent :]
-        scan = max(self._scan, len(buffer) - UNSEEN)
-        self._buffer = buffer = buffer[max(scan - LOOK_BEHIND, 0) :]
-        self._scan = min(scan, LOOK_BEHIND)
-        self._sent = len(buffer)
+        out = buffer[self._sent :] if self._sent else buffer
+        size = self._sent = len(buffer)
+        self._scan = max(self._scan, size - UNSEEN)
+        if self._scan > LOOK_BEHIND:
+            self._forget()
         return out
 
     def flush(self, text: str = "") -> str:

@@ -1,0 +1,87 @@
+"""Where Serai keeps its files.
+
+All of them are in one directory, the *home*: `--home`, else `SERAI_HOME`, else the state directory of the
+platform. The person's own configuration file is where the platform keeps such files, unless a home was named:
+then it is in the home too, so that one directory holds everything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from serai.errors import ConfigInvalid
+
+__all__ = ["CONFIG_NAME", "HOME_VARIABLE", "Paths", "find_paths"]
+
+HOME_VARIABLE = "SERAI_HOME"
+CONFIG_NAME = "serai.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The files of one host. Nothing is made by naming them."""
+
+    home: Path
+    user_config: Path
+    """The person's configuration file; it need not exist."""
+    source: str
+    """Who chose the home: `--home`, `SERAI_HOME` or `default`."""
+
+    @property
+    def database(self) -> Path:
+        """The sessions, encrypted."""
+        return self.home / "history.db"
+
+    @property
+    def token(self) -> Path:
+        """What a client shows at the door."""
+        return self.home / "token"
+
+    @property
+    def database_key(self) -> Path:
+        """The key of the database, where the system keeps none for us."""
+        return self.home / "database.key"
+
+    @property
+    def trust(self) -> Path:
+        """The folders that a person trusts."""
+        return self.home / "trust.json"
+
+    def make_home(self) -> Path:
+        """Make the home, for its owner alone, and return it. One that exists is left as it is.
+
+        Raises:
+            ConfigInvalid: It cannot be made, or is no directory.
+        """
+        try:
+            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigInvalid(
+                f"the home {self.home} ({self.source}) cannot be made: {error.strerror}",
+                remedy=f"Name another directory with --home or {HOME_VARIABLE}",
+            ) from None
+        return self.home
+
+
+def find_paths(home: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> Paths:
+    """Where the files are, for a `--home` that was given or not, and an environment."""
+    if home is not None:
+        return _all_in(Path(home), "--home")
+    if named := environ.get(HOME_VARIABLE):
+        return _all_in(Path(named), HOME_VARIABLE)
+    directories = platformdirs.PlatformDirs("serai", appauthor=False)
+    return Paths(
+        home=Path(directories.user_state_dir),
+        user_config=Path(directories.user_config_dir) / CONFIG_NAME,
+        source="default",
+    )
+
+
+def _all_in(home: Path, source: str) -> Paths:
+    absolute = Path(os.path.abspath(home.expanduser()))  # noqa: PTH100 - links stay as they were named
+    return Paths(home=absolute, user_config=absolute / CONFIG_NAME, source=source)

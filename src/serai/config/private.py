@@ -1,0 +1,98 @@
+"""Files for their owner alone, which are there as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from serai.errors import ConfigInvalid
+
+__all__ = ["create_private", "read_private", "replace_private"]
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def read_private(path: Path, what: str) -> bytes | None:
+    """The content of a file that only its owner may read; `None` when there is no such file.
+
+    Raises:
+        ConfigInvalid: Others may read or write it, or it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            data = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigInvalid(f"the {what} {path} cannot be read: {error.strerror}") from None
+    if os.name == "posix" and mode & _OTHERS:
+        raise ConfigInvalid(
+            f"the {what} {path} can be read by others (mode {stat.S_IMODE(mode):04o})",
+            remedy=f"Run 'chmod 600 {path}', or delete the file if someone may have read it",
+        )
+    return data
+
+
+def create_private(path: Path, data: bytes, what: str) -> bool:
+    """Make a file that was not there. Returns `False`, and changes nothing, when it was.
+
+    Raises:
+        ConfigInvalid: It cannot be made.
+    """
+    try:
+        temporary = _write_beside(path, data)
+        try:
+            os.link(temporary, path)  # unlike a rename, this never takes the place of another's file
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink()
+        _sync_directory(path.parent)
+    except OSError as error:
+        raise ConfigInvalid(f"the {what} {path} cannot be written: {error.strerror}") from None
+    return True
+
+
+def replace_private(path: Path, data: bytes, what: str) -> None:
+    """Write a file, in the place of an old one if there is one: readers see either the old or the new.
+
+    Raises:
+        ConfigInvalid: It cannot be written.
+    """
+    try:
+        temporary = _write_beside(path, data)
+        try:
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_directory(path.parent)
+    except OSError as error:
+        raise ConfigInvalid(f"the {what} {path} cannot be written: {error.strerror}") from None
+
+
+def _write_beside(path: Path, data: bytes) -> Path:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(file, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def _sync_directory(path: Path) -> None:
+    if os.name != "posix":
+        return
+    directory = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

@@ -1,0 +1,90 @@
+"""Which folders a person trusts.
+
+Until a folder is trusted, its files may only narrow security settings, and nothing found in it is executed.
+A folder inside a trusted one is trusted. Links are followed first: what counts is where a folder really is.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from serai.config.private import read_private, replace_private
+from serai.errors import ConfigInvalid
+
+__all__ = ["Trust"]
+
+_WHAT = "list of trusted folders"
+
+
+class _Document(msgspec.Struct):
+    folders: list[str]
+
+
+class Trust:
+    """The list of trusted folders, in a file of its own. It is read with every question."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def folders(self) -> list[Path]:
+        """The folders that were named, sorted.
+
+        Raises:
+            ConfigInvalid: The file cannot be read, others may read it, or it is damaged.
+        """
+        data = read_private(self._file, _WHAT)
+        if data is None:
+            return []
+        try:
+            document = msgspec.json.decode(data, type=_Document)
+        except msgspec.DecodeError as error:
+            raise ConfigInvalid(
+                f"the {_WHAT} {self._file} is damaged: {error}",
+                remedy="Delete it, and name the folders again with 'serai config trust DIR'",
+            ) from None
+        return sorted(map(Path, document.folders))
+
+    def is_trusted(self, path: Path) -> bool:
+        """Whether a folder, or one that it is in, is trusted."""
+        real = path.resolve()
+        return any(real.is_relative_to(folder) for folder in self.folders())
+
+    def trust(self, path: Path) -> Path:
+        """Trust a folder and all that is in it. Returns where it really is.
+
+        Raises:
+            ConfigInvalid: There is no such folder, or the list cannot be written.
+        """
+        real = path.resolve()
+        if not real.is_dir():
+            raise ConfigInvalid(f"{path} is no folder")
+        folders = self.folders()
+        if real not in folders:
+            self._write([*folders, real])
+        return real
+
+    def distrust(self, path: Path) -> list[Path]:
+        """Trust a folder no longer, nor any folder in it. Returns those that were taken from the list.
+
+        Raises:
+            ConfigInvalid: It is in a folder that is trusted as a whole, or the list cannot be written.
+        """
+        real = path.resolve()
+        folders = self.folders()
+        taken = [folder for folder in folders if folder.is_relative_to(real)]
+        left = [folder for folder in folders if folder not in taken]
+        if taken:
+            self._write(left)
+        for folder in left:
+            if real.is_relative_to(folder):
+                raise ConfigInvalid(
+                    f"{real} is still trusted, since {folder} is",
+                    remedy=f"Run 'serai config distrust {folder}'",
+                )
+        return taken
+
+    def _write(self, folders: list[Path]) -> None:
+        document = _Document(folders=sorted(map(str, folders)))
+        replace_private(self._file, msgspec.json.format(msgspec.json.encode(document)) + b"\n", _WHAT)

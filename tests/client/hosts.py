@@ -1,0 +1,261 @@
+"""Hosts for the client's tests: our own over an in-memory link, and one that does as it is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import repeat
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from serai.ahp import jsonrpc
+from serai.client import Client, ConnectionLost
+from serai.client.inbox import Inbox
+from serai.client.transport import Transport
+from serai.harness.callback import CallbackHarness
+from serai.host.host import Host, HostSettings
+from serai.host.turn import Turn
+from serai.serve.frames import text_frame
+from serai.serve.peer import AhpPeer
+from serai.store.memory import MemoryStore
+
+T = TypeVar("T")
+
+PATIENCE = 5.0
+"""How long a test waits for something that must come."""
+
+
+def at_once() -> Iterator[float]:
+    """Connect again without a delay, for ever."""
+    return repeat(0.0)
+
+
+async def soon(work: Awaitable[T]) -> T:
+    """Wait for something, but not for ever."""
+    async with asyncio.timeout(PATIENCE):
+        return await work
+
+
+class MemoryTransport:
+    """A client's end of an in-memory connection."""
+
+    def __init__(self, received: Callable[[bytes], None], closed: Callable[[], None]) -> None:
+        self.inbox: Inbox[bytes] = Inbox()
+        self.is_open = True
+        self._received = received
+        self._closed = closed
+
+    async def send(self, frame: bytes) -> None:
+        if not self.is_open:
+            raise ConnectionLost("the connection broke")
+        self._received(frame)
+
+    async def receive(self) -> bytes:
+        try:
+            return await self.inbox.get()
+        except StopAsyncIteration:
+            raise ConnectionLost("the connection broke") from None
+
+    async def close(self) -> None:
+        self.cut()
+
+    def cut(self) -> None:
+        """Break the connection: both ends hear of it."""
+        if self.is_open:
+            self.is_open = False
+            self.inbox.end()
+            self._closed()
+
+
+def payloads(frames: bytes) -> Iterator[bytes]:
+    """The messages in WebSocket frames as a server writes them."""
+    while frames:
+        assert frames[0] == 0x81
+        size, start = frames[1], 2
+        if size == 126:
+            size, start = int.from_bytes(frames[2:4]), 4
+        elif size == 127:
+            size, start = int.from_bytes(frames[2:10]), 10
+        yield frames[start : start + size]
+        frames = frames[start + size :]
+
+
+class MemoryLink:
+    """What the host's peer has of its client."""
+
+    def __init__(self, house: House) -> None:
+        self.peer = AhpPeer(house.host, self)
+        self.transport = MemoryTransport(self.peer.received, self.peer.disconnected)
+        self.is_open = True
+        self.remote = "memory"
+        self.token_digest = house.token_digest
+
+    def send(self, frames: bytes) -> None:
+        for payload in payloads(frames):
+            self.transport.inbox.put(payload)
+
+    respond = send
+
+    def flush(self) -> None:
+        pass
+
+    def close(self, code: int, reason: str) -> None:
+        self.transport.cut()
+
+
+class House:
+    """Our own host with some agents, which can be restarted and whose connections can be cut."""
+
+    def __init__(self, **agents: Callable[[Turn], Awaitable[None]]) -> None:
+        self.store = MemoryStore()
+        self.harnesses = [CallbackHarness(name, answer) for name, answer in agents.items()]
+        self.host = self._new_host()
+        self.links: list[MemoryLink] = []
+        self.token_digest = ""
+        self.tries = 0
+        self.is_reachable = False
+
+    def _new_host(self) -> Host:
+        settings = HostSettings(default_provider=self.harnesses[0].name, summary_delay=0.0)
+        return Host(self.store, self.harnesses, text_frame, settings=settings)
+
+    async def __aenter__(self) -> Self:
+        await self.host.open()
+        self.is_reachable = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def stop(self) -> None:
+        self.is_reachable = False
+        self.cut()
+        await self.host.close()
+
+    async def restart(self) -> None:
+        await self.stop()
+        self.host = self._new_host()
+        await self.host.open()
+        self.is_reachable = True
+
+    async def opener(self) -> Transport:
+        self.tries += 1
+        if not self.is_reachable:
+            raise ConnectionLost("no host answers")
+        link = MemoryLink(self)
+        self.links.append(link)
+        return link.transport
+
+    def cut(self) -> None:
+        """Break all connections."""
+        links, self.links = self.links, []
+        for link in links:
+            link.transport.cut()
+
+    def client(self, client_id: str | None = None) -> Client:
+        return Client(self.opener, client_id=client_id, delays=at_once)
+
+
+# -- a host that does as it is told ------------------------------------------------------------------------
+
+
+class Scripted:
+    """One connection of a `ScriptedHost`, as its script sees it."""
+
+    def __init__(self) -> None:
+        self._received: Inbox[bytes] = Inbox()
+        self.transport = MemoryTransport(self._received.put, self._received.end)
+
+    async def expect(self, method: str) -> Any:
+        """The next message, which has to be of that method, as JSON."""
+        message = msgspec.json.decode(await soon(self._received.get()))
+        assert message.get("method") == method, message
+        return message
+
+    async def response(self) -> Any:
+        """The next message, which has to be a response, as JSON."""
+        message = msgspec.json.decode(await soon(self._received.get()))
+        assert "method" not in message, message
+        return message
+
+    def send(self, message: Any) -> None:
+        self.transport.inbox.put(jsonrpc.encode(message))
+
+    def answer(self, request: Any, result: Any) -> None:
+        self.send({"jsonrpc": "2.0", "id": request["id"], "result": result})
+
+    def fail(self, request: Any, code: int, message: str = "no", data: Any = None) -> None:
+        error = {"code": code, "message": message, "data": data}
+        self.send({"jsonrpc": "2.0", "id": request["id"], "error": error})
+
+    def envelope(
+        self,
+        seq: int,
+        action: dict[str, Any],
+        dispatched: Any = None,
+        *,
+        channel: str = "ahp-session:/1",
+        reason: str | None = None,
+    ) -> dict[str, Any]:
+        """An envelope; `dispatched` is the message that it answers."""
+        made: dict[str, Any] = {"channel": channel, "action": action, "serverSeq": seq}
+        if dispatched is not None:
+            made["origin"] = {"clientId": "me", "clientSeq": dispatched["params"]["clientSeq"]}
+        if reason is not None:
+            made["rejectionReason"] = reason
+        return made
+
+    def act(self, *args: Any, **named: Any) -> None:
+        """Send an envelope."""
+        self.send({"jsonrpc": "2.0", "method": "action", "params": self.envelope(*args, **named)})
+
+    def cut(self) -> None:
+        self.transport.cut()
+
+
+class ScriptedHost:
+    """A host whose every word stands in the test: one script per connection, in their order."""
+
+    def __init__(self) -> None:
+        self._connections: Inbox[Scripted] = Inbox()
+        self.is_reachable = True
+
+    async def opener(self) -> Transport:
+        if not self.is_reachable:
+            raise ConnectionLost("no host answers")
+        connection = Scripted()
+        self._connections.put(connection)
+        return connection.transport
+
+    async def connection(self) -> Scripted:
+        """The next connection that the client makes."""
+        return await soon(self._connections.get())
+
+    def client(self, *subscriptions: str) -> Client:
+        return Client(self.opener, client_id="me", subscriptions=subscriptions, delays=at_once)
+
+
+def session_json(uri: str = "ahp-session:/1", **state: Any) -> dict[str, Any]:
+    """A session's state, ready and empty but for what is given."""
+    summary = {
+        "resource": uri,
+        "provider": "demo",
+        "title": "A session",
+        "status": 1,
+        "createdAt": 1,
+        "modifiedAt": 1,
+    }
+    return {"summary": summary, "lifecycle": "ready", "turns": [], **state}
+
+
+def snapshot(seq: int, uri: str = "ahp-session:/1", **state: Any) -> dict[str, Any]:
+    return {"resource": uri, "state": session_json(uri, **state), "fromSeq": seq}
+
+
+def initialized(seq: int, *snapshots: dict[str, Any]) -> dict[str, Any]:
+    """The answer to `initialize`."""
+    return {"protocolVersion": "0.2.0", "serverSeq": seq, "snapshots": list(snapshots)}
