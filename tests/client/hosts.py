@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from itertools import repeat
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -14,7 +14,7 @@ from serai.ahp import jsonrpc
 from serai.client import Client, ConnectionLost
 from serai.client.inbox import Inbox
 from serai.client.transport import Transport
-from serai.harness.callback import CallbackHarness
+from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.host import Host, HostSettings
 from serai.host.turn import Turn
 from serai.serve.frames import text_frame
@@ -108,9 +108,9 @@ class MemoryLink:
 class House:
     """Our own host with some agents, which can be restarted and whose connections can be cut."""
 
-    def __init__(self, **agents: Callable[[Turn], Awaitable[None]]) -> None:
+    def __init__(self, **agents: Callable[[Turn], Coroutine[Any, Any, None]]) -> None:
         self.store = MemoryStore()
-        self.harnesses = [CallbackHarness(name, answer) for name, answer in agents.items()]
+        self.harnesses = [CallbackHarness(name, answer, capabilities=STEERABLE) for name, answer in agents.items()]
         self.host = self._new_host()
         self.links: list[MemoryLink] = []
         self.token_digest = ""

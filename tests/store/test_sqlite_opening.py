@@ -284,8 +284,7 @@ class TestOneHost:
         script = (
             "import asyncio, sys, time\n"
             "from pathlib import Path\n"
-            "from serai.store.opening import PAGE_SIZE
-from serai.store.sqlite import SqliteStore\n"
+            "from serai.store.sqlite import SqliteStore\n"
             "async def main():\n"
             "    await SqliteStore(Path(sys.argv[1]), b'k' * 32).open()\n"
             "    print('open', flush=True)\n"

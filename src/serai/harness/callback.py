@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from serai.ahp.types import AgentInfo, SessionConfigSchema, SessionModelInfo
+from serai.ahp.types import AgentInfo, SessionConfigSchema, SessionModelInfo, ToolDefinition
 from serai.contract import (
     AgentSessionCapabilities,
     AgentSessionEventType,
@@ -70,6 +70,7 @@ class CallbackHarness:
         capabilities: What its sessions declare. They promise this and nothing more.
         schema: Which settings its sessions have.
         models: Which models it offers.
+        tools: Which tools it brings along, for clients to show.
 
     Raises:
         TypeError: The function is not an `async` one.
@@ -85,10 +86,12 @@ class CallbackHarness:
         capabilities: AgentSessionCapabilities = CAPABILITIES,
         schema: SessionConfigSchema | None = None,
         models: list[SessionModelInfo] | None = None,
+        tools: list[ToolDefinition] | None = None,
     ) -> None:
         if not (inspect.iscoroutinefunction(answer) or inspect.iscoroutinefunction(type(answer).__call__)):
             raise TypeError(f"the agent {name!r} must be an async function of one turn, not {answer!r}")
         self.name = name
+        self.tools = tools or []
         self.schema = schema or SessionConfigSchema(type="object", properties={})
         self.info = AgentInfo(
             provider=name, display_name=display_name or name, description=description, models=models or []

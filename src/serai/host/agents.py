@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from logging import Logger
 from typing import TYPE_CHECKING, Any, Protocol
 
-from serai.ahp.types import AgentInfo, SessionConfigSchema
+from serai.ahp.types import AgentInfo, SessionConfigSchema, ToolDefinition
 from serai.contract import AgentIdentity, AgentSession
 
 if TYPE_CHECKING:
@@ -57,6 +57,11 @@ class HostedHarness(Protocol):
     @property
     def schema(self) -> SessionConfigSchema:
         """Which settings its sessions have. A setting's `default` is its first value."""
+        ...
+
+    @property
+    def tools(self) -> list[ToolDefinition]:
+        """The tools that its agents bring along, for clients to show."""
         ...
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> AgentSession:

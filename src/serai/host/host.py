@@ -41,6 +41,7 @@ from serai.contract import AgentIdentity, AgentSession
 from serai.contract.registration import check_registration
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.agents import HostContext, HostedHarness
+from serai.host.project import project_of
 from serai.host.session import Session
 from serai.journal.journal import Journal
 from serai.journal.redact import Redactor
@@ -64,7 +65,10 @@ class HostSettings:
     """About how many bytes of state may stay in memory that nobody watches and nothing runs in."""
     summary_delay: float = 0.05
     """How long changes of summaries are gathered before the root channel is told, in seconds."""
+    queue_limit: int = 100
+    """How many messages may wait in one session."""
     default_directory: str | None = None
+    """The working directory of sessions that name none, as a URI."""
 
 
 def _now() -> int:
@@ -223,6 +227,10 @@ class Host:
         source = await self._fork_source(params)
         provider = params.provider or (source.summary.provider if source else self.settings.default_provider)
         harness = self.harness(provider)
+        directory = params.working_directory or (
+            source.summary.working_directory if source else self.settings.default_directory
+        )
+        project = await asyncio.to_thread(project_of, directory)
         now = self.now()
         state = SessionState(
             summary=SessionSummary(
@@ -234,13 +242,14 @@ class Host:
                 modified_at=now,
                 model=params.model or (source.summary.model if source else None),
                 agent=params.agent or (source.summary.agent if source else None),
-                working_directory=params.working_directory
-                or (source.summary.working_directory if source else self.settings.default_directory),
+                working_directory=directory,
+                project=project,
             ),
             lifecycle=SessionLifecycle.CREATING.value,
             turns=source.turns if source else [],
             config=resolved_config(harness, {**_values(source), **(params.config or {})}),
             active_client=params.active_client,
+            server_tools=harness.tools or None,
         )
         if self.knows(uri) or await self.journal.store.head(uri) is not None:
             # A session that was disposed of keeps its URI: its rows are still there.

@@ -95,7 +95,7 @@ class Session:
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client: it happens, waits, or goes back with the reason."""
-        judgement = self._unsupported(action) or judge(self.live, action, origin.client_id)
+        judgement = self._refused(action) or judge(self.live, action, origin.client_id)
         match judgement.verdict:
             case Verdict.REJECT:
                 self.journal.reject(self.uri, action, origin, judgement.reason or "rejected", sender)
@@ -106,9 +106,14 @@ class Session:
             case Verdict.ACCEPT:
                 self._accept(action, origin)
 
-    def _unsupported(self, action: a.StateAction) -> Judgement | None:
-        """Why the agent cannot take this, if it is there and has said what it can."""
+    def _refused(self, action: a.StateAction) -> Judgement | None:
+        """Why a message cannot wait here: the agent cannot be steered, or too many wait already."""
         match action:
+            case a.SessionPendingMessageSetAction(kind=PendingMessageKind.QUEUED):
+                queue = self.live.head.queued_messages or []
+                if len(queue) >= self.host.settings.queue_limit and all(m.id != action.id for m in queue):
+                    return rejected("mailbox_full", f"{len(queue)} messages are waiting already")
+                return None
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING) if self._agent:
                 problem = refusal(self._agent.capabilities, DeliveryMode.NEXT_TOOL_CALL)
                 return rejected(problem.code, str(problem)) if problem else None

@@ -17,8 +17,8 @@ from serai.store.queries import SQL
 __all__ = ["PAGE_SIZE", "create", "inspect", "prepare"]
 
 PAGE_SIZE = 2048
-"""Half the usual one. A commit of a dozen small rows writes a few pages, whatever is in them: with pages of 4096
-bytes the log takes 6 bytes for each of the payload, with these 4.7, in the same time."""
+"""Half the usual one. A commit of a dozen small rows writes a few pages, however full: with pages of 4 KiB
+the log takes 6 bytes for each of the payload, with these 5, in the same time."""
 
 # What stands unencrypted in the header after the salt: the page size, two bytes that say which journal is
 # used, the bytes per page that the cipher needs, and three constants of SQLite.

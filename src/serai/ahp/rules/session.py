@@ -16,16 +16,21 @@ from serai.ahp.types import (
     SessionInputRequest,
     SessionInputResponseKind,
     SessionLifecycle,
+    SimpleMessageAttachment,
     ToolCallCancellationReason,
     ToolCallConfirmationReason,
     ToolCallPendingConfirmationState,
     ToolCallPendingResultConfirmationState,
     ToolCallRunningState,
     ToolCallState,
+    UserMessage,
 )
 from serai.ahp.wire import Unknown
 
-__all__ = ["judge_session"]
+__all__ = ["COMPLETION", "judge_session"]
+
+COMPLETION = "serai.completion"
+"""In an attachment's `_meta`: the host itself proposed it, and knows what it stands for."""
 
 
 def judge_session(session: LiveSession, action: a.StateAction, sender: str) -> Judgement:
@@ -46,7 +51,19 @@ def _turn_started(session: LiveSession, action: a.SessionTurnStartedAction, _sen
         )
     if any(turn.id == action.turn_id for turn in session.head.turns):
         return rejected("turn_exists", f"there is a turn {action.turn_id!r} already; choose another id")
-    return ACCEPTED
+    return _message_problem(action.user_message) or ACCEPTED
+
+
+def _message_problem(message: UserMessage) -> Judgement | None:
+    """Why a message cannot be taken: an attachment that nobody could show to a model."""
+    for attachment in message.attachments or ():
+        if (
+            isinstance(attachment, SimpleMessageAttachment)
+            and attachment.model_representation is None
+            and COMPLETION not in (attachment.meta or {})
+        ):
+            return rejected("bad_attachment", f"attachment {attachment.label!r} needs a modelRepresentation")
+    return None
 
 
 def _turn_cancelled(session: LiveSession, action: a.SessionTurnCancelledAction, _sender: str) -> Judgement:
@@ -161,7 +178,7 @@ def _config(session: LiveSession, action: a.SessionConfigChangedAction, _sender:
 def _pending_set(_session: LiveSession, action: a.SessionPendingMessageSetAction, _sender: str) -> Judgement:
     if action.kind not in set(PendingMessageKind):
         return rejected("bad_value", f"there are no pending messages of kind {action.kind!r}")
-    return ACCEPTED
+    return _message_problem(action.user_message) or ACCEPTED
 
 
 def _pending_removed(

@@ -13,7 +13,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from serai.ahp.types import SessionConfigPropertySchema, SessionConfigSchema, SessionModelInfo
+from serai.ahp.types import (
+    SessionConfigPropertySchema,
+    SessionConfigSchema,
+    SessionModelInfo,
+    ToolAnnotations,
+    ToolDefinition,
+)
 from serai.contract import ContentType, MessagingCapabilities
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.harness.demo.commands import COMMANDS, perform
@@ -80,5 +86,18 @@ class DemoHarness(CallbackHarness):
             models=[
                 _model("demo-small", "Demo small (pretend)", 8_000),
                 _model("demo-large", "Demo large (pretend)", 200_000),
+            ],
+            tools=[
+                ToolDefinition(
+                    name="shell",
+                    title="Run a command",
+                    description="Pretends to run a shell command.",
+                    input_schema={
+                        "type": "object",
+                        "properties": {"command": {"type": "string"}},
+                        "required": ["command"],
+                    },
+                    annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+                ),
             ],
         )

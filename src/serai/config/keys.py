@@ -1,0 +1,188 @@
+"""The key of the database, and the token that opens the door.
+
+The database's key comes from `SERAI_DATABASE_KEY`, else from the keyring of the system, else from a file. It is
+made when there is none. A key that was once in one place is not made again in another: that would lock its
+owner out of the database.
+"""
+
+from __future__ import annotations
+
+import secrets
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from serai.config.paths import Paths
+from serai.config.private import create_private, read_private
+from serai.errors import ConfigInvalid, StorageUnreadable
+
+__all__ = ["KEY_VARIABLE", "DatabaseKey", "Keyring", "find_database_key", "find_token"]
+
+KEY_VARIABLE = "SERAI_DATABASE_KEY"
+_SERVICE = "serai"
+_KEY_BYTES = 32
+_HEX = frozenset(string.hexdigits)
+
+
+class Keyring(Protocol):
+    """What is used of the package `keyring`."""
+
+    def get_password(self, service_name: str, username: str) -> str | None:
+        """What is kept under a name."""
+        ...
+
+    def set_password(self, service_name: str, username: str, password: str) -> None:
+        """Keep something under a name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseKey:
+    """A key, and where it came from."""
+
+    value: bytes | str
+    """32 bytes, or a passphrase of a person's own."""
+    source: str
+    """The variable, `keyring`, or the file."""
+    notes: tuple[str, ...] = ()
+    """What a person may want to know, such as why the keyring was not used."""
+
+    def __repr__(self) -> str:
+        return f"DatabaseKey(source={self.source!r})"  # a key is never shown
+
+
+def find_database_key(
+    paths: Paths, environ: Mapping[str, str], *, use_keyring: bool = True, keyring: Keyring | None = None
+) -> DatabaseKey:
+    """The key of the database in a home; made when there is none anywhere.
+
+    Args:
+        paths: Where the files are.
+        environ: The environment.
+        use_keyring: Whether the keyring of the system may be asked.
+        keyring: Another keyring than the system's.
+
+    Raises:
+        ConfigInvalid: The file with the key can be read by others, is damaged, or cannot be written.
+        StorageUnreadable: There is a database, its key is in none of the files, and the keyring does not
+            answer.
+    """
+    if text := environ.get(KEY_VARIABLE):
+        return DatabaseKey(_parse(text), KEY_VARIABLE)
+    notes: list[str] = []
+    ring = _Ring(paths, keyring, notes) if use_keyring else None
+    if ring and (text := ring.get()):
+        return DatabaseKey(_parse(text), "keyring", tuple(notes))
+    data = read_private(paths.database_key, "key of the database")
+    if data is not None:
+        return DatabaseKey(_from_file(paths, data), str(paths.database_key), tuple(notes))
+    if paths.database.exists():
+        raise _lost(paths, notes)
+    return _made(paths, ring, notes)
+
+
+def _made(paths: Paths, ring: _Ring | None, notes: list[str]) -> DatabaseKey:
+    text = secrets.token_hex(_KEY_BYTES)
+    if ring and ring.put(text):
+        return DatabaseKey(_parse(text), "keyring", tuple(notes))
+    paths.make_home()
+    if not create_private(paths.database_key, f"{text}\n".encode(), "key of the database"):
+        # Someone else made one at the same moment: theirs counts.
+        data = read_private(paths.database_key, "key of the database") or b""
+        return DatabaseKey(_from_file(paths, data), str(paths.database_key), tuple(notes))
+    return DatabaseKey(_parse(text), str(paths.database_key), tuple(notes))
+
+
+def _parse(text: str) -> bytes | str:
+    if len(text) == 2 * _KEY_BYTES and _HEX.issuperset(text):
+        return bytes.fromhex(text)
+    return text
+
+
+def _from_file(paths: Paths, data: bytes) -> bytes | str:
+    try:
+        text = data.decode().strip()
+    except UnicodeDecodeError:
+        text = ""
+    if not text:
+        raise ConfigInvalid(
+            f"the key of the database in {paths.database_key} is damaged",
+            remedy=f"Bring the file back from a backup, or set {KEY_VARIABLE}",
+        )
+    return _parse(text)
+
+
+def _lost(paths: Paths, notes: list[str]) -> StorageUnreadable:
+    why = f" ({'; '.join(notes)})" if notes else ""
+    return StorageUnreadable(
+        f"the key of {paths.database} is neither in {KEY_VARIABLE}, nor in the keyring{why}, nor in"
+        f" {paths.database_key}",
+        remedy=f"Unlock the keyring, or set {KEY_VARIABLE}; without its key the database cannot be read",
+    )
+
+
+class _Ring:
+    """The keyring of the system. Whatever goes wrong in it becomes a note."""
+
+    def __init__(self, paths: Paths, keyring: Keyring | None, notes: list[str]) -> None:
+        self._name = f"database key of {paths.home}"
+        self._keyring = keyring
+        self._notes = notes
+        self._broken = False
+
+    def get(self) -> str | None:
+        try:
+            return self._opened().get_password(_SERVICE, self._name)
+        except Exception as error:  # noqa: BLE001 - backends raise what they like
+            return self._failed(error)
+
+    def put(self, text: str) -> bool:
+        if self._broken:
+            return False
+        try:
+            ring = self._opened()
+            ring.set_password(_SERVICE, self._name, text)
+            # Some backends take everything and keep nothing.
+            if ring.get_password(_SERVICE, self._name) == text:
+                return True
+            self._notes.append("the keyring does not keep what it is given")
+        except Exception as error:  # noqa: BLE001 - the same
+            self._failed(error)
+        return False
+
+    def _opened(self) -> Keyring:
+        if self._keyring is None:
+            import keyring  # noqa: PLC0415 - it looks for backends, which takes a while
+
+            self._keyring = keyring
+        return self._keyring
+
+    def _failed(self, error: Exception) -> None:
+        self._broken = True
+        self._notes.append(f"the keyring cannot be used: {str(error).strip() or type(error).__name__}")
+
+
+# -- the token ---------------------------------------------------------------------------------------------
+
+
+def find_token(paths: Paths) -> str:
+    """The token that clients show; made when there is none.
+
+    Raises:
+        ConfigInvalid: The file with the token can be read by others, is damaged, or cannot be written.
+    """
+    data = read_private(paths.token, "token file")
+    if data is None:
+        paths.make_home()
+        token = secrets.token_urlsafe(32)
+        if create_private(paths.token, f"{token}\n".encode(), "token file"):
+            return token
+        data = read_private(paths.token, "token file") or b""
+    token = data.decode(errors="replace").strip()
+    if len(token) < 16 or not token.isascii() or not token.isprintable() or " " in token:
+        raise ConfigInvalid(
+            f"the token in {paths.token} is damaged or too short",
+            remedy="Delete the file: a new token is made at the next start",
+        )
+    return token

@@ -1,0 +1,219 @@
+"""Settings from four sources: flags over the environment over the project's file over the person's file.
+
+Each value knows where it comes from. A project's file that lies in a folder nobody trusts may only narrow what
+holds without it; whatever else it wants is left out and reported.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from serai.config.paths import CONFIG_NAME, Paths
+from serai.config.settings import UNTRUSTED, Narrowing, Settings, is_loopback, narrows
+from serai.config.trust import Trust
+from serai.errors import ConfigInvalid
+
+__all__ = ["Configuration", "Ignored", "Provenance", "Source", "load", "variable"]
+
+_LARGEST = 1024 * 1024
+"""A configuration file with more bytes is not read."""
+
+_TYPES = {info.name: info.type for info in msgspec.structs.fields(Settings)}
+
+
+class Source(StrEnum):
+    """Where a value comes from, the strongest last."""
+
+    DEFAULT = "default"
+    USER = "user file"
+    PROJECT = "project file"
+    ENVIRONMENT = "environment"
+    FLAG = "flag"
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where one value comes from."""
+
+    source: Source
+    place: str = ""
+    """The file, the variable or the flag."""
+
+    def __str__(self) -> str:
+        return f"{self.source} ({self.place})" if self.place else str(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Something that a project's file wanted, and may not want."""
+
+    key: str
+    value: Any
+    file: Path
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.key} is ignored: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The settings that hold, and why."""
+
+    settings: Settings
+    paths: Paths
+    provenance: Mapping[str, Provenance]
+    """By the name of the setting; for all of them."""
+    ignored: tuple[Ignored, ...] = ()
+
+
+@dataclass(slots=True)
+class _Values:
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    provenance: dict[str, Provenance] = field(default_factory=dict[str, Provenance])
+
+    def put(self, values: Mapping[str, Any], source: Source, places: Mapping[str, str]) -> None:
+        self.values |= values
+        self.provenance |= {key: Provenance(source, places[key]) for key in values}
+
+
+def variable(key: str) -> str:
+    """The environment variable of a setting: `SERAI_PORT` for `port`."""
+    return f"SERAI_{key.upper()}"
+
+
+def load(
+    paths: Paths,
+    environ: Mapping[str, str],
+    *,
+    flags: Mapping[str, Any] | None = None,
+    project: Path | None = None,
+) -> Configuration:
+    """Read all sources and say what holds.
+
+    Args:
+        paths: Where the files are; the list of trusted folders is read from there.
+        environ: The environment.
+        flags: What the command line says, by the name of the setting; `None` stands for a flag not given.
+        project: The working directory whose `serai.toml` counts, if there is one in it.
+
+    Raises:
+        ConfigInvalid: A source has a key that there is not, or a value that cannot be. The message names the
+            source, the key and what is expected.
+    """
+    found = _Values()
+    defaults = {key: getattr(Settings(), key) for key in _TYPES}
+    found.put(defaults, Source.DEFAULT, dict.fromkeys(defaults, ""))
+    user = _from_file(paths.user_config)
+    found.put(user, Source.USER, dict.fromkeys(user, str(paths.user_config)))
+    ignored: tuple[Ignored, ...] = ()
+    if project is not None:
+        ignored = _add_project(found, paths, project)
+    environment = _from_environment(environ)
+    found.put(environment, Source.ENVIRONMENT, {key: variable(key) for key in environment})
+    given = _from_flags(flags or {})
+    found.put(given, Source.FLAG, {key: _flag(key) for key in given})
+    settings = Settings(**found.values)
+    _refuse_open_bind(settings, found.provenance)
+    return Configuration(settings, paths, found.provenance, ignored)
+
+
+def _add_project(found: _Values, paths: Paths, project: Path) -> tuple[Ignored, ...]:
+    file = project.resolve() / CONFIG_NAME
+    if file == paths.user_config.resolve():
+        return ()
+    values = _from_file(file)
+    ignored: list[Ignored] = []
+    if values and not Trust(paths.trust).is_trusted(project):
+        for key, value in list(values.items()):
+            rule = UNTRUSTED[key]
+            if not narrows(rule, found.values[key], value):
+                ignored.append(Ignored(key, value, file, _reason(rule, project)))
+                del values[key]
+    found.put(values, Source.PROJECT, dict.fromkeys(values, str(file)))
+    return tuple(ignored)
+
+
+def _reason(rule: Narrowing, project: Path) -> str:
+    may = "not set it" if rule is Narrowing.NOTHING else f"only {rule}"
+    return f"a folder that is not trusted may {may} (to trust it: 'serai config trust {project}')"
+
+
+# -- reading sources ---------------------------------------------------------------------------------------
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(_LARGEST + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise ConfigInvalid(f"{file} cannot be read: {error.strerror}") from None
+    if len(data) > _LARGEST:
+        raise ConfigInvalid(f"{file} has more than {_LARGEST} bytes")
+    try:
+        table = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigInvalid(f"{file} is not TOML: {error}") from None
+    return {key: _checked(key, value, str(file)) for key, value in table.items()}
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key in _TYPES:
+        text = environ.get(variable(key))
+        if text is not None:
+            values[key] = _from_text(key, text, variable(key))
+    return values
+
+
+def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in flags.items():
+        if isinstance(value, str):
+            values[key] = _from_text(key, value, _flag(key))
+        elif value is not None:
+            values[key] = _checked(key, value, _flag(key))
+    return values
+
+
+def _from_text(key: str, text: str, place: str) -> Any:
+    """A value that is written as text: lists with commas, numbers and switches as words."""
+    if _TYPES.get(key) == tuple[str, ...]:
+        return tuple(word for part in text.split(",") if (word := part.strip()))
+    return _checked(key, text.strip(), place, strict=False)
+
+
+def _flag(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
+
+
+def _checked(key: str, value: Any, place: str, *, strict: bool = True) -> Any:
+    if key not in _TYPES:
+        near = get_close_matches(key, _TYPES, n=1)
+        remedy = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(_TYPES)}"
+        raise ConfigInvalid(f"{place}: there is no setting {key!r}", remedy=remedy)
+    try:
+        return msgspec.convert(value, _TYPES[key], strict=strict)
+    except msgspec.ValidationError as error:
+        problem = str(error)
+        raise ConfigInvalid(f"{place}: {key} = {value!r}: {problem[:1].lower()}{problem[1:]}") from None
+
+
+def _refuse_open_bind(settings: Settings, provenance: Mapping[str, Provenance]) -> None:
+    if settings.require_token or is_loopback(settings.host):
+        return
+    raise ConfigInvalid(
+        f"host = {settings.host!r}, from {provenance['host']}, can be reached by others, and require_token is"
+        f" off, from {provenance['require_token']}",
+        remedy="Leave require_token on, or listen on 127.0.0.1",
+    )
