@@ -31,7 +31,7 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@touch $(VENV)/.core
 
 serve: $(VENV)/.core ## set up and start the host
-	$(BIN)/serai
+	$(BIN)/serai serve
 
 test: check unit ## set up, then lint, types, layers and tests
 

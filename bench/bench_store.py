@@ -25,8 +25,8 @@ from serai.store.sqlite import SqliteStore
 KEY = os.urandom(32)
 
 TASKS = 16
-EACH = 40
-ROUNDS = 9
+EACH = 25
+ROUNDS = 60
 
 CHANNEL = "ahp-session:/0d5b2c3e-1111-4222-8333-444455556666"
 ACTION = wire.encode(SessionDeltaAction(turn_id="turn-12", part_id="part-3", content="some words of text "))

@@ -17,6 +17,7 @@ from serai.errors import SeraiError
 __all__ = ["main"]
 
 _COMMANDS = {
+    "serve": "start the host",
     "ahp": "look into the Agent Host Protocol",
 }
 """Every subcommand and what it does. Its module here has `configure(parser)`, which sets `run`."""

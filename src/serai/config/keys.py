@@ -1,8 +1,7 @@
 """The key of the database, and the token that opens the door.
 
-The database's key comes from `SERAI_DATABASE_KEY`, else from the keyring of the system, else from a file. It is
-made when there is none. A key that was once in one place is not made again in another: that would lock its
-owner out of the database.
+The database's key comes from `SERAI_DATABASE_KEY`, else from the keyring of the system, else from a file. It
+is made when there is none. Where a database exists, no new key is made for it: that would lock its owner out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Settings from four sources: flags over the environment over the project's file over the person's file.
 
-Each value knows where it comes from. A project's file that lies in a folder nobody trusts may only narrow what
+Each value knows where it comes from. A project's file in a folder that nobody trusts may only narrow what
 holds without it; whatever else it wants is left out and reported.
 """
 

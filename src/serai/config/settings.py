@@ -27,7 +27,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: Annotated[int, Meta(ge=0, le=65535)] = 7777
     """0 takes a free one."""
     allowed_hosts: tuple[str, ...] = ()
-    """More names by which clients may call this host: those of a tunnel, or of this machine in its network."""
+    """More names by which clients may call this host: those of a tunnel, or of a network."""
     allowed_origins: tuple[str, ...] = ()
     """Web pages of others that may connect, as `http://localhost:3000`."""
     require_token: bool = True

@@ -47,7 +47,7 @@ from serai.journal.journal import Journal
 from serai.journal.redact import Redactor
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
-from serai.store.contract import MarkRow, SessionRow, Store
+from serai.store.contract import MarkRow, Opening, SessionRow, Store
 
 __all__ = ["Host", "HostSettings"]
 
@@ -128,9 +128,9 @@ class Host:
 
     # -- opening and closing -------------------------------------------------------------------------------
 
-    async def open(self) -> None:
+    async def open(self) -> Opening:
         """Open the store and bring the sessions back. Turns that were running end with an error."""
-        await self.journal.open()
+        opening = await self.journal.open()
         for row in await self.journal.store.sessions():
             self._rows[row.uri] = row
         self._unrecovered.update(self._rows)
@@ -138,6 +138,7 @@ class Host:
         for row in list(self._rows.values()):
             if wire.decode(row.summary, SessionSummary).status & doing:
                 await self.session(row.uri)
+        return opening
 
     async def close(self) -> None:
         """Stop what runs, write what waits, close the store."""

@@ -11,6 +11,7 @@ from typing import Any
 from serai.errors import StorageFailed
 from serai.host.agents import HostedHarness
 from serai.host.host import Host, HostSettings
+from serai.journal.redact import Redactor
 from serai.serve.frames import text_frame
 from serai.serve.peer import AhpPeer
 from serai.serve.port import PortSettings, serve_port
@@ -28,6 +29,7 @@ async def run_host(
     host_settings: HostSettings,
     port_settings: PortSettings,
     started: Callable[[int], None],
+    redactor: Redactor | None = None,
 ) -> None:
     """Open the store, bring the sessions back, and serve them until SIGINT or SIGTERM, or until cancelled.
 
@@ -37,14 +39,15 @@ async def run_host(
         host_settings: How the host behaves.
         port_settings: Where it listens, and to whom.
         started: Is called with the port once clients can connect.
+        redactor: Masks secrets.
 
     Raises:
         StorageUnreadable: The store cannot be opened.
         ConfigInvalid: The port cannot be used.
         StorageFailed: It is no longer known what was written: the host has to start again.
     """
-    host = Host(store, harnesses, text_frame, settings=host_settings)
-    await host.open()
+    host = Host(store, harnesses, text_frame, settings=host_settings, redactor=redactor)
+    opening = await host.open()
     try:
         port = asyncio.create_task(
             serve_port(
@@ -56,18 +59,26 @@ async def run_host(
             name="port",
         )
         stop = asyncio.create_task(_signalled(), name="signals")
+        check = asyncio.create_task(_check(store, full=not opening.clean), name="check of the store")
         try:
             await asyncio.wait({port, stop, host.journal.writer}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            stop.cancel()
-            port.cancel()
-            await asyncio.wait({port, stop})
+            for task in (stop, port, check):
+                task.cancel()
+            await asyncio.wait({port, stop, check})
         if not port.cancelled():
             port.result()
         if host.journal.writer.done():
             _explain(host.journal.writer)
     finally:
         await host.close()
+
+
+async def _check(store: Store, *, full: bool) -> None:
+    """Look the database over while the host is at work: all of it after an unclean stop."""
+    problems = await store.check(full=full)
+    for problem in problems:
+        _log.error("the database is damaged: %s; 'serai doctor' tells more", problem)
 
 
 def _readiness(host: Host) -> tuple[bool, dict[str, Any]]:

@@ -51,22 +51,20 @@ class Checkpoints:
         self._finish = finish
         self._fail = fail
         self._running = False
-        # How long the log was when the last checkpoint ended.
-        self._done = 0
+        # How many pages the writer had written in all when the last checkpoint was asked for.
+        self._before = 0
 
-    def committed(self, _connection: Database, _database: str, pages: int) -> int:
-        """SQLite's hook after a commit, in the writer's thread: the log has this many pages now."""
-        if pages < self._done:
-            self._done = 0  # it has begun anew
-        if pages - self._done >= self._pages and not self._running:
+    def committed(self, written: int) -> None:
+        """There was a commit, and the writer has written so many pages in all. It does not block."""
+        if written - self._before >= self._pages and not self._running:
             self._running = True
+            self._before = written
             self._worker.post(self._run)
-        return apsw.SQLITE_OK
 
     def _run(self) -> None:
-        self._done = checkpoint(self._db, self._lock, self._fail)
+        log = checkpoint(self._db, self._lock, self._fail)
         self._running = False
-        if self._done >= _OVERDUE * self._pages:
+        if log >= _OVERDUE * self._pages:
             self._finish()
 
 

@@ -58,8 +58,8 @@ class Database(Protocol):
         """How long to wait for a lock."""
         ...
 
-    def set_wal_hook(self, callable: Callable[[Any, str, int], int] | None) -> None:  # noqa: A002 - its name
-        """Be called after each commit, with the length of the log in pages."""
+    def status(self, op: int, reset: bool = False) -> tuple[int, int]:
+        """A counter of SQLite's: its value, and the highest that it had."""
         ...
 
     def wal_autocheckpoint(self, n: int) -> None:

@@ -99,15 +99,8 @@ class Engine:
         self.copies = migrate(database, settings.migrations, path=settings.path, keep_copy=True)
         database.wal_autocheckpoint(0)
         database.pragma("journal_size_limit", _LOG_LIMIT)
+        self._database = database
         tail = Tail()
-        self.writer = Writer(
-            settings.path,
-            database,
-            tail,
-            block=settings.block,
-            locator_interval=settings.locator_interval,
-        )
-        opening = self.writer.begin()
         self.reader = Reader(self._connect(), tail)
         checkpoints = Checkpoints(
             self._connect(),
@@ -117,8 +110,15 @@ class Engine:
             finish=lambda: self.writing.post(self._checkpoint),
             fail=self.fail,
         )
-        database.set_wal_hook(checkpoints.committed)
-        self._database = database
+        self.writer = Writer(
+            settings.path,
+            database,
+            tail,
+            committed=checkpoints.committed,
+            block=settings.block,
+            locator_interval=settings.locator_interval,
+        )
+        opening = self.writer.begin()
         self.reading.start()
         self._checkpointing.start()
         self._opened = True

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import accumulate
+from operator import sub
 from threading import Lock
 
 __all__ = ["Tail", "decode", "encode", "numbers_after"]
@@ -17,13 +19,19 @@ __all__ = ["Tail", "decode", "encode", "numbers_after"]
 _INT64 = "q"
 
 
-def encode(numbers: Iterable[int]) -> bytes:
+def encode(numbers: array[int]) -> bytes:
     """Ascending numbers as differences, seven bits to a byte, low ones first."""
+    differences = list(map(sub, numbers[1:], numbers))
+    if max(differences, default=0) <= 0x7F:
+        # The usual case: one byte each, after the first number.
+        return _encode(numbers[:1]) + bytes(differences)
+    return _encode([*numbers[:1], *differences])
+
+
+def _encode(differences: Iterable[int]) -> bytes:
     data = bytearray()
-    before = 0
-    for number in numbers:
-        rest = number - before
-        before = number
+    for difference in differences:
+        rest = difference
         while rest > 0x7F:
             data.append(rest & 0x7F | 0x80)
             rest >>= 7
@@ -37,21 +45,23 @@ def decode(data: bytes) -> array[int]:
     Raises:
         ValueError: The data ends within a number, or the numbers do not ascend.
     """
-    numbers = array(_INT64)
-    number = difference = shift = 0
-    for byte in data:
+    differences: list[int] = []
+    difference = shift = 0
+    for place, byte in enumerate(data):
         difference |= (byte & 0x7F) << shift
         if byte & 0x80:
             shift += 7
             continue
-        if not difference:
-            raise ValueError("the numbers of a locator do not ascend")
-        number += difference
-        numbers.append(number)
+        differences.append(difference)
         difference = shift = 0
+        if len(differences) == 1 and (rest := data[place + 1 :]).isascii():
+            differences += rest
+            break
     if shift:
         raise ValueError("a locator ends within a number")
-    return numbers
+    if 0 in differences:
+        raise ValueError("the numbers of a locator do not ascend")
+    return array(_INT64, accumulate(differences))
 
 
 def numbers_after(after: int, locators: Iterable[bytes], tail: Sequence[int]) -> array[int]:
@@ -72,43 +82,53 @@ class Tail:
     def __init__(self) -> None:
         self._lock = Lock()
         self._channels: dict[int, array[int]] = {}
+        # What was added since somebody looked: sorting it by channel can wait until somebody does again.
+        self._added: list[tuple[int, int]] = []
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
-    def add(self, rows: Iterable[tuple[int, int]]) -> None:
+    def add(self, rows: Collection[tuple[int, int]]) -> None:
         """Add numbers with their channels, ascending."""
         with self._lock:
-            channels = self._channels
-            for seq, channel in rows:
-                numbers = channels.get(channel)
-                if numbers is None:
-                    numbers = channels[channel] = array(_INT64)
-                numbers.append(seq)
-                self._count += 1
+            self._added += rows
+            self._count += len(rows)
 
     def clear(self) -> None:
         """Forget all, once it is in locators."""
         with self._lock:
-            self._channels = {}
+            self._channels, self._added = {}, []
             self._count = 0
 
     def forget(self, channel: int) -> None:
         """Forget one channel, which was erased."""
         with self._lock:
-            self._count -= len(self._channels.pop(channel, ()))
+            self._count -= len(self._sorted().pop(channel, ()))
 
     def copy(self, channels: Iterable[int]) -> list[array[int]]:
         """The numbers of some channels, all as they were at one moment."""
         with self._lock:
-            return [self._channels.get(channel, array(_INT64))[:] for channel in channels]
+            found = self._sorted()
+            return [found.get(channel, array(_INT64))[:] for channel in channels]
 
     def locators(self, rows: Iterable[tuple[int, int]]) -> list[tuple[int, int, bytes]]:
         """Channel, last number and data of the locators that list the tail and the rows after it."""
         with self._lock:
-            merged = {channel: numbers[:] for channel, numbers in self._channels.items()}
-        for seq, channel in rows:
-            merged.setdefault(channel, array(_INT64)).append(seq)
+            merged = {channel: numbers[:] for channel, numbers in self._sorted().items()}
+        _sort_into(merged, rows)
         # In the order of the table's key.
         return [(channel, numbers[-1], encode(numbers)) for channel, numbers in sorted(merged.items())]
+
+    def _sorted(self) -> dict[int, array[int]]:
+        _sort_into(self._channels, self._added)
+        self._added = []
+        return self._channels
+
+
+def _sort_into(channels: dict[int, array[int]], rows: Iterable[tuple[int, int]]) -> None:
+    for seq, channel in rows:
+        numbers = channels.get(channel)
+        if numbers is None:
+            numbers = channels[channel] = array(_INT64)
+        numbers.append(seq)

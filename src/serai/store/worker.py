@@ -79,10 +79,7 @@ class Worker:
         if self._chores is None:
             return self._jobs.get()
         while True:
-            try:
-                return self._jobs.get_nowait()
-            except Empty:
-                wait = self._chores()
+            wait = self._chores() if self._jobs.empty() else None
             try:
                 return self._jobs.get(timeout=wait)
             except Empty:

@@ -45,6 +45,7 @@ class Writer:
         path: The database file.
         connection: Its connection; nobody else uses it.
         tail: Where numbers are noted for readers, after each commit.
+        committed: Called after each commit with how many pages were written in all.
         block: How many numbers are set aside at a time.
         locator_interval: After how many rows the tail is written to locators.
         clock: Seconds that only go forward.
@@ -56,6 +57,7 @@ class Writer:
         connection: Database,
         tail: Tail,
         *,
+        committed: Callable[[int], None],
         block: int = BLOCK,
         locator_interval: int = LOCATOR_INTERVAL,
         clock: Callable[[], float] = time.monotonic,
@@ -63,6 +65,7 @@ class Writer:
         self._path = path
         self._db = connection
         self._tail = tail
+        self._committed = committed
         self._block = block
         self._interval = locator_interval
         self._clock = clock
@@ -90,7 +93,7 @@ class Writer:
         """
         ceiling, located, clean = self._db.execute(SQL["state"]).get
         last = self._db.execute(SQL["last_number"]).get
-        self._tail.add(self._db.execute(SQL["tail"], (located,)))
+        self._tail.add([(seq, channel) for seq, channel in self._db.execute(SQL["tail"], (located,))])
         opening = Opening(last_committed=last, first_new=ceiling, clean=bool(clean))
         with self._db:
             self._db.execute(SQL["open_state"], (ceiling + self._block,))
@@ -189,6 +192,7 @@ class Writer:
             self._tail.clear()
         else:
             self._tail.add(stored)
+        self._committed(self._db.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0])
         return first
 
     def sync_if_due(self) -> float | None:

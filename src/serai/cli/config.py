@@ -1,0 +1,114 @@
+"""`serai config`: what is set, by whom, and which folders are trusted."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from serai.config.load import Configuration, load
+from serai.config.paths import HOME_VARIABLE, find_paths
+from serai.config.trust import Trust
+
+__all__ = ["configure"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the subcommands of `serai config`."""
+    home = argparse.ArgumentParser(add_help=False)
+    home.add_argument("--home", metavar="DIR", help=f"where Serai keeps its files (also {HOME_VARIABLE})")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    show = commands.add_parser(
+        "show",
+        parents=[home],
+        help="print every setting and where it comes from",
+        description="Print every setting and where it comes from.",
+        epilog=(
+            "Flags win over the environment (SERAI_PORT for port), the environment over serai.toml of the "
+            "working directory, and that over your own serai.toml."
+        ),
+    )
+    show.add_argument(
+        "--project", metavar="DIR", help="whose serai.toml counts; by default, this directory's"
+    )
+    show.add_argument("--json", action="store_true", help="print JSON")
+    show.set_defaults(run=_show)
+    trust = commands.add_parser(
+        "trust",
+        parents=[home],
+        help="trust a folder: its serai.toml may set anything",
+        description="Trust a folder and all that is in it: its serai.toml may set anything.",
+    )
+    trust.add_argument("folder", metavar="DIR")
+    trust.set_defaults(run=_trust)
+    distrust = commands.add_parser(
+        "distrust",
+        parents=[home],
+        help="trust a folder no longer",
+        description="Trust a folder no longer, nor any folder in it.",
+    )
+    distrust.add_argument("folder", metavar="DIR")
+    distrust.set_defaults(run=_distrust)
+
+
+def _show(options: argparse.Namespace) -> int:
+    project = Path(options.project) if options.project else Path.cwd()
+    configuration = load(find_paths(options.home, os.environ), os.environ, project=project)
+    if options.json:
+        document = msgspec.json.encode(_document(configuration))
+        sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
+        return 0
+    rows = [("home", str(configuration.paths.home), configuration.paths.source)]
+    for key, provenance in configuration.provenance.items():
+        rows.append((key, _written(getattr(configuration.settings, key)), str(provenance)))
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    for key, value, source in rows:
+        print(f"{key:<{widths[0]}}  {value:<{widths[1]}}  {source}")
+    for ignored in configuration.ignored:
+        print(f"serai: {ignored}", file=sys.stderr)
+    return 0
+
+
+def _document(configuration: Configuration) -> dict[str, Any]:
+    return {
+        "home": {"value": str(configuration.paths.home), "source": configuration.paths.source},
+        "settings": {
+            key: {
+                "value": getattr(configuration.settings, key),
+                "source": provenance.source,
+                "place": provenance.place or None,
+            }
+            for key, provenance in configuration.provenance.items()
+        },
+        "ignored": [
+            {"key": it.key, "value": it.value, "file": str(it.file), "reason": it.reason}
+            for it in configuration.ignored
+        ],
+    }
+
+
+def _written(value: Any) -> str:
+    """A value as it stands in a configuration file."""
+    return msgspec.json.encode(value).decode()
+
+
+def _trust(options: argparse.Namespace) -> int:
+    paths = find_paths(options.home, os.environ)
+    paths.make_home()
+    folder = Trust(paths.trust).trust(Path(options.folder))
+    print(f"{folder} is trusted")
+    return 0
+
+
+def _distrust(options: argparse.Namespace) -> int:
+    paths = find_paths(options.home, os.environ)
+    taken = Trust(paths.trust).distrust(Path(options.folder))
+    for folder in taken:
+        print(f"{folder} is no longer trusted")
+    if not taken:
+        print(f"{Path(options.folder).resolve()} was not trusted")
+    return 0

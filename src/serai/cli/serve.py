@@ -1,0 +1,105 @@
+"""`serai serve`: start the host."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from pathlib import Path
+
+from serai import __version__
+from serai.config.keys import DatabaseKey, find_database_key, find_token
+from serai.config.load import Configuration, load
+from serai.config.paths import find_paths
+from serai.harness.demo import DemoHarness
+from serai.host.host import HostSettings
+from serai.journal.redact import Redactor
+from serai.journal.secrets import managed_from_environment
+from serai.serve import Limits
+from serai.serve.guard import digest
+from serai.serve.port import PortSettings
+from serai.serve.run import run_host
+from serai.store.sqlite import SqliteStore
+
+__all__ = ["configure"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai serve`."""
+    parser.add_argument("--home", metavar="DIR", help="where everything is kept (SERAI_HOME)")
+    parser.add_argument("--host", metavar="ADDRESS", help="the address to listen on (127.0.0.1)")
+    parser.add_argument("--port", type=int, metavar="N", help="the port to listen on (7777)")
+    parser.add_argument(
+        "--allowed-hosts", metavar="NAME", action="append", help="another name to be called by: a tunnel's"
+    )
+    parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"], help="(info)")
+    parser.set_defaults(run=_serve)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    paths = find_paths(options.home, os.environ)
+    flags = {
+        "host": options.host,
+        "port": options.port,
+        "allowed_hosts": options.allowed_hosts,
+        "log_level": options.log_level,
+    }
+    configuration = load(paths, os.environ, flags=flags)
+    logging.basicConfig(
+        level=configuration.settings.log_level.upper(),
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+    paths.make_home()
+    key = find_database_key(paths, os.environ, use_keyring=configuration.settings.use_keyring)
+    token = find_token(paths) if configuration.settings.require_token else None
+    asyncio.run(_run(configuration, key, token))
+    return 0
+
+
+async def _run(configuration: Configuration, key: DatabaseKey, token: str | None) -> None:
+    settings, paths = configuration.settings, configuration.paths
+    redactor = Redactor(managed_from_environment(os.environ))
+    if token is not None:
+        redactor.register("SERAI_TOKEN", token)
+    if isinstance(key.value, str):
+        redactor.register("SERAI_DATABASE_KEY", key.value)
+    address = f"{settings.host}:{settings.port}"
+    await run_host(
+        SqliteStore(paths.database, key.value, address=address),
+        [DemoHarness()],
+        host_settings=HostSettings(
+            default_provider=settings.default_agent,
+            client_grace=settings.client_grace_seconds,
+            memory_budget=settings.idle_memory_bytes,
+            queue_limit=settings.mailbox_size,
+            default_directory=Path.cwd().as_uri(),
+        ),
+        port_settings=PortSettings(
+            host=settings.host,
+            port=settings.port,
+            token_digests=frozenset({digest(token)}) if token else frozenset(),
+            allowed_hosts=settings.allowed_hosts,
+            allowed_origins=settings.allowed_origins,
+            limits=Limits(waiting_bytes=settings.slow_reader_bytes, message_bytes=settings.max_frame_bytes),
+        ),
+        started=lambda port: _welcome(configuration, key, token, port),
+        redactor=redactor,
+    )
+
+
+def _welcome(configuration: Configuration, key: DatabaseKey, token: str | None, port: int) -> None:
+    host = configuration.settings.host
+    name = f"[{host}]" if ":" in host else host
+    query = f"?tkn={token}" if token else ""
+    lines = [
+        f"Serai {__version__} is ready.",
+        f"  address  http://{name}:{port}/{query}",
+        f"  home     {configuration.paths.home}",
+        f"  key      {key.source}",
+        *(f"  note     {note}" for note in key.notes),
+        "Press Ctrl-C to stop. Sessions stay.",
+    ]
+    print("\n".join(lines), flush=True)

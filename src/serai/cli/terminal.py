@@ -1,0 +1,178 @@
+"""A plain terminal: lines in, text out. No cursor is moved, so it works with pipes just as well."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol, TextIO
+
+from serai.client.inbox import Inbox
+
+__all__ = ["LineSource", "StdinLines", "Terminal", "clean", "open_terminal"]
+
+# What a terminal would take as a command: all control characters but the tab and the end of a line.
+_CONTROLS = {code: None for code in [*range(32), *range(127, 160)] if code not in {9, 10}}
+
+
+def clean(text: str) -> str:
+    """Text without control characters: what an agent says must not move the cursor or change the title."""
+    return text.translate(_CONTROLS)
+
+
+class LineSource(Protocol):
+    """Where lines come from."""
+
+    async def read(self) -> str | None:
+        """The next line without its end; `None` when there will be no more. Cancelling it loses nothing."""
+        ...
+
+
+class StdinLines:
+    """Lines of a file descriptor, read without a thread: a blocked thread would hold up the end of Python."""
+
+    def __init__(self, fd: int = 0) -> None:
+        self._fd = fd
+        self._lines: Inbox[str] = Inbox()
+        self._rest = b""
+        self._is_started = False
+
+    async def read(self) -> str | None:
+        """The next line; the first call begins to read."""
+        if not self._is_started:
+            self._is_started = True
+            self._start()
+        try:
+            return await self._lines.get()
+        except StopAsyncIteration:
+            return None
+
+    def close(self) -> None:
+        """Read no more."""
+        if self._is_started:
+            asyncio.get_running_loop().remove_reader(self._fd)
+
+    def _start(self) -> None:
+        try:
+            asyncio.get_running_loop().add_reader(self._fd, self._readable)
+        except OSError:  # a plain file is always readable, and cannot be waited for
+            while self._readable():
+                pass
+
+    def _readable(self) -> bool:
+        try:
+            data = os.read(self._fd, 64 * 1024)
+        except OSError:
+            data = b""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if not data:
+            lines, self._rest = ([self._rest] if self._rest else []), b""
+        for line in lines:
+            self._lines.put(line.decode(errors="replace").removesuffix("\r"))
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._fd)
+            self._lines.end()
+        return bool(data)
+
+
+class Terminal:
+    """Where a person is, or a pipe.
+
+    Args:
+        lines: Where lines come from.
+        out: Where answers go.
+        notes: Where all else goes.
+        is_interactive: Whether a person is there: then prompts are shown, and lines are read at any time.
+        has_colour: Whether text may be dimmed.
+    """
+
+    def __init__(
+        self, lines: LineSource, out: TextIO, notes: TextIO, *, is_interactive: bool, has_colour: bool
+    ) -> None:
+        self.lines = lines
+        self.is_interactive = is_interactive
+        self._out = out
+        self._notes = notes
+        self._has_colour = has_colour
+        self._at_line_start = True
+
+    def text(self, text: str) -> None:
+        """Write a piece of an answer, as it comes."""
+        self._write(self._out, text)
+
+    def dim(self, text: str) -> None:
+        """Write something that matters less; nothing at all where nobody is looking."""
+        if self.is_interactive and text:
+            self._write(self._notes, text, dim=True)
+
+    def note(self, text: str, *, end: str = "\n") -> None:
+        """Write something on a line of its own. Without an end, something may follow it."""
+        self.new_line()
+        self._write(self._notes, text + end)
+
+    def more(self, text: str) -> None:
+        """Go on with the last note."""
+        self._write(self._notes, text)
+
+    def raw(self, line: str) -> None:
+        """Write one line for a program."""
+        self._out.write(line + "\n")
+        self._out.flush()
+
+    def new_line(self) -> None:
+        """Begin a new line, unless one has just begun."""
+        if not self._at_line_start:
+            self._write(
+                self._out if self._out is self._notes or not self._notes.isatty() else self._notes, "\n"
+            )
+
+    @property
+    def at_line_start(self) -> bool:
+        """Whether the last thing that was written ended its line."""
+        return self._at_line_start
+
+    def _write(self, stream: TextIO, text: str, *, dim: bool = False) -> None:
+        shown = clean(text)
+        if not shown:
+            return
+        self._at_line_start = shown.endswith("\n")
+        stream.write(f"\x1b[2m{shown}\x1b[0m" if dim and self._has_colour else shown)
+        stream.flush()
+
+
+@contextmanager
+def open_terminal(*, apart: bool, environ: Mapping[str, str] | None = None) -> Iterator[Terminal]:
+    """The terminal of this process. `apart` sends all but answers to standard error."""
+    environ = os.environ if environ is None else environ
+    lines = StdinLines(sys.stdin.fileno())
+    notes = sys.stderr if apart else sys.stdout
+    is_tty = notes.isatty() and environ.get("TERM") != "dumb"
+    terminal = Terminal(
+        lines,
+        sys.stdout,
+        notes,
+        is_interactive=sys.stdin.isatty() and notes.isatty(),
+        has_colour=is_tty and not environ.get("NO_COLOR"),
+    )
+    try:
+        yield terminal
+    finally:
+        lines.close()
+
+
+@contextmanager
+def interrupts(heard: Callable[[], None]) -> Iterator[None]:
+    """Call a function at Ctrl-C, instead of ending the program."""
+    loop = asyncio.get_running_loop()
+    try:
+        loop.add_signal_handler(signal.SIGINT, heard)
+    except (NotImplementedError, RuntimeError, ValueError):  # not in the main thread, or not on this system
+        yield
+        return
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)

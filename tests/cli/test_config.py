@@ -1,0 +1,84 @@
+"""`serai config`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from serai.cli import config
+from serai.errors import ConfigInvalid
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home and a working directory of the test's own, and no variable of the person who runs it."""
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    monkeypatch.setattr("os.environ", {"SERAI_HOME": str(tmp_path / "home")})
+    return tmp_path
+
+
+def serai_config(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    config.configure(parser)
+    options = parser.parse_args(words)
+    return options.run(options)
+
+
+def test_show_prints_every_value_and_where_it_comes_from(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.environ", {"SERAI_HOME": str(place / "home"), "SERAI_PORT": "8080"})
+    assert serai_config("show") == 0
+    lines = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines()}
+    assert lines["home"] == [str(place / "home"), "SERAI_HOME"]
+    assert lines["port"] == ["8080", "environment", "(SERAI_PORT)"]
+    assert lines["host"] == ['"127.0.0.1"', "default"]
+    assert lines["require_token"] == ["true", "default"]
+    assert not (place / "home").exists()
+
+
+def test_show_reports_what_an_untrusted_folder_wanted(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "project" / "serai.toml").write_text('port = 80\nlog_level = "debug"\n')
+    assert serai_config("show") == 0
+    printed = capsys.readouterr()
+    assert "7777" in printed.out
+    assert "port is ignored" in printed.err
+
+
+def test_show_as_json(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "other").mkdir()
+    (place / "other" / "serai.toml").write_text("port = 80\nmailbox_size = 5\n")
+    assert serai_config("show", "--json", "--home", str(place / "x"), "--project", str(place / "other")) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["home"] == {"value": str(place / "x"), "source": "--home"}
+    file = str(place / "other" / "serai.toml")
+    assert shown["settings"]["mailbox_size"] == {"value": 5, "source": "project file", "place": file}
+    assert shown["settings"]["port"] == {"value": 7777, "source": "default", "place": None}
+    assert [(it["key"], it["value"], it["file"]) for it in shown["ignored"]] == [("port", 80, file)]
+
+
+def test_a_folder_is_trusted_and_distrusted(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = place / "project"
+    (project / "serai.toml").write_text("port = 80\n")
+    assert serai_config("trust", ".") == 0
+    assert capsys.readouterr().out == f"{project} is trusted\n"
+    serai_config("show", "--json")
+    assert json.loads(capsys.readouterr().out)["settings"]["port"]["value"] == 80
+    assert serai_config("distrust", str(project)) == 0
+    assert capsys.readouterr().out == f"{project} is no longer trusted\n"
+    assert serai_config("distrust", str(project)) == 0
+    assert capsys.readouterr().out == f"{project} was not trusted\n"
+
+
+def test_an_error_names_the_file(place: Path) -> None:
+    (place / "home").mkdir()
+    (place / "home" / "serai.toml").write_text("prot = 1")
+    with pytest.raises(ConfigInvalid, match="prot"):
+        serai_config("show")

@@ -1,0 +1,239 @@
+"""Settings: sources, their order, what is refused, and what a folder that nobody trusts may do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from serai.config.load import Configuration, Provenance, Source, load, variable
+from serai.config.paths import Paths, find_paths
+from serai.config.settings import UNTRUSTED, Narrowing, Settings, is_loopback, narrows
+from serai.config.trust import Trust
+from serai.errors import ConfigInvalid
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    paths = find_paths(tmp_path / "home", {})
+    paths.make_home()
+    return paths
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    return tmp_path / "project"
+
+
+def wanted(project: Path, text: str) -> None:
+    (project / "serai.toml").write_text(text)
+
+
+def test_without_any_source_the_defaults_hold(paths: Paths, project: Path) -> None:
+    configuration = load(paths, {}, project=project)
+    assert configuration.settings == Settings()
+    assert configuration.ignored == ()
+    assert set(configuration.provenance.values()) == {Provenance(Source.DEFAULT)}
+    settings = configuration.settings
+    assert (settings.host, settings.port, settings.require_token) == ("127.0.0.1", 7777, True)
+    assert (settings.max_frame_bytes, settings.slow_reader_bytes) == (16 * 2**20, 8 * 2**20)
+    assert (settings.default_agent, settings.client_grace_seconds) == ("demo", 30)
+    assert settings.retention_days == "forever"
+
+
+def test_flags_win_over_environment_over_project_over_person(paths: Paths, project: Path) -> None:
+    paths.user_config.write_text('port = 1\nmailbox_size = 1\nlog_level = "error"\ndefault_agent = "mine"\n')
+    wanted(project, 'port = 2\nmailbox_size = 2\nlog_level = "debug"\n')
+    Trust(paths.trust).trust(project)
+    environ = {"SERAI_PORT": "3", "SERAI_MAILBOX_SIZE": "3"}
+    configuration = load(paths, environ, flags={"port": 4, "host": None}, project=project)
+    settings = configuration.settings
+    assert (settings.port, settings.mailbox_size, settings.log_level) == (4, 3, "debug")
+    assert settings.default_agent == "mine"
+    assert configuration.provenance["port"] == Provenance(Source.FLAG, "--port")
+    assert configuration.provenance["mailbox_size"] == Provenance(Source.ENVIRONMENT, "SERAI_MAILBOX_SIZE")
+    assert configuration.provenance["log_level"] == Provenance(Source.PROJECT, str(project / "serai.toml"))
+    assert configuration.provenance["default_agent"] == Provenance(Source.USER, str(paths.user_config))
+    assert configuration.provenance["host"] == Provenance(Source.DEFAULT)
+    assert str(configuration.provenance["port"]) == "flag (--port)"
+    assert str(configuration.provenance["host"]) == "default"
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("port", " 8080 ", 8080),
+        ("require_token", "false", False),
+        ("require_token", "1", True),
+        ("allowed_hosts", "a.example, b.example,", ("a.example", "b.example")),
+        ("allowed_hosts", "", ()),
+        ("client_grace_seconds", "2.5", 2.5),
+        ("retention_days", "30", 30),
+        ("retention_days", "forever", "forever"),
+        ("log_level", "debug", "debug"),
+        ("host", "localhost", "localhost"),
+    ],
+)
+def test_text_from_environment_and_flags_is_read(paths: Paths, key: str, text: str, value: Any) -> None:
+    assert getattr(load(paths, {variable(key): text}).settings, key) == value
+    assert getattr(load(paths, {}, flags={key: text}).settings, key) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('port = "7777"', "port"),
+        ("port = 70000", "port"),
+        ("port = true", "port"),
+        ("max_frame_bytes = 0", "max_frame_bytes"),
+        ("allowed_hosts = [1]", "allowed_hosts"),
+        ('log_level = "loud"', "log_level"),
+        ('retention_days = "sometimes"', "retention_days"),
+        ('host = ""', "host"),
+        ("[port]\nx = 1", "port"),
+    ],
+)
+def test_a_wrong_value_names_file_key_and_what_is_expected(paths: Paths, text: str, key: str) -> None:
+    paths.user_config.write_text(text)
+    with pytest.raises(ConfigInvalid) as caught:
+        load(paths, {})
+    assert str(paths.user_config) in caught.value.message
+    assert f"{key} = " in caught.value.message
+    assert "xpected" in caught.value.message or "invalid" in caught.value.message
+
+
+def test_an_unknown_key_names_what_is_near(paths: Paths) -> None:
+    paths.user_config.write_text("prot = 1")
+    with pytest.raises(ConfigInvalid) as caught:
+        load(paths, {})
+    assert "'prot'" in caught.value.message
+    assert caught.value.remedy == "Did you mean port?"
+    paths.user_config.write_text("xyzzy = 1")
+    with pytest.raises(ConfigInvalid) as caught:
+        load(paths, {})
+    assert "allowed_hosts" in str(caught.value.remedy)
+
+
+def test_wrong_values_in_environment_and_flags_name_them(paths: Paths) -> None:
+    with pytest.raises(ConfigInvalid, match="SERAI_PORT"):
+        load(paths, {"SERAI_PORT": "many"})
+    with pytest.raises(ConfigInvalid, match="--mailbox-size"):
+        load(paths, {}, flags={"mailbox_size": -1})
+
+
+def test_other_variables_are_not_settings(paths: Paths) -> None:
+    assert load(paths, {"SERAI_HOME": "x", "SERAI_DATABASE_KEY": "y"}).settings == Settings()
+
+
+def test_a_file_that_is_no_toml_is_refused(paths: Paths) -> None:
+    paths.user_config.write_text("port = ")
+    with pytest.raises(ConfigInvalid, match="line 1"):
+        load(paths, {})
+    paths.user_config.write_bytes(b"\xff")
+    with pytest.raises(ConfigInvalid, match="not TOML"):
+        load(paths, {})
+    paths.user_config.write_bytes(b"#" * (1024 * 1024 + 1))
+    with pytest.raises(ConfigInvalid, match="more than"):
+        load(paths, {})
+
+
+def test_a_file_that_cannot_be_read_is_refused(paths: Paths) -> None:
+    paths.user_config.mkdir()
+    with pytest.raises(ConfigInvalid, match="cannot be read"):
+        load(paths, {})
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "host.example"])  # noqa: S104
+def test_a_token_cannot_be_switched_off_where_others_reach_the_port(paths: Paths, host: str) -> None:
+    with pytest.raises(ConfigInvalid, match="SERAI_REQUIRE_TOKEN"):
+        load(paths, {"SERAI_REQUIRE_TOKEN": "false"}, flags={"host": host})
+    assert load(paths, {}, flags={"host": host}).settings.host == host
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "[::1]", "localhost", "LOCALHOST"])
+def test_on_loopback_it_can(paths: Paths, host: str) -> None:
+    assert is_loopback(host)
+    assert not load(paths, {}, flags={"host": host, "require_token": False}).settings.require_token
+
+
+# -- folders that nobody trusts ----------------------------------------------------------------------------
+
+
+def test_an_untrusted_folder_may_narrow(paths: Paths, project: Path) -> None:
+    paths.user_config.write_text('require_token = false\nallowed_hosts = ["a", "b"]\n')
+    wanted(
+        project, 'max_frame_bytes = 1024\nrequire_token = true\nallowed_hosts = ["b"]\nlog_level = "debug"\n'
+    )
+    configuration = load(paths, {}, project=project)
+    assert configuration.ignored == ()
+    settings = configuration.settings
+    assert (settings.max_frame_bytes, settings.require_token, settings.allowed_hosts) == (1024, True, ("b",))
+
+
+def widened() -> dict[str, str]:
+    return {
+        "host": '"0.0.0.0"',
+        "port": "80",
+        "allowed_hosts": '["evil.example"]',
+        "allowed_origins": '["http://evil.example"]',
+        "require_token": "false",
+        "max_frame_bytes": "999999999",
+        "slow_reader_bytes": "999999999",
+        "requests_per_connection": "1000",
+        "default_agent": '"shell"',
+        "idle_memory_bytes": "999999999999",
+        "client_grace_seconds": "9999",
+        "client_tool_timeout_seconds": "99999",
+        "mailbox_size": "100000",
+        "mailbox_age_seconds": "1e9",
+        "retention_days": "1",
+        "use_keyring": "false",
+    }
+
+
+def test_what_an_untrusted_folder_may_not_do_is_ignored_and_reported(paths: Paths, project: Path) -> None:
+    wishes = widened()
+    wanted(project, "\n".join(f"{key} = {value}" for key, value in wishes.items()))
+    configuration = load(paths, {}, project=project)
+    assert configuration.settings == Settings()
+    assert {ignored.key for ignored in configuration.ignored} == set(wishes)
+    for ignored in configuration.ignored:
+        assert ignored.file == project / "serai.toml"
+        assert f"serai config trust {project}" in str(ignored)
+    assert set(configuration.provenance.values()) == {Provenance(Source.DEFAULT)}
+
+
+def test_a_trusted_folder_may_do_it(paths: Paths, project: Path) -> None:
+    Trust(paths.trust).trust(project.parent)
+    wanted(project, 'port = 80\ndefault_agent = "shell"\n')
+    configuration = load(paths, {}, project=project)
+    assert configuration.ignored == ()
+    assert (configuration.settings.port, configuration.settings.default_agent) == (80, "shell")
+
+
+def test_every_setting_has_a_rule_and_all_but_harmless_ones_are_guarded() -> None:
+    names = {info.name for info in msgspec.structs.fields(Settings)}
+    assert set(UNTRUSTED) == names
+    assert set(widened()) == names - {"log_level"}
+
+
+def test_the_same_value_is_no_change() -> None:
+    assert narrows(Narrowing.NOTHING, 7777, 7777)
+    assert narrows(Narrowing.ON, False, False)  # noqa: FBT003
+    assert not narrows(Narrowing.ON, True, False)  # noqa: FBT003
+
+
+def test_the_persons_own_file_is_not_read_as_a_project(paths: Paths) -> None:
+    paths.user_config.write_text("port = 80")
+    configuration: Configuration = load(paths, {}, project=paths.home)
+    assert configuration.ignored == ()
+    assert configuration.settings.port == 80
+
+
+def test_a_project_that_is_not_there_changes_nothing(paths: Paths, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert load(paths, {}, project=tmp_path / "nowhere").settings == Settings()
+    assert load(paths, {}, project=tmp_path / "file").settings == Settings()
