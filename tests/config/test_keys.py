@@ -36,10 +36,14 @@ class Broken:
         self.error = error
 
     def get_password(self, service_name: str, username: str) -> str | None:
-        raise self.error
+        raise self.error_for(service_name, username)
 
     def set_password(self, service_name: str, username: str, password: str) -> None:
-        raise self.error
+        raise self.error_for(service_name, username, password)
+
+    def error_for(self, *words: str) -> Exception:
+        assert all(words)
+        return self.error
 
 
 @pytest.fixture

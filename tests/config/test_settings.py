@@ -129,7 +129,7 @@ def test_other_variables_are_not_settings(paths: Paths) -> None:
 
 
 def test_a_file_that_is_no_toml_is_refused(paths: Paths) -> None:
-    paths.user_config.write_text("port = ")
+    paths.user_config.write_text("port = \n")
     with pytest.raises(ConfigInvalid, match="line 1"):
         load(paths, {})
     paths.user_config.write_bytes(b"\xff")
@@ -188,7 +188,6 @@ def widened() -> dict[str, str]:
         "client_grace_seconds": "9999",
         "client_tool_timeout_seconds": "99999",
         "mailbox_size": "100000",
-        "mailbox_age_seconds": "1e9",
         "retention_days": "1",
         "use_keyring": "false",
     }
@@ -222,8 +221,8 @@ def test_every_setting_has_a_rule_and_all_but_harmless_ones_are_guarded() -> Non
 
 def test_the_same_value_is_no_change() -> None:
     assert narrows(Narrowing.NOTHING, 7777, 7777)
-    assert narrows(Narrowing.ON, False, False)  # noqa: FBT003
-    assert not narrows(Narrowing.ON, True, False)  # noqa: FBT003
+    assert narrows(Narrowing.ON, False, False)
+    assert not narrows(Narrowing.ON, True, False)
 
 
 def test_the_persons_own_file_is_not_read_as_a_project(paths: Paths) -> None:

@@ -198,6 +198,15 @@ def test_a_very_long_value_is_masked_with_a_bounded_tail() -> None:
     assert most <= 1024
 
 
+def test_a_text_that_breaks_off_within_a_value_does_not_show_most_of_it() -> None:
+    redactor = Redactor({"KEY": "abcdefghijklmnopqrst"})
+    assert redactor.redact("it is abcdefghijkl", observed=False) == "it is [secret:KEY]"
+    assert redactor.redact("it is abcdefghi", observed=False) == "it is abcdefghi"
+    stream = redactor.stream()
+    assert stream.feed("it is abcdefghijkl") == "it is "
+    assert stream.flush() == "[secret:KEY]"
+
+
 def test_short_and_empty_values_are_not_managed() -> None:
     redactor = Redactor()
     assert not redactor.register("SHORT", "1234567")

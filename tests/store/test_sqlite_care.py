@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from serai.errors import DatabaseCorrupt, DatabaseLocked, StorageUnavailable, StorageUnreadable, WrongKey
-from serai.store.care import restore
+from serai.store.care import check, restore
 from serai.store.connection import connect
 from serai.store.contract import Batch, BlobRow, HeadRow, Row, SessionRow, TurnRow
 from serai.store.database import Database
@@ -68,7 +68,6 @@ class TestCheck:
             "UPDATE locators SET numbers = x'040001' WHERE until = 6",
             "UPDATE journal SET channel = 99 WHERE seq = 10",
             "UPDATE heads SET seq = 1000000000",
-            "UPDATE journal SET seq = 1000000000 WHERE seq = 10",
             "DELETE FROM blobs",
         ],
     )
@@ -76,6 +75,21 @@ class TestCheck:
         self, path: Path, opened: Opened, statement: str
     ) -> None:
         assert await self.damaged(path, opened, statement)
+
+    async def test_a_row_beyond_what_was_given_out_is_found_and_not_met_again(
+        self, path: Path, opened: Opened
+    ) -> None:
+        store = SqliteStore(path, KEY)
+        await store.open()
+        await store.append(Batch(items=[Row(A, b"{}")]))
+        await store.close()
+        database = connect(path, KEY)
+        database.execute("UPDATE journal SET seq = 1000000000")
+        assert check(database, full=False)
+        database.close()
+        again = SqliteStore(path, KEY)
+        assert (await opened(again)).first_new == 1_000_000_001
+        assert await again.append(Batch(items=[Row(A, b"{}")])) == 1_000_000_001
 
     async def test_closing_does_not_wait_for_a_check(self, path: Path) -> None:
         store = SqliteStore(path, KEY)

@@ -185,14 +185,14 @@ class TestSyncs:
         monkeypatch.setattr("serai.store.writer.os.fsync", synced.append)
         writer = writer_of(store)
         await store.append(batch(b"1", durable=False))
-        assert writer.sync_if_due() == pytest.approx(1.0)
+        assert writer.do_chores() == pytest.approx(1.0)
         now[0] += 0.25
-        assert writer.sync_if_due() == pytest.approx(0.75)
+        assert writer.do_chores() == pytest.approx(0.75)
         assert not synced
         now[0] += 0.75
-        assert writer.sync_if_due() is None
+        assert writer.do_chores() is None
         assert len(synced) == 1
-        assert writer.sync_if_due() is None
+        assert writer.do_chores() is None
         assert len(synced) == 1
 
     async def test_when_that_fails_nothing_is_written_any_more(
@@ -204,7 +204,7 @@ class TestSyncs:
         await store.append(batch(b"1", durable=False))
         now[0] += 1.0
         monkeypatch.setattr("serai.store.writer.os.fsync", fail)
-        assert writer_of(store).sync_if_due() is None
+        assert writer_of(store).do_chores() is None
         with pytest.raises(StorageFailed):
             await store.append(batch(b"2"))
 

@@ -18,6 +18,7 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "serve": "start the host",
+    "config": "show settings and where they come from; trust folders",
     "ahp": "look into the Agent Host Protocol",
 }
 """Every subcommand and what it does. Its module here has `configure(parser)`, which sets `run`."""

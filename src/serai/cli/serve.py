@@ -8,13 +8,17 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from serai import __version__
 from serai.config.keys import DatabaseKey, find_database_key, find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths
+from serai.config.settings import Settings
+from serai.errors import ConfigInvalid
 from serai.harness.demo import DemoHarness
 from serai.host.host import HostSettings
+from serai.host.project import directory_of
 from serai.journal.redact import Redactor
 from serai.journal.secrets import managed_from_environment
 from serai.serve import Limits
@@ -24,6 +28,8 @@ from serai.serve.run import run_host
 from serai.store.sqlite import SqliteStore
 
 __all__ = ["configure"]
+
+_log = logging.getLogger(__name__)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,11 +61,13 @@ def _serve(options: argparse.Namespace) -> int:
     paths.make_home()
     key = find_database_key(paths, os.environ, use_keyring=configuration.settings.use_keyring)
     token = find_token(paths) if configuration.settings.require_token else None
-    asyncio.run(_run(configuration, key, token))
+    asyncio.run(_run(configuration, flags, key, token))
     return 0
 
 
-async def _run(configuration: Configuration, key: DatabaseKey, token: str | None) -> None:
+async def _run(
+    configuration: Configuration, flags: dict[str, Any], key: DatabaseKey, token: str | None
+) -> None:
     settings, paths = configuration.settings, configuration.paths
     redactor = Redactor(managed_from_environment(os.environ))
     if token is not None:
@@ -70,13 +78,8 @@ async def _run(configuration: Configuration, key: DatabaseKey, token: str | None
     await run_host(
         SqliteStore(paths.database, key.value, address=address),
         [DemoHarness()],
-        host_settings=HostSettings(
-            default_provider=settings.default_agent,
-            client_grace=settings.client_grace_seconds,
-            memory_budget=settings.idle_memory_bytes,
-            queue_limit=settings.mailbox_size,
-            default_directory=Path.cwd().as_uri(),
-        ),
+        host_settings=_host_settings(settings),
+        settings_of=lambda directory: _settings_of(configuration, flags, directory),
         port_settings=PortSettings(
             host=settings.host,
             port=settings.port,
@@ -88,6 +91,35 @@ async def _run(configuration: Configuration, key: DatabaseKey, token: str | None
         started=lambda port: _welcome(configuration, key, token, port),
         redactor=redactor,
     )
+
+
+def _host_settings(settings: Settings) -> HostSettings:
+    return HostSettings(
+        default_provider=settings.default_agent,
+        client_grace=settings.client_grace_seconds,
+        client_tool_timeout=settings.client_tool_timeout_seconds,
+        memory_budget=settings.idle_memory_bytes,
+        queue_limit=settings.mailbox_size,
+        default_directory=Path.cwd().as_uri(),
+    )
+
+
+def _settings_of(configuration: Configuration, flags: dict[str, Any], directory: str | None) -> HostSettings:
+    """The settings of a session: the `serai.toml` of its working directory counts too.
+
+    A file that cannot be read changes nothing, and is reported: one broken folder must not stop the host.
+    """
+    folder = directory_of(directory)
+    if folder is None:
+        return _host_settings(configuration.settings)
+    try:
+        narrowed = load(configuration.paths, os.environ, flags=flags, project=folder)
+    except ConfigInvalid as error:
+        _log.warning("%s", error)
+        return _host_settings(configuration.settings)
+    for ignored in narrowed.ignored:
+        _log.warning("%s", ignored)
+    return _host_settings(narrowed.settings)
 
 
 def _welcome(configuration: Configuration, key: DatabaseKey, token: str | None, port: int) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -162,7 +162,7 @@ class ChannelClient:
 
         return stop
 
-    async def events(self) -> AsyncIterator[ClientEvent]:
+    async def events(self) -> AsyncGenerator[ClientEvent, None]:
         """The events from now on: connected, disconnected, sessions added, changed and removed.
 
         It ends when the client is closed.

@@ -104,15 +104,12 @@ def ask_call(call: ToolCallPendingConfirmationState) -> Dialog:
             return Refuse(option=_first(options, ConfirmationOptionKind.DENY))
         if word == "s":
             instead = yield "What should it do instead? "
-            return Refuse(
-                option=_first(options, ConfirmationOptionKind.DENY), suggestion=(instead or "").strip() or None
-            )
+            no = _first(options, ConfirmationOptionKind.DENY)
+            return Refuse(option=no, suggestion=(instead or "").strip() or None)
         if word == "e" and call.editable:
             changed = yield from _edited(call.tool_input or "")
             if changed is not None:
-                return Allow(
-                    option=_first(options, ConfirmationOptionKind.APPROVE), edited_input=changed
-                )
+                return Allow(option=_first(options, ConfirmationOptionKind.APPROVE), edited_input=changed)
         said = yield _menu(call, options)
 
 

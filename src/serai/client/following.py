@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Protocol
 
 from serai.ahp import actions as a
@@ -68,6 +68,11 @@ class SessionFollower:
         return state
 
     @property
+    def live(self) -> LiveSession | None:
+        """What the host has confirmed: to look at, not to change or keep. `None` if not followed."""
+        return self._followed.live_session(self.uri)
+
+    @property
     def active_turn_id(self) -> str | None:
         """The id of the turn that is running, as the host has confirmed it."""
         turn = self._live().turn
@@ -123,7 +128,7 @@ class SessionFollower:
         stream.caught_up(live)
         return stream
 
-    async def turns(self) -> AsyncIterator[TurnStream]:
+    async def turns(self) -> AsyncGenerator[TurnStream, None]:
         """Every turn from the running one on, whoever begins it. Leave the loop to follow no more."""
         arrivals: Inbox[TurnStream] = Inbox()
         self._arrivals.append(arrivals)
@@ -144,7 +149,7 @@ class SessionFollower:
 
     def heard(self, action: a.StateAction) -> None:
         """An action was confirmed."""
-        live = self._followed.live_session(self.uri)
+        live = self.live
         if live is None:
             return
         for stream in self._streams.copy():
@@ -156,7 +161,7 @@ class SessionFollower:
 
     def caught_up(self) -> None:
         """The state is known again, after a gap or for the first time."""
-        live = self._followed.live_session(self.uri)
+        live = self.live
         if live is None:
             return
         for stream in self._streams.copy():
@@ -213,7 +218,7 @@ class SessionFollower:
             self._streams.remove(stream)
 
     def _live(self) -> LiveSession:
-        live = self._followed.live_session(self.uri)
+        live = self.live
         if live is None:
             raise self._gone()
         return live

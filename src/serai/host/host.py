@@ -61,6 +61,8 @@ class HostSettings:
     default_provider: str = "demo"
     client_grace: float = 30.0
     """How long a client that is gone may take to come back to the tool calls that it runs, in seconds."""
+    client_tool_timeout: float = 600.0
+    """How long a client may take to run a tool, in seconds."""
     memory_budget: int = 64 * 1024 * 1024
     """About how many bytes of state may stay in memory that nobody watches and nothing runs in."""
     summary_delay: float = 0.05
@@ -90,6 +92,7 @@ class Host:
         now: The clock, in milliseconds since 1970.
         new_id: Makes ids that nobody else has.
         redactor: Masks secrets; without one, those of known shapes only.
+        settings_of: How a session behaves, given the URI of its working directory. It may read files.
     """
 
     def __init__(
@@ -102,8 +105,10 @@ class Host:
         now: Callable[[], int] = _now,
         new_id: Callable[[], str] = _new_id,
         redactor: Redactor | None = None,
+        settings_of: Callable[[str | None], HostSettings] | None = None,
     ) -> None:
         self.settings = settings or HostSettings()
+        self._settings_of = settings_of or (lambda _directory: self.settings)
         self.now = now
         self.new_id = new_id
         self.redactor = redactor or Redactor()
@@ -179,7 +184,8 @@ class Host:
         turns = await store.turns(uri)
         rows = await store.rows(uri, head.seq)
         kept = KeptSession.restore(self._rows[uri], head, turns, rows)
-        session = self._sessions[uri] = Session(self, kept)
+        settings = await asyncio.to_thread(self._settings_of, kept.live.head.summary.working_directory)
+        session = self._sessions[uri] = Session(self, kept, settings)
         del self._rows[uri]
         if uri in self._unrecovered:
             self._unrecovered.discard(uri)
@@ -232,6 +238,7 @@ class Host:
             source.summary.working_directory if source else self.settings.default_directory
         )
         project = await asyncio.to_thread(project_of, directory)
+        settings = await asyncio.to_thread(self._settings_of, directory)
         now = self.now()
         state = SessionState(
             summary=SessionSummary(
@@ -256,7 +263,7 @@ class Host:
             # A session that was disposed of keeps its URI: its rows are still there.
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
         kept = KeptSession.create(uri, state)
-        session = self._sessions[uri] = Session(self, kept)
+        session = self._sessions[uri] = Session(self, kept, settings)
         self.journal.touch(kept)
         self._tell(
             "root/sessionAdded",

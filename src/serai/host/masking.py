@@ -29,16 +29,22 @@ class Masking:
                 secrets that are managed are masked in it.
         """
         if isinstance(action, Delta):
-            part = target_of(action)
-            stream = self._streams.get(part)
-            if stream is None:
-                stream = self._streams[part] = self._redactor.stream(observed=observed)
-            content = stream.feed(action.content)
-            if content == action.content:
-                return [action]
-            return [replace(action, content=content)] if content else []
+            return self._masked_delta(action, observed=observed)
         released = self._released() if isinstance(action, _ENDS_PARTS) else []
         return [*released, self._redactor.redact_action(action, observed=observed)]
+
+    def _masked_delta(self, delta: Delta, *, observed: bool) -> list[a.StateAction]:
+        part = target_of(delta)
+        stream = self._streams.get(part)
+        if stream is None:
+            stream = self._streams[part] = self._redactor.stream(observed=observed)
+        content = stream.feed(delta.content)
+        if isinstance(delta, a.SessionToolCallDeltaAction) and delta.invocation_message is not None:
+            message = self._redactor.redact_value(delta.invocation_message, observed=observed)
+            return [replace(delta, content=content, invocation_message=message)]
+        if content == delta.content:
+            return [delta]
+        return [replace(delta, content=content)] if content else []
 
     def _released(self) -> list[a.StateAction]:
         """All parts have ended: what is still held back goes out, masked where it has to be."""

@@ -33,7 +33,7 @@ from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 
 if TYPE_CHECKING:
-    from serai.host.host import Host
+    from serai.host.host import Host, HostSettings
 
 __all__ = ["Session"]
 
@@ -49,8 +49,10 @@ Expected = tuple[str, str]
 class Session:
     """A session on this host. Its turn, if one runs, is a task that it owns."""
 
-    def __init__(self, host: Host, kept: KeptSession) -> None:
+    def __init__(self, host: Host, kept: KeptSession, settings: HostSettings) -> None:
         self.host = host
+        self.settings = settings
+        """How this session behaves: the host's settings, and those of its project."""
         self.journal = host.journal
         self.kept = kept
         self.uri = kept.uri
@@ -111,7 +113,7 @@ class Session:
         match action:
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.QUEUED):
                 queue = self.live.head.queued_messages or []
-                if len(queue) >= self.host.settings.queue_limit and all(m.id != action.id for m in queue):
+                if len(queue) >= self.settings.queue_limit and all(m.id != action.id for m in queue):
                     return rejected("mailbox_full", f"{len(queue)} messages are waiting already")
                 return None
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING) if self._agent:
@@ -377,7 +379,7 @@ class Session:
         ]
 
     async def _give_up(self, client_id: str) -> None:
-        await asyncio.sleep(self.host.settings.client_grace)
+        await asyncio.sleep(self.settings.client_grace)
         if self.host.is_connected(client_id):
             return
         for call_id in self._calls_of(client_id):

@@ -351,8 +351,18 @@ class ToolCall:
         self._result = self._session.expect(("complete", self.id))
 
     async def result(self) -> ToolCallResult:
-        """Wait for the result of a call that a client runs."""
+        """Wait for the result of a call that a client runs. A client that takes too long has failed."""
         if self._result is None:
             raise RuntimeError(f"call {self.id!r} is not run by a client")
-        action: a.SessionToolCallCompleteAction = await self._result
+        limit = self._session.settings.client_tool_timeout
+        try:
+            async with asyncio.timeout(limit):
+                action: a.SessionToolCallCompleteAction = await self._result
+        except TimeoutError:
+            await self.done("The client did not answer", error=f"the client did not answer in {limit:g} s")
+            return ToolCallResult(
+                success=False,
+                past_tense_message="The client did not answer",
+                error=ToolCallError(message=f"the client did not answer in {limit:g} s"),
+            )
         return action.result

@@ -30,6 +30,7 @@ async def run_host(
     port_settings: PortSettings,
     started: Callable[[int], None],
     redactor: Redactor | None = None,
+    settings_of: Callable[[str | None], HostSettings] | None = None,
 ) -> None:
     """Open the store, bring the sessions back, and serve them until SIGINT or SIGTERM, or until cancelled.
 
@@ -40,13 +41,16 @@ async def run_host(
         port_settings: Where it listens, and to whom.
         started: Is called with the port once clients can connect.
         redactor: Masks secrets.
+        settings_of: How a session behaves, given the URI of its working directory.
 
     Raises:
         StorageUnreadable: The store cannot be opened.
         ConfigInvalid: The port cannot be used.
         StorageFailed: It is no longer known what was written: the host has to start again.
     """
-    host = Host(store, harnesses, text_frame, settings=host_settings, redactor=redactor)
+    host = Host(
+        store, harnesses, text_frame, settings=host_settings, redactor=redactor, settings_of=settings_of
+    )
     opening = await host.open()
     try:
         port = asyncio.create_task(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 __all__ = [
     "Batch",
@@ -110,28 +110,33 @@ class BlobRow(NamedTuple):
     """Whose content it is. It is erased with the last session that uses it; without one it is kept."""
 
 
+def _none() -> list[Any]:
+    # A `list[...]` with its type, called as a factory, takes ten times as long; there are nine to a batch.
+    return []
+
+
 @dataclass(slots=True)
 class Batch:
     """One transaction."""
 
-    items: list[Row | None] = field(default_factory=list[Row | None])
+    items: list[Row | None] = field(default_factory=_none)
     """In order. `None` takes a number and is not kept."""
     durable: bool = True
     """Whether it must survive power loss when `append` returns. Else it survives the process."""
-    epochs: dict[str, int] = field(default_factory=dict[str, int])
+    epochs: dict[str, int] = field(default_factory=dict)
     """The epochs under which sessions are written; a session with another one in the store is fenced."""
-    sessions: list[SessionRow] = field(default_factory=list[SessionRow])
-    turns: list[TurnRow] = field(default_factory=list[TurnRow])
-    truncations: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    sessions: list[SessionRow] = field(default_factory=_none)
+    turns: list[TurnRow] = field(default_factory=_none)
+    truncations: list[tuple[str, int]] = field(default_factory=_none)
     """Session and ordinal: turns from there on are no longer part of the conversation. They are kept.
 
     The batch's own turns come after it: a truncation does not reach them."""
-    heads: list[HeadRow] = field(default_factory=list[HeadRow])
-    disposed: list[str] = field(default_factory=list[str])
+    heads: list[HeadRow] = field(default_factory=_none)
+    disposed: list[str] = field(default_factory=_none)
     """Sessions that are no longer listed, also when a row is written later. They are kept until purged."""
-    marks: list[MarkRow] = field(default_factory=list[MarkRow])
-    clients: list[ClientRow] = field(default_factory=list[ClientRow])
-    blobs: list[BlobRow] = field(default_factory=list[BlobRow])
+    marks: list[MarkRow] = field(default_factory=_none)
+    clients: list[ClientRow] = field(default_factory=_none)
+    blobs: list[BlobRow] = field(default_factory=_none)
 
     @property
     def is_empty(self) -> bool:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from operator import sub
 from threading import Lock
 
-__all__ = ["Tail", "decode", "encode", "numbers_after"]
+__all__ = ["Group", "Tail", "decode", "encode", "numbers_after"]
 
 _INT64 = "q"
+
+Group = tuple[int, list[int]]
+"""A channel, and some of its numbers, ascending."""
 
 
 def encode(numbers: array[int]) -> bytes:
@@ -82,53 +85,48 @@ class Tail:
     def __init__(self) -> None:
         self._lock = Lock()
         self._channels: dict[int, array[int]] = {}
-        # What was added since somebody looked: sorting it by channel can wait until somebody does again.
-        self._added: list[tuple[int, int]] = []
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
-    def add(self, rows: Collection[tuple[int, int]]) -> None:
-        """Add numbers with their channels, ascending."""
+    def add(self, groups: Iterable[Group]) -> None:
+        """Add numbers, above all that are there."""
         with self._lock:
-            self._added += rows
-            self._count += len(rows)
+            self._count += _add(self._channels, groups)
 
     def clear(self) -> None:
         """Forget all, once it is in locators."""
         with self._lock:
-            self._channels, self._added = {}, []
+            self._channels = {}
             self._count = 0
 
     def forget(self, channel: int) -> None:
         """Forget one channel, which was erased."""
         with self._lock:
-            self._count -= len(self._sorted().pop(channel, ()))
+            self._count -= len(self._channels.pop(channel, ()))
 
     def copy(self, channels: Iterable[int]) -> list[array[int]]:
         """The numbers of some channels, all as they were at one moment."""
         with self._lock:
-            found = self._sorted()
-            return [found.get(channel, array(_INT64))[:] for channel in channels]
+            return [self._channels.get(channel, array(_INT64))[:] for channel in channels]
 
-    def locators(self, rows: Iterable[tuple[int, int]]) -> list[tuple[int, int, bytes]]:
-        """Channel, last number and data of the locators that list the tail and the rows after it."""
+    def locators(self, groups: Iterable[Group]) -> list[tuple[int, int, bytes]]:
+        """Channel, last number and data of the locators that list the tail and the numbers after it."""
         with self._lock:
-            merged = {channel: numbers[:] for channel, numbers in self._sorted().items()}
-        _sort_into(merged, rows)
+            merged = {channel: numbers[:] for channel, numbers in self._channels.items()}
+        _add(merged, groups)
         # In the order of the table's key.
         return [(channel, numbers[-1], encode(numbers)) for channel, numbers in sorted(merged.items())]
 
-    def _sorted(self) -> dict[int, array[int]]:
-        _sort_into(self._channels, self._added)
-        self._added = []
-        return self._channels
 
-
-def _sort_into(channels: dict[int, array[int]], rows: Iterable[tuple[int, int]]) -> None:
-    for seq, channel in rows:
+def _add(channels: dict[int, array[int]], groups: Iterable[Group]) -> int:
+    count = 0
+    for channel, added in groups:
         numbers = channels.get(channel)
         if numbers is None:
-            numbers = channels[channel] = array(_INT64)
-        numbers.append(seq)
+            channels[channel] = array(_INT64, added)
+        else:
+            numbers.fromlist(added)
+        count += len(added)
+    return count

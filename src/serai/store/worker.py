@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -87,8 +86,10 @@ class Worker:
 
 
 def _tell(loop: asyncio.AbstractEventLoop, settle: Callable[..., None], *args: object) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+    try:
         loop.call_soon_threadsafe(settle, *args)
+    except RuntimeError:
+        return  # the loop is closed: nobody waits any more
 
 
 def _succeed(future: asyncio.Future[T], result: T) -> None:

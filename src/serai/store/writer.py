@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from threading import Lock
 
@@ -17,7 +16,7 @@ from serai.store.connection import write_fault
 from serai.store.contract import Batch, Opening, Row
 from serai.store.database import Database
 from serai.store.files import beside
-from serai.store.locator import Tail
+from serai.store.locator import Group, Tail
 from serai.store.queries import SQL
 
 __all__ = ["BLOCK", "LOCATOR_INTERVAL", "Writer"]
@@ -36,6 +35,7 @@ _SYNC_AFTER = 1.0
 _INSERT = SQL["insert_rows"]
 _VALUES = _INSERT[_INSERT.index("VALUES ") + len("VALUES ") :]
 _INSERTS = [_INSERT + f", {_VALUES}" * more for more in range(_ROWS_PER_STATEMENT)]
+_VALUES_PER_STATEMENT = 4 * _ROWS_PER_STATEMENT
 
 
 class Writer:
@@ -45,7 +45,7 @@ class Writer:
         path: The database file.
         connection: Its connection; nobody else uses it.
         tail: Where numbers are noted for readers, after each commit.
-        committed: Called after each commit with how many pages were written in all.
+        committed: Called after commits with how many pages were written in all.
         block: How many numbers are set aside at a time.
         locator_interval: After how many rows the tail is written to locators.
         clock: Seconds that only go forward.
@@ -93,7 +93,9 @@ class Writer:
         """
         ceiling, located, clean = self._db.execute(SQL["state"]).get
         last = self._db.execute(SQL["last_number"]).get
-        self._tail.add([(seq, channel) for seq, channel in self._db.execute(SQL["tail"], (located,))])
+        # Only damage can put a row beyond the ceiling. It must not lead to a second one of the same number.
+        ceiling = max(ceiling, last + 1)
+        self._tail.add((channel, [seq]) for seq, channel in self._db.execute(SQL["tail"], (located,)))
         opening = Opening(last_committed=last, first_new=ceiling, clean=bool(clean))
         with self._db:
             self._db.execute(SQL["open_state"], (ceiling + self._block,))
@@ -155,48 +157,66 @@ class Writer:
         first = self._next
         after = first + len(batch.items)
         self._refuse(batch)
-        if after <= self._ceiling and not _has_content(batch):
+        crossing = after > self._ceiling
+        if not crossing and not _has_content(batch):
             self._next = after
             return first
-        ceiling = self._ceiling if after <= self._ceiling else after + self._block
+        ceiling = after + self._block if crossing else self._ceiling
         now = self._clock()
         waiting = self._unsynced_since
-        durable = batch.durable or ceiling > self._ceiling
-        durable = durable or (waiting is not None and now - waiting >= _SYNC_AFTER)
-        fresh: dict[str, int] = {}
+        durable = batch.durable or crossing or (waiting is not None and now - waiting >= _SYNC_AFTER)
+        groups, located = self._transact(batch, first, durable=durable, ceiling=ceiling if crossing else None)
+        self._next, self._ceiling = after, ceiling
+        self._unsynced_since = None if durable else now if waiting is None else waiting
+        self._channels.update((name, channel) for name, (channel, _) in groups.items())
+        for session in batch.sessions:
+            self._epochs[session.uri] = session.epoch
+        if located:
+            self._tail.clear()
+        else:
+            self._tail.add(groups.values())
+        return first
+
+    def _transact(
+        self, batch: Batch, first: int, *, durable: bool, ceiling: int | None
+    ) -> tuple[dict[str, Group], bool]:
+        """Write and commit; returns the numbers of channels by name, and whether they are in locators."""
+        committing = False
         try:
             self._sync_with(full=durable)
-            self._db.execute("BEGIN IMMEDIATE")
-            stored = self._write_rows(batch.items, first, fresh)
-            located = self._write_locators(stored)
-            if ceiling > self._ceiling:
+            groups, values = self._sort(batch.items, first)
+            located = bool(values) and len(self._tail) + len(values) // 4 >= self._interval
+            alone = not located and ceiling is None and not _has_more(batch) and not self._db.in_transaction
+            if alone and len(values) <= _VALUES_PER_STATEMENT:
+                # The one statement is a transaction by itself: the shortest way for a stream of deltas.
+                committing = True
+                self._insert(values)
+                return groups, False
+            self._begin()
+            self._insert(values)
+            if located:
+                self._write_locators(groups.values())
+            if ceiling is not None:
                 self._db.execute(SQL["raise_ceiling"], (ceiling,))
-            self._write_others(batch, first)
+            self._write_more(batch, first)
+            committing = True
+            self._db.execute("COMMIT")
         except apsw.ConstraintError as error:
             self._roll_back()
             raise ValueError("the ordinal of a turn was used before") from error
         except apsw.Error as error:
-            raise self._fault(error, committing=False) from error
+            raise self._fault(error, committing=committing) from error
         except BaseException:
             self._roll_back()
             raise
-        try:
-            self._db.execute("COMMIT")
-        except apsw.Error as error:
-            raise self._fault(error, committing=True) from error
-        self._next, self._ceiling = after, ceiling
-        self._unsynced_since = None if durable else now if waiting is None else waiting
-        self._channels.update(fresh)
-        self._epochs.update((session.uri, session.epoch) for session in batch.sessions)
-        if located:
-            self._tail.clear()
-        else:
-            self._tail.add(stored)
-        self._committed(self._db.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0])
-        return first
+        return groups, located
 
-    def sync_if_due(self) -> float | None:
-        """Sync what has waited long enough; returns in how many seconds to come again, `None` for never."""
+    def do_chores(self) -> float | None:
+        """Do what need not keep a batch waiting: say how much was written, and sync what has waited.
+
+        Returns in how many seconds to come again, `None` for not before the next batch. It does not raise.
+        """
+        self._committed(self._db.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0])
         if self._unsynced_since is None or self.failure is not None or self._log is None:
             return None
         wait = self._unsynced_since + _SYNC_AFTER - self._clock()
@@ -220,47 +240,44 @@ class Writer:
             stored = self._epochs[uri]
             if stored is not None and stored != epoch:
                 raise Fenced(f"{uri} is owned under epoch {stored}, not {epoch}")
-        if any(not -1 <= head.seq < len(batch.items) for head in batch.heads):
-            raise ValueError("a head reflects an item that is not in its batch")
+        for head in batch.heads:
+            if not -1 <= head.seq < len(batch.items):
+                raise ValueError("a head reflects an item that is not in its batch")
 
-    def _write_rows(
-        self, items: Iterable[Row | None], first: int, fresh: dict[str, int]
-    ) -> list[tuple[int, int]]:
-        """Insert what is kept; returns numbers with their channels."""
-        channels = self._channels
-        stored: list[tuple[int, int]] = []
+    def _sort(
+        self, items: Iterable[Row | None], first: int
+    ) -> tuple[dict[str, Group], list[int | bytes | None]]:
+        """The numbers of each channel, by its name, and the values of all rows that are kept."""
+        groups: dict[str, Group] = {}
         values: list[int | bytes | None] = []
         for seq, row in enumerate(items, first):
             if row is None:
                 continue
             name, action, origin = row
-            channel = channels.get(name)
-            if channel is None:
-                channel = fresh.get(name) or self._find_channel(name, fresh)
-            stored.append((seq, channel))
+            group = groups.get(name)
+            if group is None:
+                group = groups[name] = (self._channels.get(name) or self._find_channel(name), [])
+            channel, numbers = group
+            numbers.append(seq)
             values += (seq, channel, action, origin)
-        width = 4 * _ROWS_PER_STATEMENT
-        for start in range(0, len(values), width):
-            chunk = values[start : start + width] if len(values) > width else values
-            self._db.execute(_INSERTS[len(chunk) // 4 - 1], chunk)
-        return stored
+        return groups, values
 
-    def _find_channel(self, name: str, fresh: dict[str, int]) -> int:
+    def _find_channel(self, name: str) -> int:
+        """The id of a channel; not kept yet, for a transaction that is rolled back takes it away again."""
+        self._begin()
         channel: int | None = self._db.execute(SQL["channel_id"], (name,)).get
-        if channel is None:
-            channel = int(self._db.execute(SQL["add_channel"], (name,)).get)
-        # Kept apart until the commit: a transaction that is rolled back takes its channels with it.
-        fresh[name] = channel
-        return channel
+        return self._db.execute(SQL["add_channel"], (name,)).get if channel is None else channel
 
-    def _write_locators(self, stored: list[tuple[int, int]]) -> bool:
-        if not stored or len(self._tail) + len(stored) < self._interval:
-            return False
-        self._db.executemany(SQL["add_locator"], self._tail.locators(stored))
-        self._db.execute(SQL["set_located"], (stored[-1][0],))
-        return True
+    def _insert(self, values: list[int | bytes | None]) -> None:
+        for start in range(0, len(values), _VALUES_PER_STATEMENT):
+            chunk = values[start : start + _VALUES_PER_STATEMENT]
+            self._db.execute(_INSERTS[len(chunk) // 4 - 1], chunk)
 
-    def _write_others(self, batch: Batch, first: int) -> None:
+    def _write_locators(self, groups: Collection[Group]) -> None:
+        self._db.executemany(SQL["add_locator"], self._tail.locators(groups))
+        self._db.execute(SQL["set_located"], (max(numbers[-1] for _, numbers in groups),))
+
+    def _write_more(self, batch: Batch, first: int) -> None:
         many = self._db.executemany
         if batch.sessions:
             many(SQL["put_session"], batch.sessions)
@@ -289,6 +306,10 @@ class Writer:
             self._channels.pop(name, None)
             self._tail.forget(channel)
 
+    def _begin(self) -> None:
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN IMMEDIATE")
+
     def _sync_with(self, *, full: bool) -> None:
         if full is not self._full:
             self._db.execute("PRAGMA synchronous=FULL" if full else "PRAGMA synchronous=NORMAL")
@@ -314,6 +335,11 @@ class Writer:
 
 def _has_content(batch: Batch) -> bool:
     """Whether a batch has anything to write but numbers."""
+    return any(batch.items) or _has_more(batch)
+
+
+def _has_more(batch: Batch) -> bool:
+    """Whether a batch has anything to write but rows of the journal."""
     return bool(
         batch.sessions
         or batch.turns
@@ -323,5 +349,4 @@ def _has_content(batch: Batch) -> bool:
         or batch.marks
         or batch.clients
         or batch.blobs
-        or next(islice(filter(None, batch.items), 1), None)
     )

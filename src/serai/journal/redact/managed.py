@@ -99,9 +99,15 @@ class ManagedValues:
                 end = start + len(piece)
                 if start < 0:
                     continue
-                whole = end <= len(text)
-                if text.startswith(piece, start) if whole else not final and piece.startswith(text[start:]):
-                    hits.append(_Hit(start, end, self._masks[piece]))
+                if end <= len(text):
+                    if text.startswith(piece, start):
+                        hits.append(_Hit(start, end, self._masks[piece]))
+                elif piece.startswith(text[start:]):
+                    there = len(text) - start
+                    if not final:
+                        hits.append(_Hit(start, end, self._masks[piece]))
+                    elif there >= max(SHORTEST, len(piece) / 2):  # a text that was cut off within the value
+                        hits.append(_Hit(start, len(text), self._masks[piece]))
         hits.sort(key=lambda hit: (hit.start, -hit.end))
         return hits
 

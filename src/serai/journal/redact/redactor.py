@@ -59,7 +59,7 @@ class Redactor:
             self.values = ManagedValues(self._secrets)
 
     def redact(self, text: str, *, observed: bool = True) -> str:
-        """Mask the secrets in a text that is whole."""
+        """Mask the secrets in a text that is whole, and more than half of a known value at its end."""
         text = self.values.redact(text)
         return redact_shapes(text) if observed else text
 

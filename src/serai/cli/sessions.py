@@ -1,0 +1,268 @@
+"""`serai sessions`: which sessions there are, and what can be done with them without talking to them."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import shutil
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+import msgspec
+
+from serai.ahp import wire
+from serai.ahp.types import (
+    URI,
+    MarkdownResponsePart,
+    Number,
+    SessionState,
+    SessionStatus,
+    SessionSummary,
+    ToolCallResponsePart,
+    Turn,
+)
+from serai.ahp.wire import Unknown
+from serai.cli.terminal import clean
+from serai.client import Client, SessionGone, connect
+
+__all__ = ["add_connection_options", "configure", "find_session", "session_id"]
+
+_Command = Callable[[Client, argparse.Namespace], Awaitable[int]]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the subcommands of `serai sessions`."""
+    _options(parser, _list)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    _options(
+        commands.add_parser("list", help="list all sessions (the same as no command)"), _list, again=True
+    )
+    for name, run, summary in (
+        ("show", _show, "show one with its turns"),
+        ("dispose", _dispose, "end one: it is no longer listed, and what it was stays in the database"),
+        ("rename", _rename, "give one another title"),
+        ("archive", _archive, "put one away"),
+    ):
+        command = commands.add_parser(name, help=summary, description=f"{summary.capitalize()}.")
+        command.add_argument("session", metavar="SESSION", help="its id, the beginning of its id, or its URI")
+        if name == "rename":
+            command.add_argument("title", metavar="TITLE")
+        if name == "archive":
+            command.add_argument("--undo", action="store_true", help="take it out again")
+        _options(command, run, again=True)
+
+
+def _options(parser: argparse.ArgumentParser, command: _Command, *, again: bool = False) -> None:
+    # A subcommand must not overwrite, with its defaults, what stood before it.
+    default = argparse.SUPPRESS if again else False
+    parser.add_argument("--json", action="store_true", default=default, help="print JSON")
+    add_connection_options(parser, again=again)
+    parser.set_defaults(run=partial(_start, command))
+
+
+def _start(command: _Command, options: argparse.Namespace) -> int:
+    return asyncio.run(_run(command, options))
+
+
+def add_connection_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
+    """Add `--url` and `--token`."""
+    default = argparse.SUPPRESS if again else None
+    parser.add_argument(
+        "--url", default=default, help="the host's address (default: SERAI_URL, else this machine's host)"
+    )
+    parser.add_argument(
+        "--token",
+        default=default,
+        help="its token (default: SERAI_TOKEN, else the one of this machine's host)",
+    )
+
+
+async def _run(command: _Command, options: argparse.Namespace) -> int:
+    async with connect(options.url, options.token) as client:
+        return await command(client, options)
+
+
+# -- finding -----------------------------------------------------------------------------------------------
+
+
+def session_id(uri: URI) -> str:
+    """The last part of a session's URI."""
+    return uri.rpartition("/")[2]
+
+
+async def find_session(client: Client, name: str) -> URI:
+    """The session that a person means: by its URI, its id, or the beginning of its id.
+
+    Raises:
+        SessionGone: There is none, or more than one.
+    """
+    if name.startswith("ahp-session:"):
+        return name
+    uris = [summary.resource for summary in await client.list_sessions()]
+    found = [uri for uri in uris if session_id(uri) == name] or [
+        uri for uri in uris if name and session_id(uri).startswith(name)
+    ]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise SessionGone(f"there is no session {name!r}", remedy="`serai sessions` lists them")
+    ids = ", ".join(session_id(uri) for uri in found[:5])
+    raise SessionGone(f"{len(found)} sessions begin with {name!r}: {ids}", remedy="Write more of the id")
+
+
+# -- commands ----------------------------------------------------------------------------------------------
+
+
+async def _list(client: Client, options: argparse.Namespace) -> int:
+    summaries = await client.list_sessions()
+    if options.json:
+        _print_json(summaries)
+    elif summaries:
+        print("\n".join(table(summaries, time.time() * 1000, shutil.get_terminal_size().columns)))
+    else:
+        print("There are no sessions. `serai chat` begins one.", file=sys.stderr)
+    return 0
+
+
+async def _show(client: Client, options: argparse.Namespace) -> int:
+    session = await client.open_session(await find_session(client, options.session))
+    if options.json:
+        _print_json(session.state)
+    else:
+        print("\n".join(_told(session.state)))
+    return 0
+
+
+async def _dispose(client: Client, options: argparse.Namespace) -> int:
+    uri = await find_session(client, options.session)
+    await client.dispose_session(uri)
+    if options.json:
+        _print_json({"disposed": uri})
+    else:
+        print(f"{session_id(uri)} has ended. Its history stays in the host's database until it is purged.")
+    return 0
+
+
+async def _rename(client: Client, options: argparse.Namespace) -> int:
+    session = await client.open_session(await find_session(client, options.session))
+    await session.set_title(options.title)
+    return _changed(session.state, options)
+
+
+async def _archive(client: Client, options: argparse.Namespace) -> int:
+    session = await client.open_session(await find_session(client, options.session))
+    await session.archive(archived=not options.undo)
+    return _changed(session.state, options)
+
+
+def _changed(state: SessionState, options: argparse.Namespace) -> int:
+    if options.json:
+        _print_json(state.summary)
+    else:
+        print(f"{session_id(state.summary.resource)}  {_title(state.summary)}  {status_words(state.summary)}")
+    return 0
+
+
+def _print_json(value: object) -> None:
+    sys.stdout.write(msgspec.json.format(wire.encode(value), indent=2).decode() + "\n")
+
+
+# -- words -------------------------------------------------------------------------------------------------
+
+
+def status_words(summary: SessionSummary) -> str:
+    """What a session is doing, for people."""
+    status = summary.status
+    if status & SessionStatus.INPUT_NEEDED == SessionStatus.INPUT_NEEDED:
+        words = "waits for you"
+    elif status & SessionStatus.IN_PROGRESS:
+        words = "working"
+    elif status & SessionStatus.ERROR:
+        words = "failed"
+    else:
+        words = "idle"
+    return f"{words}, archived" if status & SessionStatus.IS_ARCHIVED else words
+
+
+def ago(then: Number, now: Number) -> str:
+    """How long ago something was. Both are milliseconds."""
+    seconds = max(0, int((now - then) / 1000))
+    for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = seconds // size
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "now"
+
+
+def table(summaries: Sequence[SessionSummary], now: Number, width: int) -> list[str]:
+    """The sessions as lines that fit a terminal. An id is shown as far as it has to be to be unique."""
+    shown = _short_ids([session_id(summary.resource) for summary in summaries])
+    rows = [["ID", "AGENT", "TITLE", "STATUS", "CHANGED"]]
+    for name, summary in zip(shown, summaries, strict=True):
+        words = [
+            name,
+            summary.provider,
+            _title(summary),
+            status_words(summary),
+            ago(summary.modified_at, now),
+        ]
+        rows.append([clean(word) for word in words])
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    others = sum(widths) - widths[2] + 2 * 4
+    widths[2] = max(min(widths[2], width - others), 12)  # the title gives way
+    return [_row(row, widths) for row in rows]
+
+
+def _row(row: list[str], widths: list[int]) -> str:
+    cells = (_cut(word, width).ljust(width) for word, width in zip(row, widths, strict=True))
+    return "  ".join(cells).rstrip()
+
+
+def _cut(word: str, width: int) -> str:
+    return word if len(word) <= width else word[: width - 1] + "…"
+
+
+def _short_ids(ids: list[str]) -> list[str]:
+    length = 8
+    while length < max(map(len, ids)) and len({one[:length] for one in ids}) < len(ids):
+        length += 1
+    return [one[:length] for one in ids]
+
+
+def _title(summary: SessionSummary) -> str:
+    return " ".join(summary.title.split()) or "(no title)"
+
+
+def _told(state: SessionState) -> list[str]:
+    """A session as text: what it is, and what was said."""
+    summary = state.summary
+    now = time.time() * 1000
+    lines = [
+        f"{_title(summary)}",
+        f"  {summary.resource}",
+        f"  agent {summary.provider}, {status_words(summary)}, changed {ago(summary.modified_at, now)}",
+    ]
+    if state.creation_error is not None:
+        lines.append(f"  could not be created: {state.creation_error.message}")
+    for turn in state.turns:
+        lines += _turn_told(turn)
+    if state.active_turn is not None:
+        lines += ["", f"> {state.active_turn.user_message.text}", "(running)"]
+    lines += [f"(queued) {message.user_message.text}" for message in state.queued_messages or ()]
+    return [clean(line) for line in lines]
+
+
+def _turn_told(turn: Turn) -> list[str]:
+    lines = ["", f"> {turn.user_message.text}"]
+    for part in turn.response_parts:
+        if isinstance(part, MarkdownResponsePart):
+            lines += [part.content.strip()] if part.content.strip() else []
+        elif isinstance(part, ToolCallResponsePart) and not isinstance(part.tool_call, Unknown):
+            lines.append(f"* {part.tool_call.display_name}")
+    if turn.error is not None:
+        lines.append(f"(failed: {turn.error.message})")
+    elif turn.state != "complete":
+        lines.append(f"({turn.state})")
+    return lines
