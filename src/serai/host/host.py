@@ -108,7 +108,7 @@ class Host:
         settings_of: Callable[[str | None], HostSettings] | None = None,
     ) -> None:
         self.settings = settings or HostSettings()
-        self._settings_of = settings_of or (lambda _directory: self.settings)
+        self._settings_of: Callable[[str | None], HostSettings] = settings_of or (lambda _: self.settings)
         self.now = now
         self.new_id = new_id
         self.redactor = redactor or Redactor()

@@ -58,7 +58,7 @@ class Engine:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.writing = Worker("serai-store-writer", chores=self._do_chores)
+        self.writing = Worker("serai-store-writer")
         self.reading = Worker("serai-store-reader")
         self.copies: list[Path] = []
         self._checkpointing = Worker("serai-store-checkpoints")
@@ -121,6 +121,7 @@ class Engine:
         opening = self.writer.begin()
         self.reading.start()
         self._checkpointing.start()
+        self.writing.chores = self.writer.do_chores
         self._opened = True
         return opening
 
@@ -183,15 +184,12 @@ class Engine:
         self._checkpointing.stop()
         self.reading.join()
         self._checkpointing.join()
-        self._opened = False
+        self.writing.chores = None
         self.writer.end()
         self._release()
 
     def _checkpoint(self) -> None:
         checkpoint(self._database, self._checkpoint_lock, self.fail)
-
-    def _do_chores(self) -> float | None:
-        return self.writer.do_chores() if self._opened else None
 
     def _connect(self) -> Database:
         connection = connect(self.settings.path, self._key, vfs=self.settings.vfs)

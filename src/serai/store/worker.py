@@ -20,13 +20,13 @@ class Worker:
 
     Args:
         name: The thread's name.
-        chores: Called when nothing waits. Returns after how many seconds it wants to be called again, or
-            `None` when not before the next job. It does not raise.
     """
 
-    def __init__(self, name: str, chores: Callable[[], float | None] | None = None) -> None:
+    def __init__(self, name: str) -> None:
+        self.chores: Callable[[], float | None] | None = None
+        """Called when nothing waits. Returns after how many seconds it wants to be called again, or `None` when
+        not before the next job. It does not raise, and is set in the thread itself."""
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._chores = chores
         # A daemon: a host that dies without closing its store must not hang at its end.
         self._thread = Thread(target=self._work, name=name, daemon=True)
 
@@ -56,11 +56,13 @@ class Worker:
 
         def work() -> None:
             try:
-                result = job()
+                settle, outcome = _succeed, job()
             except BaseException as error:  # noqa: BLE001 - whoever waits gets it
-                _tell(loop, _fail, future, error)
-            else:
-                _tell(loop, _succeed, future, result)
+                settle, outcome = _fail, error
+            try:
+                loop.call_soon_threadsafe(settle, future, outcome)
+            except RuntimeError:
+                return  # the loop is closed: nobody waits any more
 
         self._jobs.put(work)
         return future
@@ -75,21 +77,14 @@ class Worker:
             del job
 
     def _next(self) -> _Job | None:
-        if self._chores is None:
-            return self._jobs.get()
         while True:
-            wait = self._chores() if self._jobs.empty() else None
+            wait = self.chores() if self.chores and self._jobs.empty() else None
+            if wait is None:
+                return self._jobs.get()
             try:
                 return self._jobs.get(timeout=wait)
             except Empty:
                 continue
-
-
-def _tell(loop: asyncio.AbstractEventLoop, settle: Callable[..., None], *args: object) -> None:
-    try:
-        loop.call_soon_threadsafe(settle, *args)
-    except RuntimeError:
-        return  # the loop is closed: nobody waits any more
 
 
 def _succeed(future: asyncio.Future[T], result: T) -> None:

@@ -29,6 +29,9 @@ LOCATOR_INTERVAL = 4_000
 
 _ROWS_PER_STATEMENT = 64
 
+# Only every so often it is looked up how much was written: whoever waits for a batch is not kept waiting.
+_COMMITS_UNTOLD = 10
+
 # What was written without a sync gets one after this time.
 _SYNC_AFTER = 1.0
 
@@ -45,7 +48,7 @@ class Writer:
         path: The database file.
         connection: Its connection; nobody else uses it.
         tail: Where numbers are noted for readers, after each commit.
-        committed: Called after commits with how many pages were written in all.
+        committed: Called now and then with how many pages were written in all.
         block: How many numbers are set aside at a time.
         locator_interval: After how many rows the tail is written to locators.
         clock: Seconds that only go forward.
@@ -80,6 +83,8 @@ class Writer:
         self._full = True
         self._unsynced_since: float | None = None
         self._log: int | None = None
+        # How many commits were not told of yet.
+        self._commits = 0
         self.failure: StorageFailed | None = None
         """Why nothing is written any more. Another thread may set it."""
 
@@ -167,6 +172,7 @@ class Writer:
         durable = batch.durable or crossing or (waiting is not None and now - waiting >= _SYNC_AFTER)
         groups, located = self._transact(batch, first, durable=durable, ceiling=ceiling if crossing else None)
         self._next, self._ceiling = after, ceiling
+        self._commits += 1
         self._unsynced_since = None if durable else now if waiting is None else waiting
         self._channels.update((name, channel) for name, (channel, _) in groups.items())
         for session in batch.sessions:
@@ -216,7 +222,9 @@ class Writer:
 
         Returns in how many seconds to come again, `None` for not before the next batch. It does not raise.
         """
-        self._committed(self._db.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0])
+        if self._commits >= _COMMITS_UNTOLD:
+            self._commits = 0
+            self._committed(self._db.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0])
         if self._unsynced_since is None or self.failure is not None or self._log is None:
             return None
         wait = self._unsynced_since + _SYNC_AFTER - self._clock()
