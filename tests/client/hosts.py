@@ -101,7 +101,7 @@ class MemoryLink:
     def flush(self) -> None:
         pass
 
-    def close(self, code: int, reason: str) -> None:
+    def close(self, code: int, reason: str) -> None:  # noqa: ARG002 - there is nobody to tell
         self.transport.cut()
 
 
@@ -110,7 +110,9 @@ class House:
 
     def __init__(self, **agents: Callable[[Turn], Coroutine[Any, Any, None]]) -> None:
         self.store = MemoryStore()
-        self.harnesses = [CallbackHarness(name, answer, capabilities=STEERABLE) for name, answer in agents.items()]
+        self.harnesses = [
+            CallbackHarness(name, answer, capabilities=STEERABLE) for name, answer in agents.items()
+        ]
         self.host = self._new_host()
         self.links: list[MemoryLink] = []
         self.token_digest = ""

@@ -103,7 +103,7 @@ async def asker(turn: Turn) -> None:
 
 async def sleeper(turn: Turn) -> None:
     await turn.say("zzz")
-    while turn.steering() is None:
+    while turn.steering() is None:  # noqa: ASYNC110 - an agent that looks now and then
         await asyncio.sleep(0)
     await turn.say(" awake")
 
@@ -273,7 +273,7 @@ class TestToolCalls:
             call_id = f"{turn.id}-call-1"
             await soon(other.until(lambda state: state.summary.status & 16 != 0))
             await soon(session.deny(call_id))
-            with pytest.raises(Rejected, match="not_pending|no_active_turn"):
+            with pytest.raises(Rejected, match=r"not_pending|no_active_turn"):
                 await soon(other.approve(call_id))
             await soon(turn.result())
 
@@ -429,7 +429,7 @@ class TestEnds:
         async with House(sleeper=sleeper) as house, house.client() as client:
             session = await soon(client.create_session())
             for make in (
-                lambda: client.list_sessions(),
+                client.list_sessions,
                 lambda: session.prompt("sleep"),
                 lambda: session.set_title("A title"),
                 lambda: client.open_session("ahp-session:/nothing"),

@@ -149,7 +149,7 @@ async def _idle(house: House, uri: str) -> None:
     """Wait until the host has ended the turn of a session."""
     session = house.host.loaded(uri)
     assert session is not None
-    while session.live.turn is not None:
+    while session.live.turn is not None:  # noqa: ASYNC110 - the host is in the same loop
         await asyncio.sleep(0)
 
 
@@ -294,7 +294,7 @@ class TestScripted:
         async with _Closing(host.client(S)) as client:
             request = {"id": "q", "message": "?"}
             active = {"id": "t", "userMessage": {"text": "hi"}, "responseParts": []}
-            open_state = {"activeTurn": active, "inputRequests": [request]}
+            open_state: dict[str, Any] = {"activeTurn": active, "inputRequests": [request]}
             peer, session, _ = await self.begin(host, client, **open_state)
             answer = asyncio.ensure_future(session.decline("q"))
             first = await peer.expect("dispatchAction")
@@ -302,7 +302,7 @@ class TestScripted:
             peer = await host.connection()
             again = await peer.expect("reconnect")
             # Past the replay: only the state can tell. A host that is asked again knows the number.
-            state = {"activeTurn": active} if taken else open_state
+            state: dict[str, Any] = {"activeTurn": active} if taken else open_state
             peer.answer(again, {"type": "snapshot", "snapshots": [snapshot(20, **state)]})
             if taken:
                 await soon(answer)
@@ -443,9 +443,7 @@ class TestScripted:
 
     async def test_it_gives_up_when_the_delays_end(self) -> None:
         host = ScriptedHost()
-        client = Client(
-            host.opener, client_id="me", subscriptions=[S], delays=lambda: iter([0.0, 0.0])
-        )
+        client = Client(host.opener, client_id="me", subscriptions=[S], delays=lambda: iter([0.0, 0.0]))
         async with _Closing(client):
             peer, session, _ = await self.begin(host, client)
             host.is_reachable = False
@@ -519,4 +517,3 @@ def test_delays_grow_to_a_cap_and_differ() -> None:
     assert 1.0 <= found[1] <= 2.0
     assert all(4.0 <= delay <= 8.0 for delay in found[3:])
     assert len(set(found)) > 40
-

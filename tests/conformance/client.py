@@ -110,7 +110,11 @@ class Client:
 
     def _take_notification(self, method: str, params: Any) -> None:
         assert method in FROM_HOST, f"a host does not send {method}"
-        decoded = wire.convert(params, NOTIFICATIONS[method])
+        if params.get("rejectionReason", "").startswith("invalid_action"):
+            # Only its sender, which is this client, could make sense of such an action.
+            decoded = wire.convert({**params, "action": {"type": "unreadable"}}, ActionEnvelope)
+        else:
+            decoded = wire.convert(params, NOTIFICATIONS[method])
         if method != "action":
             _check_known(decoded)
             assert params["channel"] == ROOT
@@ -197,7 +201,7 @@ class Client:
     async def notify(self, method: str, **params: Any) -> None:
         await self.send(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}))
 
-    async def dispatch(self, session: str, kind: str, *, seq: int | None = None, **fields: Any) -> int:
+    async def dispatch(self, session: str, kind: str, /, *, seq: int | None = None, **fields: Any) -> int:
         """Dispatch an action of the session channel; returns our number for it."""
         if seq is None:
             self.seq += 1
@@ -233,7 +237,7 @@ class Client:
                 await self._news.wait()
         self._complain()
 
-    async def hear(self, kind: str, **fields: Any) -> dict[str, Any]:
+    async def hear(self, kind: str, /, **fields: Any) -> dict[str, Any]:
         """The next envelope with such an action, after the last one that was heard."""
         found: dict[str, Any] = {}
 

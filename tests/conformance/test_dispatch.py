@@ -11,7 +11,7 @@ from conformance.conftest import ROOT, Connect, new_session, over, say
 from hosts import House
 
 
-async def rejection(client: Client, session: str, kind: str, **fields: Any) -> str:
+async def rejection(client: Client, session: str, kind: str, /, **fields: Any) -> str:
     """Dispatch something that is rejected; the reason."""
     seq = await client.dispatch(session, kind, **fields)
     envelope = await client.hear(kind, origin={"clientId": client.id, "clientSeq": seq})
@@ -131,7 +131,7 @@ async def test_an_action_on_the_wrong_channel_is_rejected(client: Client, sessio
         ("turnStarted", {"turnId": "t1"}),
         ("turnStarted", {"turnId": "t1", "userMessage": "text"}),
         ("toolCallConfirmed", {"turnId": "t", "toolCallId": "c", "approved": True}),
-        ("pendingMessageSet", {"kind": "queued", "id": "q", "userMessage": {"text": None}}),
+        ("pendingMessageSet", {"kind": "queued", "id": "q", "userMessage": {"text": 5}}),
     ],
 )
 async def test_an_action_without_what_it_needs_is_rejected_and_not_answered(
@@ -240,7 +240,7 @@ async def test_what_was_dispatched_just_before_the_connection_broke_is_not_taken
         async with connecting(house.url, name) as hasty:
             await hasty.initialize(session)
             await hasty.dispatch(session, "titleChanged", title=name, seq=7)
-            async with connecting(house.url, hasty.state) as again:
+            async with connecting(house.url, name) as again:
                 await again.reconnect()
                 await again.dispatch(session, "titleChanged", title=name, seq=7)
                 await again.ping()

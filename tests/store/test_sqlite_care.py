@@ -7,6 +7,7 @@ import contextlib
 import random
 from pathlib import Path
 
+import apsw
 import pytest
 
 from serai.errors import DatabaseCorrupt, DatabaseLocked, StorageUnavailable, StorageUnreadable, WrongKey
@@ -16,7 +17,8 @@ from serai.store.contract import Batch, BlobRow, HeadRow, Row, SessionRow, TurnR
 from serai.store.database import Database
 from serai.store.sqlite import SqliteStore
 from store.conftest import Opened
-from store.kinds import KEY, put, size_of
+from store.faults import Disk
+from store.kinds import KEY, copy_files, put, size_of
 from store.kinds import damage as damage_file
 
 A = "ahp-session:/a"
@@ -192,6 +194,18 @@ class TestRestore:
         assert aside.with_name(f"{aside.name}-wal").read_bytes() == b"some log"
         await opened(SqliteStore(path, KEY))
 
+    async def test_a_database_that_was_moved_aside_comes_back_with_its_log(
+        self, sqlite: SqliteStore, tmp_path: Path, opened: Opened
+    ) -> None:
+        await sqlite.append(Batch(items=[Row(A, b"in the log")]))
+        copy_files(sqlite.path, tmp_path / "crashed.db")
+        before = bytes_of(tmp_path / "crashed.db-wal")
+        assert restore(tmp_path / "crashed.db", tmp_path / "new.db", KEY) is None
+        assert bytes_of(tmp_path / "crashed.db-wal") == before
+        store = SqliteStore(tmp_path / "new.db", KEY)
+        await opened(store)
+        assert [row.action for row in await store.rows(A, 0)] == [b"in the log"]
+
     async def test_there_need_not_be_a_database(self, tmp_path: Path, copy: Path, opened: Opened) -> None:
         assert restore(copy, tmp_path / "new.db", KEY) is None
         assert (await opened(SqliteStore(tmp_path / "new.db", KEY))).last_committed == 1
@@ -261,6 +275,20 @@ class TestPurge:
         for uri in kept:
             assert uri.encode() in content
         assert await sqlite.check(full=True) == []
+
+    async def test_after_a_failure_it_can_be_repeated(self, path: Path, opened: Opened) -> None:
+        disk = Disk("purge")
+        store = SqliteStore(path, KEY, vfs=disk.name)
+        await opened(store)
+        await store.append(Batch(items=[Row(A, b"1"), Row("b", b"2")]))
+        # The rows are deleted, but the file cannot be written anew.
+        with disk.failing("write", "history.db", apsw.SQLITE_FULL), pytest.raises(StorageUnavailable):
+            await store.purge(A)
+        assert await store.append(Batch(items=[Row(A, b"3")])) == 3
+        assert [row.seq for row in await store.rows(A, 0)] == [3]
+        await store.purge(A)
+        assert await store.rows(A, 0) == []
+        assert await store.check(full=True) == []
 
     async def test_readers_go_on(self, sqlite: SqliteStore) -> None:
         await sqlite.append(Batch(items=[Row(A, b"1"), Row("b", b"2")]))

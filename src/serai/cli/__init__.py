@@ -18,6 +18,9 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "serve": "start the host",
+    "doctor": "look at database, key, agents, port and leftovers",
+    "backup": "copy the database, also while the host runs",
+    "restore": "put a copy in the place of the database",
     "config": "show settings and where they come from; trust folders",
     "ahp": "look into the Agent Host Protocol",
 }

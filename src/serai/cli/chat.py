@@ -130,6 +130,7 @@ class _Failed:
 
     error: SeraiError
     question: Question | None = None
+    is_final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +220,9 @@ class Chat:
         title = f" {state.summary.title!r}" if state.summary.title else ""
         self._note(f"{state.summary.provider}{title} ({self._session.id}). /help tells more.")
         if state.turns:
-            self._note(
-                f"({len(state.turns)} turns so far; the last one:)\n> {state.turns[-1].user_message.text}"
-            )
-            async for event in self._session.follow_turn(state.turns[-1].id):
+            last = state.turns[-1]
+            self._note(f"(turns so far: {len(state.turns)}; the last one:)\n> {last.user_message.text}")
+            async for event in self._session.follow_turn(last.id):
                 self._view.show(event)
 
     async def _finish_errands(self) -> None:
@@ -239,14 +239,14 @@ class Chat:
                     async for event in turn:
                         self._inbox.put(event)
         except SeraiError as error:
-            self._inbox.put(_Failed(error))
+            self._inbox.put(_Failed(error, is_final=True))
 
     async def _follow_one_turn(self, text: str) -> None:
         try:
             async for event in await self._session.prompt(text):
                 self._inbox.put(event)
         except SeraiError as error:
-            self._inbox.put(_Failed(error))
+            self._inbox.put(_Failed(error, is_final=True))
 
     async def _read_lines(self) -> None:
         """A person may write at any time. From a pipe a line is taken when one is wanted, and not before."""
@@ -263,6 +263,8 @@ class Chat:
         match item:
             case _Line(text=text):
                 self._interrupts = 0
+                if text is not None:
+                    self._terminal.typed()
                 self._line(text)
             case _Interrupt():
                 self._interrupted()
@@ -441,9 +443,7 @@ class Chat:
             self._note(f"(connection lost: {event.reason}; trying again)")
 
     def _failed(self, failed: _Failed) -> None:
-        if self._session.live is None or self._client.failure is not None:
-            raise failed.error
-        if self._once is not None and failed.question is None and self._session.active_turn_id is None:
+        if failed.is_final or self._session.live is None or self._client.failure is not None:
             raise failed.error
         self._note(str(failed.error))
         if failed.question is not None:

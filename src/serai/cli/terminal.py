@@ -150,6 +150,11 @@ class Terminal:
         self._out.write(line + "\n")
         self._out.flush()
 
+    def typed(self) -> None:
+        """Someone has typed a line, and so begun a new one on the screen."""
+        if self.is_interactive:
+            self._unfinished = None
+
     def new_line(self) -> None:
         """Begin a new line, unless one has just begun."""
         if self._unfinished is not None:

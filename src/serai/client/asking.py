@@ -55,7 +55,7 @@ class Asking:
         self._open[key] = _Open(question, dialog)
 
     def close(self, kind: str, name: str) -> bool:
-        """A question (`call`, `result`, `question`) needs no answer any more. Returns whether it was shown."""
+        """A `call`, `result` or `question` needs no answer any more. Returns whether it was shown."""
         closed = self._open.pop(f"{kind} {name}", None)
         return closed is not None and closed.is_shown
 

@@ -34,8 +34,8 @@ from serai.client.events import (
     SignInNeeded,
 )
 from serai.client.following import SessionFollower
-from serai.client.inbox import Inbox
 from serai.client.lifeline import Delays, Lifeline, backoff
+from serai.client.listening import Listeners
 from serai.client.mirror import Mirror
 from serai.client.transport import Opener
 from serai.errors import ProtocolError, SeraiError
@@ -57,8 +57,6 @@ _DONE_ALREADY = {
     "createSession": AhpErrorCode.SESSION_ALREADY_EXISTS,
     "disposeSession": AhpErrorCode.SESSION_NOT_FOUND,
 }
-
-_MAX_EVENTS = 10_000
 
 
 class ChannelClient:
@@ -85,8 +83,7 @@ class ChannelClient:
         self._handlers: dict[str, Handler] = {}
         self._followers: dict[URI, SessionFollower] = {}
         self._subscribing: dict[URI, asyncio.Task[None]] = {}
-        self._listeners: list[Callable[[ClientEvent], None]] = []
-        self._inboxes: list[Inbox[ClientEvent]] = []
+        self._listeners = Listeners()
         self._is_known = False
         self.host_directory: URI | None = None
         """Where the host's sessions work unless they are told otherwise."""
@@ -96,7 +93,7 @@ class ChannelClient:
             heard=self._notified,
             handlers=self._handlers,
             delays=delays,
-            lost=lambda reason, retry_in: self._emit(Disconnected(reason, retry_in)),
+            lost=lambda reason, retry_in: self._listeners.tell(Disconnected(reason, retry_in)),
             failed=self._failed,
         )
 
@@ -154,15 +151,9 @@ class ChannelClient:
 
         It is called by the task that reads: it must not block. Returns a function that ends it.
         """
-        self._listeners.append(listener)
+        return self._listeners.add(listener)
 
-        def stop() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return stop
-
-    async def events(self) -> AsyncGenerator[ClientEvent, None]:
+    def events(self) -> AsyncGenerator[ClientEvent, None]:
         """The events from now on: connected, disconnected, sessions added, changed and removed.
 
         It ends when the client is closed.
@@ -170,17 +161,7 @@ class ChannelClient:
         Raises:
             SeraiError: The client failed; or 10,000 events were not read, and so later ones are missing.
         """
-        inbox: Inbox[ClientEvent] = Inbox()
-        self._inboxes.append(inbox)
-        try:
-            while True:
-                try:
-                    yield await inbox.get()
-                except StopAsyncIteration:
-                    return
-        finally:
-            if inbox in self._inboxes:
-                self._inboxes.remove(inbox)
+        return self._listeners.events()
 
     def handle(self, method: str, handler: Handler) -> None:
         """Answer a kind of request of the host: one of `resourceRead`, `resourceList` and so on.
@@ -362,23 +343,23 @@ class ChannelClient:
             for session in list(self._followers.values()):
                 session.caught_up()
         self._line.up(connection)
-        self._emit(Connected(how, tuple(lost)))
+        self._listeners.tell(Connected(how, tuple(lost)))
 
     def _notified(self, method: str, params: Any) -> None:
         match params:
             case a.ActionEnvelope():
                 self._received(params)
             case n.SessionAddedParams():
-                self._emit(SessionAdded(params.summary))
+                self._listeners.tell(SessionAdded(params.summary))
             case n.SessionSummaryChangedParams():
-                self._emit(SessionChanged(params.session, params.changes))
+                self._listeners.tell(SessionChanged(params.session, params.changes))
             case n.SessionRemovedParams(session=uri):
                 if uri in self._state.subscriptions:
                     self._state.unsubscribe(uri)  # the host has done the same
                 self._forget(uri, SessionGone(f"{uri} was disposed of"))
-                self._emit(SessionRemoved(uri))
+                self._listeners.tell(SessionRemoved(uri))
             case n.AuthRequiredParams():
-                self._emit(SignInNeeded(params.resource, params.reason))
+                self._listeners.tell(SignInNeeded(params.resource, params.reason))
             case _:
                 _log.debug("a notification that nobody reads: %s", method)
 
@@ -402,20 +383,8 @@ class ChannelClient:
         for session in self._followers.values():
             session.failed(error)
         if not self._line.is_closed:
-            self._emit(Disconnected(str(error), None))
-        for inbox in self._inboxes:
-            inbox.end(None if self._line.is_closed else error)
-
-    def _emit(self, event: ClientEvent) -> None:
-        for listener in self._listeners.copy():
-            try:
-                listener(event)
-            except Exception:  # noqa: BLE001 - a listener's fault is not the connection's
-                _log.exception("a listener failed on %r", event)
-        for inbox in self._inboxes:
-            inbox.put(event)
-            if len(inbox) >= _MAX_EVENTS:
-                inbox.end(SeraiError(f"{_MAX_EVENTS} events were not read: later ones are missing"))
+            self._listeners.tell(Disconnected(str(error), None))
+        self._listeners.end(None if self._line.is_closed else error)
 
 
 def _now() -> int:

@@ -93,6 +93,9 @@ class Lifeline:
         except asyncio.CancelledError:
             await self.close()
             raise
+        except SeraiError:
+            await asyncio.wait([self._task])  # it has nothing left to do
+            raise
 
     async def ready(self) -> Connection:
         """The connection; waits for it if need be. Cancelling it is harmless.

@@ -19,10 +19,6 @@ class Mirror(ClientState):
         found = None if mirror is None else mirror.confirmed
         return found if isinstance(found, LiveSession) else None
 
-    def is_pending(self, client_seq: int) -> bool:
-        """Whether an action of ours is still shown without the host having answered it."""
-        return any(dispatched.client_seq == client_seq for dispatched in self.pending)
-
     def withdraw(self, dispatched: DispatchActionParams) -> None:
         """Show an action of ours no longer: it was answered by other means than a new envelope.
 

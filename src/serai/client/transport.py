@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Protocol, TypeAlias
@@ -19,6 +20,9 @@ __all__ = ["Opener", "Transport", "websocket_opener"]
 
 # A host may send a long session in one frame; more than this is a fault.
 _MAX_FRAME = 256 * 1024 * 1024
+
+# A host that does not say good-bye is not waited for.
+_CLOSE_TIMEOUT = 3.0
 
 _TOO_SLOW = 4408
 
@@ -66,6 +70,7 @@ def websocket_opener(address: Address) -> Opener:
                 user_agent_header="serai",
                 compression=None,
                 max_size=_MAX_FRAME,
+                close_timeout=_CLOSE_TIMEOUT,
                 # What is on this machine is not behind a proxy, whatever the environment says.
                 proxy=None if address.is_local else True,
             )
@@ -106,8 +111,9 @@ class _WebSocket:
 
 
 def _why(error: BaseException) -> str:
-    strerror = getattr(error, "strerror", None)
-    return str(strerror or error or type(error).__name__).rstrip(".")
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)  # asyncio's own words name the address once more
+    return str(getattr(error, "strerror", None) or error or type(error).__name__).rstrip(".")
 
 
 def _closed(error: ConnectionClosed) -> ConnectionLost:

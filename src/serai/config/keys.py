@@ -159,7 +159,8 @@ class _Ring:
 
     def _failed(self, error: Exception) -> None:
         self._broken = True
-        self._notes.append(f"the keyring cannot be used: {str(error).strip() or type(error).__name__}")
+        said = str(error).strip().partition(". ")[0]  # the first sentence: some go on with advice
+        self._notes.append(f"the keyring cannot be used: {said or type(error).__name__}")
 
 
 # -- the token ---------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from serai.contract import (
     to_wire,
 )
 from serai.journal.journal import Journal
+from serai.journal.redact import Redactor
 
 __all__ = ["Delivery", "Door", "deliveries_channel"]
 
@@ -55,10 +56,11 @@ class Delivery(msgspec.Struct, frozen=True):
 class Door:
     """Lets messages into one session and keeps the records of it."""
 
-    def __init__(self, journal: Journal, session: str, agent: str) -> None:
+    def __init__(self, journal: Journal, session: str, agent: str, redactor: Redactor) -> None:
         self._journal = journal
         self._session = session
         self._agent = agent
+        self._redactor = redactor
         self._channel = deliveries_channel(session)
 
     def enter(
@@ -94,7 +96,8 @@ class Door:
 
     def receipt(self, delivery_id: str, receipt: MessageReceipt) -> None:
         """Record what became of it."""
-        self._record(f"delivery.{to_wire(receipt)['status']}", delivery_id, receipt=to_wire(receipt))
+        told = self._redactor.redact_value(to_wire(receipt), observed=True)
+        self._record(f"delivery.{told['status']}", delivery_id, receipt=told)
 
     def _record(self, kind: str, delivery_id: str, **fields: Any) -> None:
         record = {"type": kind, "deliveryId": delivery_id, **fields}

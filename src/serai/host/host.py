@@ -128,6 +128,8 @@ class Host:
         self._evicted: set[asyncio.Task[None]] = set()
         """Agents that are being let go."""
         self._connected: Counter[str] = Counter()
+        self.handshakes = asyncio.Lock()
+        """Held while a client id is looked up and bound, so that two who want it do not both get it."""
         self._changed: dict[str, SessionSummary] = {}
         self._told: asyncio.TimerHandle | None = None
 
@@ -143,6 +145,10 @@ class Host:
         for row in list(self._rows.values()):
             if wire.decode(row.summary, SessionSummary).status & doing:
                 await self.session(row.uri)
+        if opening.last_committed:
+            # Whoever followed the root channel before may know it otherwise.
+            self.act_on_root(a.RootAgentsChangedAction(agents=self.root.head.agents))
+            self.act_on_root(a.RootActiveSessionsChangedAction(active_sessions=0))
         return opening
 
     async def close(self) -> None:
@@ -178,6 +184,8 @@ class Host:
 
     async def _load(self, uri: str) -> Session:
         store = self.journal.store
+        if uri not in self._unrecovered:
+            await self.journal.committed()  # it was in memory not long ago, and may be on its way to the disk
         head = await store.head(uri)
         if head is None:
             raise ProtocolError(f"{uri} has no head in the store", number=AhpErrorCode.SESSION_NOT_FOUND)
@@ -201,6 +209,8 @@ class Host:
                 return
             if session.is_busy or self.journal.subscriptions.is_followed(uri) or session.kept.is_unsaved:
                 continue
+            if uri in self._changed:
+                continue  # the root channel has not been told yet
             total -= session.kept.size
             self._rows[uri] = session.kept.row()
             del self._sessions[uri]
@@ -256,10 +266,11 @@ class Host:
             lifecycle=SessionLifecycle.CREATING.value,
             turns=source.turns if source else [],
             config=resolved_config(harness, {**_values(source), **(params.config or {})}),
-            active_client=params.active_client,
+            active_client=params.active_client if self.is_connected(client_id) else None,
             server_tools=harness.tools or None,
         )
-        if self.knows(uri) or await self.journal.store.head(uri) is not None:
+        await self.journal.committed()
+        if await self.journal.store.head(uri) is not None or self.knows(uri):
             # A session that was disposed of keeps its URI: its rows are still there.
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
         kept = KeptSession.create(uri, state)
@@ -293,9 +304,8 @@ class Host:
             ProtocolError: There is no such session.
         """
         session = await self.session(uri)
-        if session is None:
+        if session is None or self._sessions.pop(uri, None) is None:
             raise ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
-        del self._sessions[uri]
         self._changed.pop(uri, None)
         self.journal.side.disposed.append(uri)
         self._tell("root/sessionRemoved", SessionRemovedParams(channel=ROOT, session=uri))
@@ -361,9 +371,13 @@ class Host:
         return client_id in self._connected
 
     def start_counting(self, client_id: str, mark: int) -> None:
-        """A client begins to count anew (0), or goes on from a mark."""
+        """A client begins to count: anew (0), or after a mark."""
         self._marks[client_id] = mark
         self.journal.side.marks.append(MarkRow(client_id, mark))
+
+    def go_on_counting(self, client_id: str, mark: int) -> None:
+        """A client goes on from a mark, or from where another connection of its own is by now."""
+        self.start_counting(client_id, self._marks.get(client_id, mark))
 
     def counts(self, client_id: str, client_seq: int) -> bool:
         """Whether a client's number is new. If so it is remembered, also on disk, with the next commit.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from serai.ahp.types import (
     PendingMessageKind,
     SessionLifecycle,
     ToolCallError,
+    ToolCallPendingConfirmationState,
     ToolCallResult,
     ToolCallRunningState,
     UserMessage,
@@ -45,6 +46,9 @@ HELD = "serai.queueHeld"
 
 Expected = tuple[str, str]
 
+_TOOL_OUTPUT = (a.SessionToolCallCompleteAction, a.SessionToolCallContentChangedAction)
+"""What a tool said, also one that a client ran: it is observed, not typed."""
+
 
 class Session:
     """A session on this host. Its turn, if one runs, is a task that it owns."""
@@ -56,7 +60,7 @@ class Session:
         self.journal = host.journal
         self.kept = kept
         self.uri = kept.uri
-        self.door = Door(host.journal, kept.uri, kept.live.head.summary.provider)
+        self.door = Door(host.journal, kept.uri, kept.live.head.summary.provider, host.redactor)
         self.told_summary = replace(kept.live.head.summary)
         """The summary as those who follow the root channel know it."""
         self._masking = Masking(host.redactor)
@@ -65,6 +69,8 @@ class Session:
         self._expected: dict[Expected, asyncio.Future[Any]] = {}
         self._deferred: list[tuple[a.StateAction, a.ActionOrigin]] = []
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._awaited = 0  # what is to happen here once something is committed
+        self._closed = False
 
     @property
     def live(self) -> LiveSession:
@@ -73,14 +79,17 @@ class Session:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something runs in it: then it stays in memory."""
-        return self.live.turn is not None or bool(self._tasks)
+        """Whether something runs in it, or is about to, or a client lends it tools: it stays in memory."""
+        head = self.live.head
+        waits = head.lifecycle == SessionLifecycle.CREATING or head.active_client is not None
+        return waits or self.live.turn is not None or bool(self._tasks) or self._awaited > 0
 
     # -- actions -------------------------------------------------------------------------------------------
 
     def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None) -> None:
         """Let an action happen, with secrets masked and large content moved out of it."""
-        for masked in self._masking.masked(action, observed=origin is None):
+        observed = origin is None or isinstance(action, _TOOL_OUTPUT)
+        for masked in self._masking.masked(action, observed=observed):
             light, blobs = moved_out(masked, self.uri)
             if blobs:
                 self.journal.side.blobs.extend(blobs)
@@ -129,8 +138,23 @@ class Session:
         answers = self._answers_before(action)
         had_turn = self.live.turn is not None
         self.act(action, origin)
-        stopped = had_turn and self.live.turn is None
-        self.journal.then(lambda _seq: self._effect(action, answers, stopped=stopped))
+        if had_turn and self.live.turn is None:
+            stop = self._let_go()
+            self._after_turn("cancelled")
+            self._then(stop)
+        else:
+            self._then(lambda: self._effect(action, answers))
+
+    def _then(self, effect: Callable[[], None]) -> None:
+        """Do something once all that has happened here is committed, unless the session is closed then."""
+        self._awaited += 1
+
+        def do(_seq: int) -> None:
+            self._awaited -= 1
+            if not self._closed:
+                effect()
+
+        self.journal.then(do)
 
     def _answers_before(self, action: a.StateAction) -> dict[str, Any]:
         """The answers that an input request has so far: completing it removes them from the state."""
@@ -140,18 +164,14 @@ class Session:
         request = next((r for r in requests if r.id == action.request_id), None)
         return {**((request.answers if request else None) or {}), **(action.answers or {})}
 
-    def _effect(self, action: a.StateAction, answers: dict[str, Any], *, stopped: bool = False) -> None:
+    def _effect(self, action: a.StateAction, answers: dict[str, Any]) -> None:
         """What follows from a client's action, once it is committed.
 
         Args:
             action: What the client did.
             answers: The answers of an input request that it completed.
-            stopped: Whether it ended the turn that was running.
         """
         match action:
-            case a.SessionTurnCancelledAction() | a.SessionTruncatedAction() if stopped:
-                self._stop_turns()
-                self._after_turn("cancelled")
             case a.SessionToolCallConfirmedAction():
                 self._answer(("call", action.tool_call_id), action)
                 if not action.approved:
@@ -164,6 +184,8 @@ class Session:
                 self._answer(("input", action.request_id), Answers(action.response, answers))
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.QUEUED):
                 self._release_queue()
+            case a.SessionPendingMessageRemovedAction() if not self.live.head.queued_messages:
+                self._hold_no_more()
             case _:
                 pass
 
@@ -209,12 +231,13 @@ class Session:
             metadata={"turnId": action.turn_id},
         )
         self.act(action, origin)
+        self._hold_no_more()
         self.door.handing(delivery_id)
         if first and not self.live.head.summary.title:
             self.act(a.SessionTitleChangedAction(title=_title(action.user_message)))
         self._turns[delivery_id] = Turn(self, action.turn_id, action.user_message)
         self.host.activity_changed()
-        self.journal.then(lambda _seq: self._hand_over(delivery))
+        self._then(lambda: self._hand_over(delivery))
 
     def _hand_over(self, delivery: Delivery) -> None:
         self._spawn(self._deliver(delivery))
@@ -223,16 +246,19 @@ class Session:
         """Hand a message to the agent, and keep the receipt."""
         delivery_id = delivery.context.id
         turn = self._turns.get(delivery_id)
-        if turn is None:  # someone cancelled it before the agent was called
-            self.door.receipt(delivery_id, Failed(delivery_id=delivery_id, reason="cancelled"))
-            return
         try:
-            agent = await self.agent()
+            agent = await self.agent() if turn else None
+            if agent is None or turn is None or delivery_id not in self._turns:
+                # Someone cancelled it before the agent was called.
+                self.door.receipt(delivery_id, Failed(delivery_id=delivery_id, reason="cancelled"))
+                return
             receipt = await agent.receive_message(delivery.message, delivery.context)
         except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
             _log.warning("the agent of %s did not take a message", self.uri, exc_info=error)
             receipt = Failed(delivery_id=delivery_id, reason=str(error) or type(error).__name__)
         self.door.receipt(delivery_id, receipt)
+        if turn is None:
+            return
         if isinstance(receipt, Failed):
             self._end_turn(turn, _error("delivery_failed", receipt.reason))
         elif turn.task is None:
@@ -269,13 +295,19 @@ class Session:
             self.act(a.SessionErrorAction(turn_id=turn.id, error=error))
         self._after_turn(None if error is None else "error")
 
-    def _stop_turns(self) -> None:
-        for turn in self._turns.values():
-            if turn.task is not None:
-                turn.task.cancel()
-        for future in self._expected.values():
-            future.cancel()
-        self._expected.clear()
+    def _let_go(self) -> Callable[[], None]:
+        """The turn is no longer ours; another may begin. Returns what makes its agent stop."""
+        turns, self._turns = self._turns, {}
+        expected, self._expected = self._expected, {}
+
+        def stop() -> None:
+            for turn in turns.values():
+                if turn.task is not None:
+                    turn.task.cancel()
+            for future in expected.values():
+                future.cancel()
+
+        return stop
 
     def _after_turn(self, interrupted: str | None) -> None:
         """The turn is over: what waited for its end happens now."""
@@ -314,11 +346,14 @@ class Session:
 
     def _release_queue(self) -> None:
         """Someone set a queued message: the queue goes on, also one that was held."""
+        self._hold_no_more()
+        self.consume_queue()
+
+    def _hold_no_more(self) -> None:
         meta = self.live.head.meta or {}
         if HELD in meta:
             left = {key: value for key, value in meta.items() if key != HELD}
             self.act(a.SessionMetaChangedAction(meta=left or None))
-        self.consume_queue()
 
     # -- the agent -----------------------------------------------------------------------------------------
 
@@ -330,7 +365,8 @@ class Session:
 
     def begin(self) -> None:
         """Start the agent of a new session, and say so when it is there."""
-        self._spawn(self._begin())
+        if not self._closed:
+            self._spawn(self._begin())
 
     async def _begin(self) -> None:
         try:
@@ -375,7 +411,8 @@ class Session:
         return [
             call.tool_call_id
             for call in turn.calls()
-            if isinstance(call, ToolCallRunningState) and call.tool_client_id == client_id
+            if isinstance(call, ToolCallRunningState | ToolCallPendingConfirmationState)
+            and call.tool_client_id == client_id
         ]
 
     async def _give_up(self, client_id: str) -> None:
@@ -393,13 +430,14 @@ class Session:
                 ),
             )
             self.act(action)
-            self.journal.then(lambda _seq, action=action: self._effect(action, {}))
+            self._then(lambda action=action: self._effect(action, {}))
 
     # -- ending --------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
         """Stop what runs and let the agent go. The state stays."""
-        self._stop_turns()
+        self._closed = True
+        self._let_go()()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

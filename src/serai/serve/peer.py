@@ -35,13 +35,15 @@ __all__ = ["AhpPeer"]
 
 _log = logging.getLogger(__name__)
 
-_VERSION = re.compile(r"0\.2\.\d+")
+_VERSION = re.compile(r"0\.2\.(?:0|[1-9][0-9]*)")
 _SUPPORTED = ["^0.2.0"]
 _MAX_BACKLOG = 64
 _MAX_BACKLOG_BYTES = 16 * 1024 * 1024
 _MAX_TURNS = 200
 _MAX_DEPTH = wire.MAX_DEPTH - 28
 """What comes in comes out again inside an envelope or a snapshot, and a client reads no deeper than that."""
+_MAX_SEQ = (1 << 63) - 1
+"""The highest number that a client may count to: a database holds no higher one."""
 _TOO_MANY_REQUESTS = -32000
 
 
@@ -102,7 +104,10 @@ class AhpPeer:
 
     async def _work(self, work: Coroutine[Any, Any, None]) -> None:
         while True:
-            await work
+            try:
+                await work
+            except Exception:  # noqa: BLE001 - what comes next is not to blame
+                _log.exception("a message of %s was not dealt with", self._link.remote)
             while self._backlog and not self._gone:
                 data = self._backlog.popleft()
                 self._backlog_bytes -= len(data)
@@ -135,7 +140,9 @@ class AhpPeer:
         try:
             message = jsonrpc.decode(data, _MAX_DEPTH)
         except InvalidParams as error:
-            if error.id is not None or not self._reject_unreadable(data, error):
+            if error.id is None:  # a notification: nobody waits for an answer
+                self._reject_unreadable(data, error)
+            else:
                 self._fail(error)
             return None
         except ProtocolError as error:
@@ -153,6 +160,8 @@ class AhpPeer:
         try:
             if len(self._backlog) > _MAX_BACKLOG:
                 raise ProtocolError("too many requests are under way", number=_TOO_MANY_REQUESTS)
+            if self._journal.unavailable is not None and request.method != "ping":
+                raise self._journal.unavailable  # what it would wait for may not come for long
             handler = self._handler(request.method)
             result = handler(request)
         except SeraiError as error:
@@ -181,12 +190,17 @@ class AhpPeer:
 
     def _respond(self, request: jsonrpc.Request, result: Any = None) -> None:
         """Answer, after all that happened before."""
-        message = text_frame(jsonrpc.encode(jsonrpc.Success(id=request.id, result=result)))
-        self._journal.then(lambda _seq: self._link.respond(message))
+        self._answer(jsonrpc.Success(id=request.id, result=result))
 
     def _fail(self, error: ProtocolError) -> None:
-        message = text_frame(jsonrpc.encode(jsonrpc.Failure.of(error)))
-        self._journal.then(lambda _seq: self._link.respond(message))
+        self._answer(jsonrpc.Failure.of(error))
+
+    def _answer(self, response: jsonrpc.Success | jsonrpc.Failure) -> None:
+        message = text_frame(jsonrpc.encode(response))
+        if self._journal.unavailable is None:
+            self._journal.then(lambda _seq: self._link.respond(message))
+        else:  # the line stands still, and this does not depend on it
+            self._link.respond(message)
 
     # -- handshake -----------------------------------------------------------------------------------------
 
@@ -209,13 +223,14 @@ class AhpPeer:
             )
             self._journal.then(lambda _seq: self._link.close(1002, "unsupported protocol version"))
             return
-        await self._check_binding(params.client_id)
         channels = list(dict.fromkeys(params.initial_subscriptions or ()))
         for channel in channels:
             await self._host.session(channel)
-        self._become(params.client_id)
-        self._journal.side.clients.append(ClientRow(params.client_id, version, self._link.token_digest))
-        self._host.start_counting(params.client_id, 0)
+        async with self._host.handshakes:
+            await self._check_binding(params.client_id)
+            self._become(params.client_id)
+            self._journal.side.clients.append(ClientRow(params.client_id, version, self._link.token_digest))
+            self._host.start_counting(params.client_id, 0)
         states = self._states(channels)
 
         def answer(seq: int) -> None:
@@ -230,6 +245,7 @@ class AhpPeer:
         self._journal.then(answer)
 
     async def _check_binding(self, client_id: str) -> ClientRow | None:
+        await self._journal.committed()  # an earlier connection may have bound it just now
         known = await self._journal.store.client(client_id)
         if known is not None and known.token != self._link.token_digest:
             raise ProtocolError(
@@ -265,20 +281,21 @@ class AhpPeer:
     @_serves("reconnect")
     async def _reconnect(self, request: jsonrpc.Request) -> None:
         params: c.ReconnectParams = request.params
-        if await self._check_binding(params.client_id) is None:
-            raise ProtocolError(
-                f"the client {params.client_id!r} is not known; initialize instead",
-                number=AhpErrorCode.NOT_FOUND,
-            )
-        mark = await self._journal.store.mark(params.client_id)
+        last_seen = max(params.last_seen_server_seq, 0)
+        gaps = await self._journal.store.gaps()
+        lost_in_gaps = any(before < last_seen < first for before, first in gaps)
         wanted = list(dict.fromkeys(params.subscriptions))
         for channel in wanted:
             await self._host.session(channel)
-        lost_in_gaps = any(
-            before < params.last_seen_server_seq < first for before, first in await self._journal.store.gaps()
-        )
-        self._become(params.client_id)
-        self._host.start_counting(params.client_id, mark)
+        async with self._host.handshakes:
+            if await self._check_binding(params.client_id) is None:
+                raise ProtocolError(
+                    f"the client {params.client_id!r} is not known; initialize instead",
+                    number=AhpErrorCode.NOT_FOUND,
+                )
+            mark = await self._journal.store.mark(params.client_id)
+            self._become(params.client_id)
+            self._host.go_on_counting(params.client_id, mark)
         states = self._states(wanted)
         missing = [channel for channel in wanted if channel not in states]
         fence = asyncio.get_running_loop().create_future()
@@ -287,15 +304,15 @@ class AhpPeer:
             """From here on all is live; what comes is held until the answer has left."""
             self._held = []
             self._subscribe_all(states, seq)
-            recent = self._journal.recent.after(params.last_seen_server_seq, states)
+            recent = self._journal.recent.after(last_seen, states)
             fence.set_result((seq, recent))
 
         self._journal.then(stand)
         seq, replay = await fence
-        if params.last_seen_server_seq > seq or lost_in_gaps:
+        if last_seen > seq or lost_in_gaps:
             replay = None
         elif replay is None:
-            replay = await self._replay_from_store(list(states), params.last_seen_server_seq, seq)
+            replay = await self._replay_from_store(list(states), last_seen, seq)
         if replay is None:
             result: Any = c.ReconnectSnapshotResult(
                 snapshots=[c.Snapshot(resource=r, state=state, from_seq=seq) for r, state in states.items()]
@@ -308,9 +325,13 @@ class AhpPeer:
             self._link.send(frames)
 
     async def _replay_from_store(self, channels: list[str], after: int, until: int) -> list[bytes] | None:
-        rows = await self._journal.store.replay(
-            channels, after=after, until=until, max_rows=MAX_ENVELOPES, max_bytes=MAX_BYTES
-        )
+        try:
+            rows = await self._journal.store.replay(
+                channels, after=after, until=until, max_rows=MAX_ENVELOPES, max_bytes=MAX_BYTES
+            )
+        except SeraiError:
+            _log.exception("a replay cannot be read; snapshots do as well")
+            return None
         if rows is None:
             return None
         return [envelope(row.channel, row.action, row.seq, row.origin) for row in rows]
@@ -346,46 +367,50 @@ class AhpPeer:
                 return None
 
     async def _dispatch_later(self, params: DispatchActionParams) -> None:
-        await self._host.session(params.channel)
-        self._dispatch(params)
+        try:
+            await self._host.session(params.channel)
+        except SeraiError as error:
+            origin = a.ActionOrigin(client_id=self._client_id or "", client_seq=params.client_seq)
+            self._reject(params.channel, params.action, origin, f"{error.code}: {error}")
+        else:
+            self._dispatch(params)
 
     def _dispatch(self, params: DispatchActionParams) -> None:
         client_id = self._client_id or ""
         origin = a.ActionOrigin(client_id=client_id, client_seq=params.client_seq)
+        action = self._host.redactor.redact_action(params.action, observed=False)
         unavailable = self._journal.unavailable
         if unavailable is not None:
-            self._refuse(params, origin, f"{unavailable.code}: {unavailable}")
-            return
-        if not self._host.counts(client_id, params.client_seq):
-            self._journal.reject(params.channel, params.action, origin, "duplicate", self)
+            self._reject(params.channel, action, origin, f"{unavailable.code}: {unavailable}")
+        elif params.client_seq > _MAX_SEQ:
+            self._reject(params.channel, action, origin, "invalid_action: clientSeq is too large a number")
+        elif not self._host.counts(client_id, params.client_seq):
+            self._reject(params.channel, action, origin, "duplicate")
         elif params.channel == ROOT:
-            self._host.dispatch_on_root(params.action, origin, self)
+            self._host.dispatch_on_root(action, origin, self)
         elif session := self._host.loaded(params.channel):
-            session.dispatch(params.action, origin, self)
+            session.dispatch(action, origin, self)
 
-    def _reject_unreadable(self, data: bytes, error: InvalidParams) -> bool:
-        """Send an action back that has the wrong content. Returns whether the frame was a dispatch."""
+    def _reject_unreadable(self, data: bytes, error: InvalidParams) -> None:
+        """Send an action back that has the wrong content, if that much can be made out."""
         try:
             params = wire.decode(data, _LooseDispatch).params
         except SeraiError:
-            return False
+            return
         if self._client_id is None or not (params.channel == ROOT or self._host.knows(params.channel)):
-            return True  # an action on a channel that does not exist is ignored, whatever it is
+            return  # an action on a channel that does not exist is ignored, whatever it is
         origin = a.ActionOrigin(client_id=self._client_id, client_seq=params.client_seq)
-        action = wire.UnknownType(extra=params.action)
-        self._journal.reject(params.channel, action, origin, f"invalid_action: {error}", self)
-        return True
+        action = wire.UnknownType(extra=self._host.redactor.redact_value(params.action, observed=False))
+        self._reject(params.channel, action, origin, f"invalid_action: {error}")
 
-    def _refuse(self, params: DispatchActionParams, origin: a.ActionOrigin, reason: str) -> None:
-        """Reject at once, without the journal, which cannot write: with the last number that there was."""
-        made = envelope(
-            params.channel,
-            wire.encode(params.action),
-            self._journal.last_seq,
-            origin_json(origin),
-            reason,
-        )
-        self._link.send(text_frame(notification(made)))
+    def _reject(self, channel: str, action: a.StateAction, origin: a.ActionOrigin, reason: str) -> None:
+        """Send an action back."""
+        if self._journal.unavailable is None:
+            self._journal.reject(channel, action, origin, reason, self)
+            return
+        # The line stands still: at once, then, with the last number that there was.
+        made = envelope(channel, wire.encode(action), self._journal.last_seq, origin_json(origin), reason)
+        self.publish(text_frame(notification(made)))
 
     # -- sessions ------------------------------------------------------------------------------------------
 

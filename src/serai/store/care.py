@@ -77,14 +77,10 @@ def _check_locators(db: Database) -> Iterator[str]:
 
 
 def erase(db: Database, uri: str) -> dict[str, int]:
-    """Erase a session from the file, and return its channels, which are gone too. It may take long.
-
-    The rows are deleted in one transaction. Then the file is written anew: moving rows about leaves copies of
-    them in the unused space of pages, where deleting does not reach. The log still has to be emptied after
-    it. Erasing again does no harm, so after an error it can simply be repeated.
+    """Delete all that is kept of a session, in one transaction, and return its channels, which are gone too.
 
     Raises:
-        apsw.Error: Something is not yet erased.
+        apsw.Error: Nothing was deleted.
     """
     deliveries = f"serai-deliveries:{uri}"
     channels: dict[str, int] = {}
@@ -104,7 +100,6 @@ def erase(db: Database, uri: str) -> dict[str, int]:
             suspects -= {digest for (digest,) in db.execute(SQL["used_blobs"])}
             suspects -= _references(db.execute(SQL["contents_with_blobs"], (_BLOB_PREFIX,)))
             db.executemany(SQL["purge_blob"], [(digest,) for digest in suspects])
-    db.execute("VACUUM")
     return channels
 
 
@@ -133,8 +128,10 @@ def restore(backup: Path, destination: Path, key: bytes | str) -> Path | None:
         try:
             raw = inspect(backup, key, newest=MIGRATIONS[-1].version)
             _clear(fresh)
-            shutil.copyfile(backup, fresh)
-            fresh.chmod(0o600)
+            for suffix in ("", "-wal"):
+                if beside(backup, suffix).exists():
+                    shutil.copyfile(beside(backup, suffix), beside(fresh, suffix))
+                    beside(fresh, suffix).chmod(0o600)
             _adopt(fresh, raw, backup)
             sync(fresh)
             aside = _move_aside(destination)
@@ -157,6 +154,7 @@ def _adopt(fresh: Path, raw: bytes, backup: Path) -> None:
     try:
         connection = connect(fresh, raw)
         try:
+            # Copies are not in this mode; the log of what was no copy is taken in when it is closed.
             connection.pragma("journal_mode", "wal")
             problems = check(connection, full=True)
             if problems:

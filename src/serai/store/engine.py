@@ -130,7 +130,11 @@ class Engine:
         self.writer.failure = self.writer.failure or failure
 
     def erase(self, uri: str) -> None:
-        """Erase a session for good.
+        """Erase a session for good. It may take long; erasing again after an error does no harm.
+
+        First the rows are deleted. Then the file is written anew: moving rows about leaves copies of them in
+        the unused space of pages, where deleting does not reach. At last the log is emptied, which holds
+        pages as they were.
 
         Raises:
             StorageFailed: It is not known what is on the disk.
@@ -140,10 +144,11 @@ class Engine:
             raise self.writer.failure
         try:
             self.writer.forget(uri, care.erase(self._database, uri))
+            self._database.execute("VACUUM")
             with self._checkpoint_lock:
                 self._database.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.Error as error:
-            fault = write_fault(error, committing=False)
+            fault = write_fault(error, committing=True)
             if isinstance(fault, StorageFailed):
                 self.fail(fault)
             raise fault from error
@@ -196,6 +201,8 @@ class Engine:
         self._connections.insert(0, connection)
         # Before its first read a connection does not know that there is a log, and would never empty it.
         connection.pragma("user_version")
+        connection.pragma("synchronous", "full")
+        connection.pragma("secure_delete", 1)
         return connection
 
     def _release(self) -> None:

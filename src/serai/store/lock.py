@@ -69,6 +69,20 @@ class FileLock:
         self._descriptor = descriptor
         self.say(address)
 
+    def held(self) -> bool:
+        """Whether someone else holds it now. To look changes nothing."""
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
     def say(self, address: str | None) -> None:
         """Write down where the holder can be reached. A full disk does not matter here: the lock holds."""
         if self._descriptor is None:

@@ -240,4 +240,7 @@ class SqliteStore:
 def _copy(connection: Database, destination: Path) -> None:
     if destination.exists():
         raise StorageUnavailable(f"{destination} exists already", remedy="Name a new file")
-    copy_database(connection, destination)
+    try:
+        copy_database(connection, destination)
+    except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
+        raise StorageUnavailable(f"{destination} cannot be written ({error})") from error

@@ -24,7 +24,7 @@ class Worker:
 
     def __init__(self, name: str) -> None:
         self.chores: Callable[[], float | None] | None = None
-        """Called when nothing waits. Returns after how many seconds it wants to be called again, or `None` when
+        """Called when nothing waits. Returns in how many seconds it wants to be called again, or `None` when
         not before the next job. It does not raise, and is set in the thread itself."""
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon: a host that dies without closing its store must not hang at its end.
@@ -56,13 +56,11 @@ class Worker:
 
         def work() -> None:
             try:
-                settle, outcome = _succeed, job()
+                outcome = job()
             except BaseException as error:  # noqa: BLE001 - whoever waits gets it
-                settle, outcome = _fail, error
-            try:
-                loop.call_soon_threadsafe(settle, future, outcome)
-            except RuntimeError:
-                return  # the loop is closed: nobody waits any more
+                _tell(loop, _fail, future, error)
+                return
+            _tell(loop, _succeed, future, outcome)
 
         self._jobs.put(work)
         return future
@@ -85,6 +83,13 @@ class Worker:
                 return self._jobs.get(timeout=wait)
             except Empty:
                 continue
+
+
+def _tell(loop: asyncio.AbstractEventLoop, settle: Callable[..., None], *args: object) -> None:
+    try:
+        loop.call_soon_threadsafe(settle, *args)
+    except RuntimeError:
+        return  # the loop is closed: nobody waits any more
 
 
 def _succeed(future: asyncio.Future[T], result: T) -> None:

@@ -72,7 +72,7 @@ class Writer:
         self._block = block
         self._interval = locator_interval
         self._clock = clock
-        # Held while a batch is written. It is not for the writer's own thread, which is alone.
+        # Held while a batch is written, for the one method that other threads may call.
         self._lock = Lock()
         # The next number to be given out, and the first one that is not set aside on the disk.
         self._next = 1
@@ -209,7 +209,9 @@ class Writer:
             self._db.execute("COMMIT")
         except apsw.ConstraintError as error:
             self._roll_back()
-            raise ValueError("the ordinal of a turn was used before") from error
+            raise ValueError(
+                f"the ordinal of a turn was used before, or a value is wrong ({error})"
+            ) from error
         except apsw.Error as error:
             raise self._fault(error, committing=committing) from error
         except BaseException:
@@ -309,10 +311,11 @@ class Writer:
 
     def forget(self, uri: str, channels: dict[str, int]) -> None:
         """Forget what is known of a session that was erased."""
-        self._epochs.pop(uri, None)
-        for name, channel in channels.items():
-            self._channels.pop(name, None)
-            self._tail.forget(channel)
+        with self._lock:
+            self._epochs.pop(uri, None)
+            for name, channel in channels.items():
+                self._channels.pop(name, None)
+                self._tail.forget(channel)
 
     def _begin(self) -> None:
         if not self._db.in_transaction:

@@ -39,12 +39,13 @@ CREATE TABLE locators (
     PRIMARY KEY (channel, until)
 ) STRICT, WITHOUT ROWID;
 
+-- What is wide has a rowid: without one, a row of more than a quarter page spills over into pages of its own.
 CREATE TABLE sessions (
     uri TEXT PRIMARY KEY,
     summary BLOB NOT NULL,
     modified_at INTEGER NOT NULL,
     epoch INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- Sessions that are no longer listed. Apart from `sessions`, since one may be disposed of before it has a row.
 CREATE TABLE disposed (
@@ -65,7 +66,7 @@ CREATE TABLE turns (
     turn_id TEXT NOT NULL,
     turn BLOB NOT NULL,
     PRIMARY KEY (uri, ordinal)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE marks (
     client_id TEXT PRIMARY KEY,

@@ -1,0 +1,117 @@
+"""The client over a real port of this machine, and where it looks for one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from client.hosts import House, at_once, soon
+from serai.client import AccessRefused, Client, Connected, ConnectionLost, connect
+from serai.client.address import DEFAULT_URL, find_address, state_directory
+from serai.errors import ConfigInvalid
+from serai.host.turn import Turn
+from serai.serve.guard import digest
+from serai.serve.peer import AhpPeer
+from serai.serve.port import PortSettings, serve_port
+
+TOKEN = "a-token-that-nobody-guesses"  # noqa: S105 - of a port that lives for a test
+
+
+async def echo(turn: Turn) -> None:
+    await turn.say(turn.message.text)
+
+
+@asynccontextmanager
+async def serving(house: House, port: int = 0) -> AsyncGenerator[str, None]:
+    """The house on a port; gives its address."""
+    started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    settings = PortSettings(port=port, token_digests=frozenset({digest(TOKEN)}))
+    serve = serve_port(
+        settings,
+        lambda connection: AhpPeer(house.host, connection),
+        lambda: (True, {}),
+        started=started.set_result,
+    )
+    task = asyncio.create_task(serve)
+    try:
+        yield f"http://127.0.0.1:{await soon(started)}"
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+class TestPort:
+    async def test_a_turn_and_a_host_that_comes_back(self) -> None:
+        async with House(echo=echo) as house:
+            async with serving(house) as url:
+                client = Client(connect(url, TOKEN)._line._opener, delays=at_once)
+                await soon(client.open())
+                session = await soon(client.create_session())
+                text = "hello " * 20_000  # longer than a frame's short forms
+                assert (await soon((await soon(session.prompt(text))).result())).text == text
+            prompt = asyncio.ensure_future(session.prompt("later"))
+            connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            client.on_event(
+                lambda event: connected.set_result(None) if isinstance(event, Connected) else None
+            )
+            async with serving(house, int(url.rpartition(":")[2])):
+                await soon(connected)
+                assert (await soon((await soon(prompt)).result())).text == "later"
+                await soon(client.close())
+
+    async def test_the_address_may_hold_the_token(self) -> None:
+        async with (
+            House(echo=echo) as house,
+            serving(house) as url,
+            connect(f"{url}/?tkn={TOKEN}") as client,
+        ):
+            await soon(client.ping())
+
+    async def test_without_the_right_token_the_door_stays_shut(self) -> None:
+        async with House(echo=echo) as house, serving(house) as url:
+            with pytest.raises(AccessRefused, match=r"the token is not the right one.*SERAI_TOKEN"):
+                await soon(connect(url, "wrong"))
+            with pytest.raises(AccessRefused, match="no WebSocket is here"):
+                await soon(connect(f"{url}/elsewhere", TOKEN))
+
+    async def test_nobody_at_home(self) -> None:
+        async with House(echo=echo) as house, serving(house) as url:
+            pass
+        with pytest.raises(ConnectionLost, match=r"no host answers at ws://.*Start one with `serai serve`"):
+            await soon(connect(url, TOKEN))
+
+
+class TestAddress:
+    def test_what_is_given_counts_before_the_environment(self, tmp_path: Path) -> None:
+        (tmp_path / "token").write_text("kept\n")
+        environ = {"SERAI_URL": "https://there:1/x", "SERAI_TOKEN": "env", "SERAI_HOME": str(tmp_path)}
+        assert find_address("http://here:2", "given", environ) == ("ws://here:2/", "given")
+        assert find_address("http://here:2?tkn=in&a=b", None, environ) == ("ws://here:2/?a=b", "in")
+        assert find_address(None, None, environ) == ("wss://there:1/x", "env")
+        del environ["SERAI_URL"], environ["SERAI_TOKEN"]
+        assert find_address(None, None, environ) == (DEFAULT_URL.replace("http", "ws") + "/", "kept")
+        assert find_address("ws://[::1]:3", None, environ) == ("ws://[::1]:3/", "kept")
+
+    def test_the_token_of_this_machine_is_shown_to_no_other(self, tmp_path: Path) -> None:
+        (tmp_path / "token").write_text("kept\n")
+        environ = {"SERAI_HOME": str(tmp_path)}
+        assert find_address("http://there:1", None, environ).token is None
+        assert find_address("http://localhost.there:1", None, environ).token is None
+        assert find_address("http://localhost:1", None, environ)[1] == "kept"
+        assert "kept" not in repr(find_address("http://localhost:1", None, environ))
+
+    @pytest.mark.parametrize("url", ["", "nothing", "ftp://x", "http://", "http://x:port", "http://[::1"])
+    def test_what_is_no_address_is_refused(self, url: str) -> None:
+        if not url:
+            assert find_address(url, None, {}).url.startswith("ws://127.0.0.1")
+            return
+        with pytest.raises(ConfigInvalid, match="is not the address of a host"):
+            find_address(url, None, {})
+
+    def test_the_state_directory(self, tmp_path: Path) -> None:
+        assert state_directory({"SERAI_HOME": str(tmp_path)}) == tmp_path
+        assert state_directory({}).name == "serai"

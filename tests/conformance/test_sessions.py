@@ -1,0 +1,402 @@
+"""Sessions: how they begin and end, what they are forked from, and how they are listed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.client import Client, Refused, connecting, text_of, timeless
+from conformance.conftest import ONE, ROOT, Connect, new_session, over, say
+from hosts import House, housing
+from requirements import proves
+from serai.contract import AgentSession
+from serai.harness.callback import CallbackHarness
+from serai.host.turn import Turn
+
+TWO = "ahp-session:/two"
+
+
+class Broken(CallbackHarness):
+    """An agent that cannot be started."""
+
+    def __init__(self) -> None:
+        super().__init__("broken", _never)
+
+    async def create(self, settings: Any, context: Any) -> Any:
+        del settings, context
+        raise OSError("no such program")
+
+
+class Slow(CallbackHarness):
+    """An agent that takes its time to start, and tells when it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__("slow", _never)
+        self.may_start = asyncio.Event()
+        self.released = asyncio.Event()
+
+    async def create(self, settings: Any, context: Any) -> Any:
+        await self.may_start.wait()
+        agent: AgentSession = await super().create(settings, context)
+        released = self.released
+
+        async def release(reason: str | None = None) -> None:
+            del reason
+            released.set()
+
+        agent.release = release
+        return agent
+
+
+async def _never(turn: Turn) -> None:
+    await asyncio.get_running_loop().create_future()
+    await turn.say("never")
+
+
+@proves("ahp:createSession/result-null", "ahp:session/ready/sent-when-backend-is-up")
+async def test_a_session_is_creating_until_its_agent_is_there() -> None:
+    slow = Slow()
+    async with housing(harnesses=[slow]) as house, connecting(house.url) as client:
+        await client.initialize(ROOT)
+        assert await client.request("createSession", ONE, provider="slow") is None
+        snapshot = await client.subscribe(ONE)
+        assert snapshot["state"]["lifecycle"] == "creating"
+        await client.dispatch(ONE, "turnStarted", turnId="t", userMessage={"text": "too early"})
+        assert (await client.hear("turnStarted"))["rejectionReason"].startswith("not_ready")
+        slow.may_start.set()
+        await client.hear("ready")
+        assert client.session(ONE).lifecycle == "ready"
+
+
+@proves("ahp:session/creationFailed/sent-when-backend-fails")
+async def test_a_session_whose_agent_does_not_start_says_why() -> None:
+    async with housing(harnesses=[Broken()]) as house, connecting(house.url) as client:
+        await client.initialize(ROOT)
+        await new_session(client, ONE, provider="broken")
+        state = client.session(ONE)
+        assert state.lifecycle == "creationFailed"
+        assert state.creation_error is not None
+        assert "no such program" in state.creation_error.message
+        await client.dispatch(ONE, "turnStarted", turnId="t", userMessage={"text": "x"})
+        assert (await client.hear("turnStarted"))["rejectionReason"].startswith("not_ready")
+
+
+async def test_the_root_channel_hears_of_a_new_session_before_its_creator_is_answered(
+    client: Client, connect: Connect
+) -> None:
+    other = await connect("other", ROOT)
+    await client.request("createSession", ONE)
+    assert client.notes[0]["method"] == "root/sessionAdded"
+    added = await other.note("root/sessionAdded")
+    assert added["summary"]["resource"] == ONE
+    assert added["summary"]["provider"] == "demo"
+
+
+async def test_a_session_exists_once(client: Client, session: str) -> None:
+    with pytest.raises(Refused) as refused:
+        await client.request("createSession", session)
+    assert refused.value.code == -32003
+
+
+async def test_of_two_who_create_a_session_at_once_one_does(connect: Connect) -> None:
+    clients = [await connect(f"client-{n}") for n in range(4)]
+    for attempt in range(5):
+        uri = f"ahp-session:/wanted-{attempt}"
+        answers = [await client.ask("createSession", uri) for client in clients]
+        results = await asyncio.gather(*answers, return_exceptions=True)
+        refused = [r for r in results if isinstance(r, Refused)]
+        assert [r.code for r in refused] == [-32003] * 3
+
+
+async def test_a_uri_is_not_given_again_however_fast_one_asks(client: Client) -> None:
+    answers = [
+        await client.ask(method, ONE) for method in ("createSession", "disposeSession", "createSession")
+    ]
+    results = await asyncio.gather(*answers, return_exceptions=True)
+    assert results[:2] == [None, None]
+    assert isinstance(results[2], Refused)
+    assert results[2].code == -32003
+
+
+@pytest.mark.parametrize(
+    ("uri", "params", "code"),
+    [
+        (ONE, {"provider": "nobody"}, -32002),
+        ("ahp-terminal:/1", {}, -32602),
+        ("nonsense", {}, -32602),
+        ("", {}, -32602),
+        (ONE, {"config": {"imagined": 1}}, -32602),
+        (ONE, {"config": {"pace": "lightning"}}, -32602),
+        (ONE, {"config": {"pace": 7}}, -32602),
+        (ONE, {"activeClient": {"clientId": "somebody else", "tools": []}}, -32602),
+        (ONE, {"activeClient": {"tools": []}}, -32602),
+        (ONE, {"fork": {"session": "ahp-session:/nowhere", "turnId": "t"}}, -32001),
+        (ONE, {"model": "gpt"}, -32602),
+    ],
+)
+@proves("ahp:createSession/active-client-must-be-caller", "ahp:createSession/config-keys-from-schema")
+async def test_what_cannot_be_created_is_refused_and_leaves_nothing(
+    client: Client, uri: str, params: dict[str, Any], code: int
+) -> None:
+    with pytest.raises(Refused) as refused:
+        await client.request("createSession", uri, **params)
+    assert refused.value.code == code
+    assert (await client.request("listSessions"))["items"] == []
+    assert client.notes == []
+
+
+async def test_the_default_provider_is_taken_when_none_is_named(client: Client, session: str) -> None:
+    assert client.session(session).summary.provider == "demo"
+
+
+async def test_what_was_chosen_at_the_beginning_stands_in_the_state(client: Client, tmp_path: Path) -> None:
+    uri = await new_session(
+        client,
+        model={"id": "demo-large"},
+        agent={"uri": "agent:/reviewer"},
+        workingDirectory=tmp_path.as_uri(),
+        config={"approve": "always"},
+    )
+    state = client.session(uri)
+    assert state.summary.model is not None
+    assert state.summary.model.id == "demo-large"
+    assert state.summary.agent is not None
+    assert state.summary.agent.uri == "agent:/reviewer"
+    assert state.summary.working_directory == tmp_path.as_uri()
+    assert state.config is not None
+    assert state.config.values == {"approve": "always", "pace": "instant"}
+
+
+@proves("ahp:createSession/eager-active-client")
+async def test_a_session_may_begin_with_its_creator_as_the_active_client(client: Client) -> None:
+    tool = {"name": "lookup", "description": "Looks it up"}
+    await new_session(client, activeClient={"clientId": "one", "displayName": "Editor", "tools": [tool]})
+    active = client.session(ONE).active_client
+    assert active is not None
+    assert (active.client_id, active.display_name) == ("one", "Editor")
+    assert [t.name for t in active.tools] == ["lookup"]
+
+
+# -- forks -------------------------------------------------------------------------------------------------
+
+
+@proves("ahp:createSession/fork-copies-turns")
+async def test_a_fork_begins_with_the_turns_up_to_the_named_one(client: Client, session: str) -> None:
+    for number in range(1, 4):
+        await say(client, session, f"word {number}", f"t{number}")
+    await new_session(client, TWO, fork={"session": session, "turnId": "t2"})
+    assert client.session(TWO).turns == client.session(session).turns[:2]
+    await say(client, TWO, "on its own", "t9")
+    assert [t.id for t in client.session(TWO).turns] == ["t1", "t2", "t9"]
+    assert [t.id for t in client.session(session).turns] == ["t1", "t2", "t3"]
+
+
+async def test_a_fork_is_whole_after_a_restart(house: House, client: Client, session: str) -> None:
+    for number in range(1, 4):
+        await say(client, session, f"word {number}", f"t{number}")
+    await new_session(client, TWO, fork={"session": session, "turnId": "t2"}, config={"approve": "always"})
+    await say(client, TWO, "on its own", "t9")
+    expected = client.session(TWO)
+    await house.restart()
+    async with connecting(house.url, "again") as again:
+        await again.initialize(TWO)
+        assert timeless(again.session(TWO)) == timeless(expected)
+
+
+async def test_a_fork_needs_a_turn_that_has_ended(client: Client, session: str) -> None:
+    await say(client, session, "ask text")
+    for turn in ("t1", "nothing"):
+        with pytest.raises(Refused) as refused:
+            await client.request("createSession", TWO, fork={"session": session, "turnId": turn})
+        assert refused.value.code == -32001
+
+
+# -- the end -----------------------------------------------------------------------------------------------
+
+
+@proves("ahp:disposeSession/result-null", "ahp:disposeSession/session-removed-broadcast")
+async def test_a_session_that_is_disposed_of_is_gone_for_all(
+    client: Client, session: str, connect: Connect
+) -> None:
+    other = await connect("other", ROOT, session)
+    assert await client.request("disposeSession", session) is None
+    for one in (client, other):
+        assert (await one.note("root/sessionRemoved"))["session"] == session
+        assert (await one.request("listSessions"))["items"] == []
+        for method in ("subscribe", "disposeSession", "fetchTurns"):
+            with pytest.raises(Refused) as refused:
+                await one.request(method, session)
+            assert refused.value.code == -32001
+    await client.dispatch(session, "titleChanged", title="ghost")
+    await client.ping()
+    assert client.heard("titleChanged") == []
+
+
+async def test_the_uri_of_a_session_that_was_disposed_of_is_not_given_again(
+    house: House, client: Client, session: str
+) -> None:
+    await client.request("disposeSession", session)
+    for restart in (False, True):
+        if restart:
+            await house.restart()
+        async with connecting(house.url, "other") as other:
+            await other.initialize()
+            with pytest.raises(Refused) as refused:
+                await other.request("createSession", session)
+            assert refused.value.code == -32003
+
+
+@proves("ahp:disposeSession/cleans-up")
+async def test_disposing_stops_the_turn_and_lets_the_agent_go() -> None:
+    slow = Slow()
+    slow.may_start.set()
+    async with housing(harnesses=[slow]) as house, connecting(house.url) as client:
+        await client.initialize(ROOT)
+        await new_session(client, provider="slow")
+        await client.dispatch(ONE, "turnStarted", turnId="t1", userMessage={"text": "work"})
+        await client.until(lambda: client.root.active_sessions == 1)
+        await client.request("disposeSession", ONE)
+        assert slow.released.is_set()
+        await client.until(lambda: client.root.active_sessions == 0)
+
+
+async def test_what_was_dispatched_just_before_the_end_starts_nothing_after_it(
+    house: House, client: Client
+) -> None:
+    await new_session(client)
+    session = house.host.loaded(ONE)
+    assert session is not None
+    await client.dispatch(
+        ONE, "pendingMessageSet", kind="queued", id="q", userMessage={"text": "work 100 every 1"}
+    )
+    await client.request("disposeSession", ONE)
+    await client.ping()
+    await client.ping()
+    assert not session.is_busy
+    assert client.root.active_sessions in {None, 0}
+
+
+async def test_two_who_dispose_of_a_session_at_once_are_both_answered(
+    house: House, client: Client, session: str
+) -> None:
+    await house.restart()
+    async with connecting(house.url, "a") as one, connecting(house.url, "b") as other:
+        await one.initialize()
+        await other.initialize()
+        answers = [await c.ask("disposeSession", session) for c in (one, other)]
+        results = await asyncio.gather(*answers, return_exceptions=True)
+        assert sorted(r.code if isinstance(r, Refused) else 0 for r in results) == [-32001, 0]
+
+
+# -- lists and history -------------------------------------------------------------------------------------
+
+
+async def test_sessions_are_listed_the_last_changed_one_first(client: Client) -> None:
+    for name in ("a", "b", "c"):
+        await new_session(client, f"ahp-session:/{name}")
+        await asyncio.sleep(0.002)  # their times are in milliseconds
+    await client.dispatch("ahp-session:/a", "titleChanged", title="touched")
+    items = (await client.request("listSessions"))["items"]
+    assert [item["resource"][-1] for item in items] == ["a", "c", "b"]
+    assert items == (await client.request("listSessions", filter={"any": "thing"}))["items"]
+
+
+async def test_a_list_is_the_same_after_a_restart(house: House, client: Client) -> None:
+    await new_session(client, ONE)
+    await new_session(client, TWO)
+    await say(client, ONE, "hello")
+    listed = await client.request("listSessions")
+    await house.restart()
+    async with connecting(house.url, "again") as again:
+        await again.initialize()
+        assert await again.request("listSessions") == listed
+
+
+async def test_a_summary_that_changed_is_told_to_the_root_channel(client: Client, session: str) -> None:
+    await client.dispatch(session, "titleChanged", title="A new title")
+    changed = await client.note("root/sessionSummaryChanged", session=session)
+    await client.until(lambda: any(n.get("changes", {}).get("title") for n in client.notes))
+    assert not {"resource", "provider", "createdAt"} & set(changed["changes"])
+
+
+@proves(
+    "ahp:fetchTurns/newest-without-before",
+    "ahp:fetchTurns/limit-kept",
+    "ahp:fetchTurns/excludes-the-named-turn",
+    "ahp:fetchTurns/pages-to-the-beginning",
+)
+@pytest.mark.parametrize("restart", [False, True])
+async def test_turns_are_fetched_page_by_page(
+    house: House, client: Client, session: str, *, restart: bool
+) -> None:
+    names = [f"t{n}" for n in range(7)]
+    for name in names:
+        await say(client, session, "x", name)
+    if restart:
+        await house.restart()
+    async with connecting(house.url, "reader") as reader:
+        await reader.initialize()
+        pages: list[list[str]] = []
+        before: dict[str, str] = {}
+        while True:
+            page = await reader.request("fetchTurns", session, limit=3, **before)
+            pages.insert(0, [turn["id"] for turn in page["turns"]])
+            if not page["hasMore"]:
+                break
+            before = {"before": pages[0][0]}
+        assert pages == [names[:1], names[1:4], names[4:]]
+        everything = await reader.request("fetchTurns", session)
+        assert [turn["id"] for turn in everything["turns"]] == names
+
+
+@pytest.mark.parametrize("params", [{"limit": 0}, {"limit": -5}, {"limit": 1.5}, {"before": "nothing"}])
+async def test_a_page_that_cannot_be_is_refused(client: Client, session: str, params: Any) -> None:
+    with pytest.raises(Refused) as refused:
+        await client.request("fetchTurns", session, **params)
+    assert refused.value.code == -32602
+
+
+async def test_a_session_without_turns_has_an_empty_page(client: Client, session: str) -> None:
+    assert await client.request("fetchTurns", session, limit=5) == {"turns": [], "hasMore": False}
+
+
+# -- settings, sign-in -------------------------------------------------------------------------------------
+
+
+@proves("ahp:SessionConfigState/values-for-resolved-properties")
+async def test_settings_are_resolved_with_their_defaults(client: Client) -> None:
+    resolved = await client.request("resolveSessionConfig", config={"approve": "always"})
+    assert set(resolved["schema"]["properties"]) == {"pace", "approve"}
+    assert resolved["values"] == {"pace": "instant", "approve": "always"}
+    for params, code in (({"provider": "nobody"}, -32002), ({"config": {"pace": 1}}, -32602)):
+        with pytest.raises(Refused) as refused:
+            await client.request("resolveSessionConfig", **params)
+        assert refused.value.code == code
+
+
+async def test_values_of_a_setting_can_be_completed(client: Client) -> None:
+    found = await client.request("sessionConfigCompletions", property="pace", query="BR")
+    assert [item["value"] for item in found["items"]] == ["brisk"]
+    assert len((await client.request("sessionConfigCompletions", property="pace"))["items"]) == 3
+    with pytest.raises(Refused) as refused:
+        await client.request("sessionConfigCompletions", property="imagined")
+    assert refused.value.code == -32602
+
+
+async def test_a_token_for_a_resource_that_nobody_protects_is_refused(house: House, client: Client) -> None:
+    with pytest.raises(Refused) as refused:
+        await client.request("authenticate", resource="https://x.example", token="hush-hush-hush")
+    assert refused.value.code == -32602
+    assert "hush-hush-hush" not in "".join(client.frames)
+    assert not house.host.journal.writer.done()
+
+
+@proves("ahp:Turn/display-text")
+async def test_the_text_of_an_answer_is_its_markdown_joined(client: Client, session: str) -> None:
+    await say(client, session, "write 5; tool live; write 5")
+    turn = await over(client, session)
+    assert text_of(turn).startswith("# Chapter 1")
+    assert text_of(turn).count("# Chapter 1") == 2
