@@ -1,3 +1,21 @@
 """Serai: an inn for AI agents, where sessions live and people and programs meet them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from serai.client import connect
+
+__all__ = ["__version__", "connect"]
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """`serai.connect`, imported when it is asked for: the command's help must not wait for it."""
+    if name == "connect":
+        from serai.client import connect  # noqa: PLC0415 - that is the point
+
+        return connect
+    raise AttributeError(f"module 'serai' has no attribute {name!r}")

@@ -1,8 +1,10 @@
 """Every error that a person or a program can meet, in one tree.
 
     SeraiError
+    ├── AccessRefused           access_refused            the host does not let this client in
     ├── CapabilityUnsupported   capability_unsupported    a session was asked for what it did not declare
     ├── ConfigInvalid           config_invalid            a setting has a value that it cannot have
+    ├── ConnectionLost          connection_lost           the host cannot be reached, or is gone
     ├── Fenced                  fenced                    another host has taken over a session
     ├── FileUnreadable          file_unreadable           a file that was named cannot be read
     ├── IllegalTransition       illegal_transition        a state machine does not have that step
@@ -12,6 +14,9 @@
     │   ├── InvalidRequest      invalid_request           -32600  JSON, but not a message
     │   ├── MethodNotFound      method_not_found          -32601  no such command
     │   └── InvalidParams       invalid_params            -32602  a field is missing or wrong
+    ├── Rejected                rejected                  the host refused an action
+    ├── SessionFailed           session_failed            a session could not be created
+    ├── SessionGone             session_gone              a session is no longer there
     ├── StorageFailed           storage_failed            it is not known what was written: start again
     ├── StorageUnavailable      storage_unavailable       nothing was written; it may work later
     └── StorageUnreadable       storage_unreadable        the database cannot be opened
@@ -28,8 +33,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 __all__ = [
+    "AccessRefused",
     "CapabilityUnsupported",
     "ConfigInvalid",
+    "ConnectionLost",
     "DatabaseCorrupt",
     "DatabaseLocked",
     "Fenced",
@@ -41,8 +48,11 @@ __all__ = [
     "Mismatch",
     "ParseError",
     "ProtocolError",
+    "Rejected",
     "SchemaNewer",
     "SeraiError",
+    "SessionFailed",
+    "SessionGone",
     "StorageFailed",
     "StorageUnavailable",
     "StorageUnreadable",
@@ -261,3 +271,41 @@ class WrongKey(StorageUnreadable):
     """The key does not open the database, or the file is no database of ours."""
 
     code = "wrong_key"
+
+
+class AccessRefused(SeraiError):
+    """The host does not let this client in: the token, the client id or the version is not right."""
+
+    code = "access_refused"
+
+
+class ConnectionLost(SeraiError):
+    """The host cannot be reached, or the connection ended. What was under way may have happened or not."""
+
+    code = "connection_lost"
+
+
+class Rejected(SeraiError):
+    """The host refused an action. `reason` is what it said: `code: what is the matter`."""
+
+    code = "rejected"
+
+    def __init__(self, reason: str, *, remedy: str | None = None) -> None:
+        super().__init__(f"the host refused this: {reason}", remedy=remedy)
+        self.reason = reason
+
+
+class SessionFailed(SeraiError):
+    """A session could not be created: its agent did not start. `error_type` is the host's word for it."""
+
+    code = "session_failed"
+
+    def __init__(self, message: str, *, error_type: str) -> None:
+        super().__init__(f"the session could not be created: {message}")
+        self.error_type = error_type
+
+
+class SessionGone(SeraiError):
+    """A session is no longer there: someone disposed of it, or this client stopped following it."""
+
+    code = "session_gone"

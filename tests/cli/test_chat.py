@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cli.screens import Desk, parse
 from client.hosts import House, soon
+from client.screens import Desk, parse
 from serai.ahp.types import (
     ConfirmationOption,
     SessionInputBooleanQuestion,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.screens import parse
 from client.hosts import House, soon
+from client.screens import parse
 from serai.ahp.types import SessionSummary
 from serai.cli import sessions
 from serai.cli.sessions import ago, find_session, status_words, table

@@ -419,9 +419,16 @@ class TestEnds:
             for wait in waits:
                 with pytest.raises(ConnectionLost, match="closed"):
                     await soon(wait)
-            for call in (client.list_sessions(), session.set_title("x"), client.open_session(session.uri)):
+            for call in (
+                client.list_sessions(),
+                session.set_title("x"),
+                client.open_session(session.uri),
+                session.until(lambda _state: False),
+                anext(session.turns()),
+            ):
                 with pytest.raises(ConnectionLost):
                     await soon(call)
+            assert session.state.active_turn is not None  # the last that was known
             await soon(client.close())
             assert _tasks_of_client() == []
 

@@ -11,7 +11,7 @@ import pytest
 
 from client.hosts import House, at_once, soon
 from serai.client import AccessRefused, Client, Connected, ConnectionLost, connect
-from serai.client.address import DEFAULT_URL, find_address, state_directory
+from serai.client.address import DEFAULT_URL, find_address
 from serai.errors import ConfigInvalid
 from serai.host.turn import Turn
 from serai.serve.guard import digest
@@ -111,7 +111,3 @@ class TestAddress:
             return
         with pytest.raises(ConfigInvalid, match="is not the address of a host"):
             find_address(url, None, {})
-
-    def test_the_state_directory(self, tmp_path: Path) -> None:
-        assert state_directory({"SERAI_HOME": str(tmp_path)}) == tmp_path
-        assert state_directory({}).name == "serai"

@@ -47,8 +47,6 @@ class Client:
     def __init__(self, socket: ClientConnection, state: ClientState) -> None:
         self.socket = socket
         self.state = state
-        self.seq = 0
-        """The last number of ours."""
         self.frames: list[str] = []
         """All that the host sent on this connection."""
         self.envelopes: list[dict[str, Any]] = []
@@ -204,8 +202,8 @@ class Client:
     async def dispatch(self, session: str, kind: str, /, *, seq: int | None = None, **fields: Any) -> int:
         """Dispatch an action of the session channel; returns our number for it."""
         if seq is None:
-            self.seq += 1
-            seq = self.seq
+            self.state._client_seq += 1
+            seq = self.state._client_seq
         action = {"type": kind if "/" in kind else f"session/{kind}", **fields}
         await self.notify("dispatchAction", channel=session, clientSeq=seq, action=action)
         return seq
@@ -301,7 +299,8 @@ class Client:
 
     async def close(self) -> None:
         """Close the connection, and say whether any frame was not as it should be."""
-        await self.socket.close()
+        if not self._reading.done():
+            await self.socket.close()
         async with asyncio.timeout(WITHIN):
             await asyncio.wait({self._reading})
         self._complain()

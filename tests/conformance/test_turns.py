@@ -104,7 +104,6 @@ async def test_a_cancelled_turn_stops_its_agent(house: House, client: Client, se
     hosted = house.host.loaded(session)
     assert hosted is not None
     assert not hosted.is_busy
-    assert client.heard("delta")[-1] == client.heard("delta")[-1]
     await say(client, session, "hello", "t2")
     assert (await over(client, session, "t2")).state == "complete"
 
@@ -193,10 +192,7 @@ async def test_settings_are_checked_and_told_to_all(client: Client, session: str
     assert config.values["approve"] == "always"
     for bad in ({"approve": "perhaps"}, {"approve": 1}, {"imagined": 1}):
         await client.dispatch(session, "configChanged", config=bad)
-        await client.until(lambda: "rejectionReason" in client.envelopes[-1])
-        assert client.envelopes[-1]["rejectionReason"].startswith("bad_config")
-        client.envelopes.clear()
-        client._looked_at = 0
+        assert (await client.hear("configChanged", config=bad))["rejectionReason"].startswith("bad_config")
 
 
 async def test_read_and_archived_are_flags_that_stay(house: House, client: Client, session: str) -> None:
@@ -223,8 +219,7 @@ async def test_what_a_session_is_busy_with_is_told_until_the_turn_ends(
     assert client.session(session).summary.activity == "sweeping the court"
     await client.until(lambda: any(n.get("changes", {}).get("activity") for n in client.notes))
     await client.dispatch(session, "turnCancelled", turnId="t1")
-    await client.hear("activityChanged")
-    assert client.session(session).summary.activity is None
+    await client.until(lambda: client.session(session).summary.activity is None)
 
 
 # -- truncating --------------------------------------------------------------------------------------------
@@ -278,7 +273,7 @@ async def test_truncating_after_a_turn_that_is_not_there_changes_nothing(
 # -- attachments -------------------------------------------------------------------------------------------
 
 
-SIMPLE = {"type": "simple", "label": "note", "modelRepresentation": "some text", "_meta": {"a": [1, None]}}
+SIMPLE = {"type": "simple", "label": "note", "modelRepresentation": "some text", "_meta": {"a": [1, 2]}}
 EMBEDDED = {"type": "embeddedResource", "label": "dot.png", "data": "iVBORw0KGgo=", "contentType": "image/png"}
 RESOURCE = {
     "type": "resource",
@@ -294,8 +289,7 @@ RESOURCE = {
 async def test_attachments_of_all_kinds_are_kept_whole_and_reach_the_agent(
     house: House, client: Client, session: str
 ) -> None:
-    simple = {**SIMPLE, "_meta": {"a": [1, 2]}}
-    attachments = [simple, EMBEDDED, RESOURCE]
+    attachments = [SIMPLE, EMBEDDED, RESOURCE]
     await say(client, session, "look", attachments=attachments)
     started = client.heard("turnStarted")[0]
     assert started["userMessage"]["attachments"] == attachments
@@ -321,7 +315,6 @@ async def test_an_attachment_that_nobody_could_read_is_refused(
 
 
 async def test_what_a_newer_client_sends_along_comes_back_unchanged(client: Client, session: str) -> None:
-    # The strict client would complain about fields that 0.2 does not have: here they are its own.
     message = {"text": "hello", "_meta": {"origin": {"editor": "x"}}}
     await client.dispatch(session, "turnStarted", turnId="t1", userMessage=message)
     assert (await client.hear("turnStarted"))["action"]["userMessage"] == message

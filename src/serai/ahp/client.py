@@ -27,7 +27,7 @@ from serai.ahp.commands import (
     SubscribeResult,
 )
 from serai.ahp.notifications import DispatchActionParams, UnsubscribeParams
-from serai.ahp.reducers import ChannelState, LiveState, fold, live
+from serai.ahp.reducers import ChannelState, LiveSession, LiveState, fold, live
 from serai.ahp.types import ROOT, URI, Number
 
 __all__ = ["ClientState", "Outcome", "Reconnected"]
@@ -64,6 +64,15 @@ class _Mirror:
     pending: list[DispatchActionParams] = field(default_factory=list[DispatchActionParams])
     shown: ChannelState | None = None
     """What was last shown, until something changes."""
+
+    def take(self, client_seq: int) -> bool:
+        """Take an action off the pile. Returns whether it was there."""
+        left = [waiting for waiting in self.pending if waiting.client_seq != client_seq]
+        found = len(left) < len(self.pending)
+        if found:
+            self.pending = left
+            self.shown = None
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +205,12 @@ class ClientState:
         mirror = self._mirrors.get(uri)
         return None if mirror is None else mirror.confirmed.snapshot()
 
+    def session(self, uri: URI) -> LiveSession | None:
+        """A session as the host has confirmed it: to look at, without the cost of a snapshot."""
+        mirror = self._mirrors.get(uri)
+        found = None if mirror is None else mirror.confirmed
+        return found if isinstance(found, LiveSession) else None
+
     @property
     def pending(self) -> list[DispatchActionParams]:
         """What the host has not answered yet, in the order of dispatch."""
@@ -239,16 +254,18 @@ class ClientState:
         mirror.seq = max(mirror.seq, envelope.server_seq)
         return outcome
 
+    def withdraw(self, dispatched: DispatchActionParams) -> None:
+        """Show an action of ours no longer: something else than an envelope has answered it.
+
+        A snapshot may already hold it, for instance.
+        """
+        mirror = self._mirrors.get(dispatched.channel)
+        if mirror is not None:
+            mirror.take(dispatched.client_seq)
+
     def _take_pending(self, mirror: _Mirror, envelope: ActionEnvelope) -> bool:
         origin = envelope.origin
-        if origin is None or origin.client_id != self.client_id:
-            return False
-        left = [waiting for waiting in mirror.pending if waiting.client_seq != origin.client_seq]
-        ours = len(left) < len(mirror.pending)
-        if ours:
-            mirror.pending = left
-            mirror.shown = None
-        return ours
+        return origin is not None and origin.client_id == self.client_id and mirror.take(origin.client_seq)
 
     def _adopt(self, snapshot: Snapshot) -> None:
         state = state_of(snapshot)

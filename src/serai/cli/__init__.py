@@ -18,6 +18,8 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "serve": "start the host",
+    "chat": "talk to a session",
+    "sessions": "see and manage sessions",
     "doctor": "look at database, key, agents, port and leftovers",
     "backup": "copy the database, also while the host runs",
     "restore": "put a copy in the place of the database",

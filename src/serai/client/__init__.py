@@ -7,7 +7,6 @@ async with serai.connect() as client:
 """
 
 from serai.client.client import Client, connect
-from serai.client.errors import AccessRefused, ConnectionLost, Rejected, SessionFailed, SessionGone
 from serai.client.events import (
     ClientEvent,
     Connected,
@@ -34,6 +33,7 @@ from serai.client.events import (
 )
 from serai.client.session import SessionClient
 from serai.client.turn import TurnResult, TurnStream
+from serai.errors import AccessRefused, ConnectionLost, Rejected, SessionFailed, SessionGone
 
 __all__ = [
     "AccessRefused",

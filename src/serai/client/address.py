@@ -9,13 +9,13 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from serai.config.paths import find_paths
 from serai.errors import ConfigInvalid
 
-__all__ = ["DEFAULT_URL", "Address", "find_address", "state_directory"]
+__all__ = ["DEFAULT_URL", "Address", "find_address"]
 
 DEFAULT_URL = "http://127.0.0.1:7777"
 
@@ -65,19 +65,9 @@ def find_address(
     return Address(found.url, token)
 
 
-def state_directory(environ: Mapping[str, str] | None = None) -> Path:
-    """Where the host of this machine keeps its things."""
-    home = (os.environ if environ is None else environ).get("SERAI_HOME")
-    if home:
-        return Path(home)
-    from platformdirs import user_state_path  # noqa: PLC0415 - not needed when someone says where
-
-    return user_state_path("serai", appauthor=False)
-
-
 def _kept_token(environ: Mapping[str, str]) -> str | None:
     try:
-        return (state_directory(environ) / "token").read_text(encoding="utf-8").strip() or None
+        return find_paths(None, environ).token.read_text(encoding="utf-8").strip() or None
     except (OSError, UnicodeDecodeError):
         return None  # the host says whether it needs one
 

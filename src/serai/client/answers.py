@@ -24,7 +24,7 @@ from serai.ahp.types import (
     SessionInputTextAnswerValue,
 )
 from serai.ahp.wire import Unknown
-from serai.client.errors import Rejected
+from serai.errors import Rejected
 
 __all__ = ["AnswerValue", "answer_to", "answers_to"]
 

@@ -10,11 +10,10 @@ from serai.ahp import commands as c
 from serai.ahp.types import ROOT, URI, AgentSelection, FreeForm, ModelSelection, RootState, SessionSummary
 from serai.client.address import find_address
 from serai.client.core import ChannelClient
-from serai.client.errors import SessionGone
 from serai.client.lifeline import Delays, backoff
 from serai.client.session import SessionClient
 from serai.client.transport import websocket_opener
-from serai.errors import SeraiError
+from serai.errors import SeraiError, SessionGone
 
 __all__ = ["Client", "connect"]
 

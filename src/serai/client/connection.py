@@ -15,9 +15,8 @@ from typing import Any, TypeAlias
 
 from serai.ahp import jsonrpc
 from serai.ahp.wire import Value
-from serai.client.errors import ConnectionLost
 from serai.client.transport import Transport
-from serai.errors import MethodNotFound, ProtocolError, SeraiError
+from serai.errors import ConnectionLost, MethodNotFound, ProtocolError, SeraiError
 
 __all__ = ["Connection", "Handler", "OnNotification"]
 

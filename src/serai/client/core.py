@@ -15,7 +15,7 @@ from serai.ahp import actions as a
 from serai.ahp import commands as c
 from serai.ahp import jsonrpc
 from serai.ahp import notifications as n
-from serai.ahp.client import Outcome
+from serai.ahp.client import ClientState, Outcome
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.methods import RESOURCE_REQUESTS
 from serai.ahp.reducers import ChannelState, LiveSession
@@ -23,7 +23,6 @@ from serai.ahp.types import ROOT, URI
 from serai.ahp.wire import Value
 from serai.client.connection import Connection, Handler
 from serai.client.dispatching import Dispatches
-from serai.client.errors import AccessRefused, ConnectionLost, SessionGone
 from serai.client.events import (
     ClientEvent,
     Connected,
@@ -36,9 +35,8 @@ from serai.client.events import (
 from serai.client.following import SessionFollower
 from serai.client.lifeline import Delays, Lifeline, backoff
 from serai.client.listening import Listeners
-from serai.client.mirror import Mirror
 from serai.client.transport import Opener
-from serai.errors import ProtocolError, SeraiError
+from serai.errors import AccessRefused, ConnectionLost, ProtocolError, SeraiError, SessionGone
 
 __all__ = ["ChannelClient"]
 
@@ -78,7 +76,7 @@ class ChannelClient:
         delays: Delays = backoff,
     ) -> None:
         self._initial = list(dict.fromkeys(subscriptions))
-        self._state = Mirror(client_id or f"serai-{uuid.uuid4()}")
+        self._state = ClientState(client_id or f"serai-{uuid.uuid4()}")
         self._dispatches = Dispatches(self._state)
         self._handlers: dict[str, Handler] = {}
         self._followers: dict[URI, SessionFollower] = {}

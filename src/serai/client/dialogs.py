@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from serai.ahp.rules.answers import problem_with_answer
 from serai.ahp.types import (
@@ -30,10 +30,11 @@ from serai.ahp.types import (
     StringOrMarkdown,
     ToolCallPendingConfirmationState,
     ToolCallPendingResultConfirmationState,
+    ToolResultTextContent,
 )
 from serai.ahp.wire import Unknown
 from serai.client.answers import AnswerValue, answer_to
-from serai.client.errors import Rejected
+from serai.errors import Rejected
 
 __all__ = [
     "Allow",
@@ -116,7 +117,7 @@ def ask_call(call: ToolCallPendingConfirmationState) -> Dialog:
 def ask_result(call: ToolCallPendingResultConfirmationState) -> Dialog:
     """Ask whether the agent may have what a tool brought."""
     shown = [plain(call.past_tense_message)]
-    shown += [one.text for one in call.content or () if hasattr(one, "text")]  # type: ignore[union-attr]
+    shown += [one.text for one in call.content or () if isinstance(one, ToolResultTextContent)]
     said = yield "\n".join(shown) + "\nMay the agent use this result? [y/n] "
     while True:
         word = (said or "").strip().casefold()
@@ -147,9 +148,16 @@ def _menu(call: ToolCallPendingConfirmationState, options: list[ConfirmationOpti
 
 
 def _option(options: list[ConfirmationOption], word: str) -> ConfirmationOption | None:
-    if word.isdecimal() and 1 <= int(word) <= len(options):
-        return options[int(word) - 1]
+    number = _place(word, len(options))
+    if number is not None:
+        return options[number]
     return next((option for option in options if word and word == option.id.casefold()), None)
+
+
+def _place(word: str, count: int) -> int | None:
+    """A number from 1 on as a place in a list."""
+    known = {str(number + 1): number for number in range(count)}
+    return known.get(word)
 
 
 def _first(options: list[ConfirmationOption], kind: ConfirmationOptionKind) -> str | None:
@@ -279,7 +287,7 @@ def _shown(default: AnswerValue) -> str:
     value: Any = getattr(default, "value", default)
     if isinstance(value, bool):
         return "y" if value else "n"
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)  # type: ignore[arg-type]
+    return ", ".join(cast("list[str]", value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _read(question: Any, text: str) -> AnswerValue:
@@ -312,8 +320,9 @@ def _number(text: str) -> float | int | None:
 
 
 def _chosen(options: list[SessionInputOption], text: str, free: bool | None) -> str | None:
-    if text.isdecimal() and 1 <= int(text) <= len(options):
-        return options[int(text) - 1].id
+    number = _place(text, len(options))
+    if number is not None:
+        return options[number].id
     word = text.casefold()
     named = (option.id for option in options if word in {option.id.casefold(), option.label.casefold()})
     return next(named, text if free else None)

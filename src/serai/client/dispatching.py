@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from serai.ahp import jsonrpc
 from serai.ahp.actions import ActionEnvelope, StateAction
+from serai.ahp.client import ClientState
 from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import URI
-from serai.client.errors import ConnectionLost, Rejected
-from serai.client.mirror import Mirror
 from serai.client.standing import REPEATABLE, Standing, standing
-from serai.errors import SeraiError
+from serai.errors import ConnectionLost, Rejected, SeraiError
 
 __all__ = ["Dispatches"]
 
@@ -37,7 +36,7 @@ class Dispatches:
         state: Where they are shown until then.
     """
 
-    def __init__(self, state: Mirror) -> None:
+    def __init__(self, state: ClientState) -> None:
         self._state = state
         self._waiting: dict[int, _Dispatched] = {}
 

@@ -9,10 +9,9 @@ from typing import Protocol
 from serai.ahp import actions as a
 from serai.ahp.reducers import ChannelState, LiveSession
 from serai.ahp.types import URI, SessionLifecycle, SessionState
-from serai.client.errors import Rejected, SessionFailed, SessionGone
 from serai.client.inbox import Inbox
 from serai.client.turn import TurnStream
-from serai.errors import SeraiError
+from serai.errors import Rejected, SeraiError, SessionFailed, SessionGone
 
 __all__ = ["Followed", "SessionFollower"]
 
@@ -59,6 +58,8 @@ class SessionFollower:
     def state(self) -> SessionState:
         """The session as the host has confirmed it, with what this client has dispatched on top.
 
+        Of a client that was closed, it is the last state that was known.
+
         Raises:
             SessionGone: The session is not followed any more.
         """
@@ -85,6 +86,8 @@ class SessionFollower:
             SessionGone: The session is not followed any more.
             ConnectionLost: The client was closed, or gave up.
         """
+        if self._followed.failure is not None:
+            raise self._followed.failure
         state = self.state
         if condition(state):
             return state
@@ -154,7 +157,8 @@ class SessionFollower:
             return
         for stream in self._streams.copy():
             stream.heard(action, live)
-        if isinstance(action, a.SessionTurnStartedAction):
+        # An answer to our own action may come after a snapshot that has told of the turn already.
+        if isinstance(action, a.SessionTurnStartedAction) and action.turn_id != self._last_turn:
             self._arrived(live, [action.turn_id])
         if not isinstance(action, _GROWING):
             self._look()
@@ -219,7 +223,7 @@ class SessionFollower:
 
     def _live(self) -> LiveSession:
         live = self.live
-        if live is None:
+        if live is None or self._followed.failure is not None:
             raise self._gone()
         return live
 

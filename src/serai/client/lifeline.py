@@ -8,9 +8,8 @@ import random
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from serai.client.connection import Connection, Handler, OnNotification
-from serai.client.errors import ConnectionLost
 from serai.client.transport import Opener
-from serai.errors import SeraiError
+from serai.errors import ConnectionLost, SeraiError
 
 __all__ = ["Delays", "Lifeline", "backoff"]
 

@@ -24,9 +24,9 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.client.answers import AnswerValue, answers_to
-from serai.client.errors import Rejected
 from serai.client.following import SessionFollower
 from serai.client.turn import TurnStream
+from serai.errors import Rejected
 
 if TYPE_CHECKING:
     from serai.client.client import Client

@@ -13,8 +13,7 @@ from websockets.asyncio.client import connect as connect_websocket
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 
 from serai.client.address import Address
-from serai.client.errors import AccessRefused, ConnectionLost
-from serai.errors import ConfigInvalid
+from serai.errors import AccessRefused, ConfigInvalid, ConnectionLost
 
 __all__ = ["Opener", "Transport", "websocket_opener"]
 

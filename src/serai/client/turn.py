@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from serai.ahp import actions as a
 from serai.ahp.reducers import LiveSession
 from serai.ahp.types import ErrorInfo, MarkdownResponsePart, ResponsePart, TurnState, UsageInfo
-from serai.client.errors import SessionGone
 from serai.client.events import ReasoningAdded, TextAdded, TurnEnded, TurnEvent
 from serai.client.inbox import Inbox
 from serai.client.telling import Teller, find_turn
-from serai.errors import SeraiError
+from serai.errors import SeraiError, SessionGone
 
 __all__ = ["TurnResult", "TurnStream"]
 

@@ -18,6 +18,7 @@ from serai.ahp.types import (
     PendingMessage,
     PendingMessageKind,
     SessionLifecycle,
+    ToolCallConfirmationReason,
     ToolCallError,
     ToolCallPendingConfirmationState,
     ToolCallResult,
@@ -177,6 +178,8 @@ class Session:
                 if not action.approved:
                     self._answer(("complete", action.tool_call_id), _denied(action))
             case a.SessionToolCallCompleteAction():
+                # It may still have waited for a yes, and nobody need say it any more.
+                self._answer(("call", action.tool_call_id), _not_needed(action))
                 self._answer(("complete", action.tool_call_id), action)
             case a.SessionToolCallResultConfirmedAction():
                 self._answer(("result", action.tool_call_id), action)
@@ -461,6 +464,16 @@ def _title(message: UserMessage) -> str:
 
 def _error(code: str, message: str) -> ErrorInfo:
     return ErrorInfo(error_type=code, message=message)
+
+
+def _not_needed(action: a.SessionToolCallCompleteAction) -> a.SessionToolCallConfirmedAction:
+    """What whoever waits to run a call is told when its owner has completed it already."""
+    return a.SessionToolCallConfirmedAction(
+        turn_id=action.turn_id,
+        tool_call_id=action.tool_call_id,
+        approved=True,
+        confirmed=ToolCallConfirmationReason.NOT_NEEDED.value,
+    )
 
 
 def _denied(action: a.SessionToolCallConfirmedAction) -> a.SessionToolCallCompleteAction:

@@ -1,0 +1,220 @@
+"""Frames that are not what they should be: each gets its error, and the connection lives on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from conformance.client import Client, Refused, connecting
+from conformance.conftest import ONE, ROOT, new_session
+from hosts import House, housing
+from serai.serve import Limits
+
+NOT_JSON = ["", "{", "hello", '{"jsonrpc":"2.0",}', "[1, 2", '{"a":\x00}', '"\\ud800"', "NaN", "\ufeff{}"]
+NOT_A_MESSAGE = [
+    ("[]", None),
+    ('[{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":"ahp-root://"}}]', None),
+    ("7", None),
+    ("null", None),
+    ("{}", None),
+    ('{"jsonrpc":"1.0","id":5,"method":"ping","params":{"channel":"ahp-root://"}}', 5),
+    ('{"id":6,"method":"ping","params":{"channel":"ahp-root://"}}', 6),
+    ('{"jsonrpc":"2.0","id":"seven","method":"ping","params":{"channel":"ahp-root://"}}', "seven"),
+    ('{"jsonrpc":"2.0","id":null,"method":"ping","params":{"channel":"ahp-root://"}}', None),
+    ('{"jsonrpc":"2.0","id":true,"method":"ping","params":{"channel":"ahp-root://"}}', None),
+    ('{"jsonrpc":"2.0","id":8}', 8),
+    ('{"jsonrpc":"2.0","id":9,"method":7,"params":{}}', 9),
+]
+
+
+async def answered(client: Client, frame: str) -> dict[str, Any]:
+    """The one answer to a frame, as it came."""
+    before = len(client.frames)
+    client._take = lambda message, frame: None  # type: ignore[method-assign]
+    await client.send(frame)
+    await client.until(lambda: len(client.frames) > before)
+    del client._take
+    assert len(client.frames) == before + 1
+    return json.loads(client.frames[-1])
+
+
+@pytest.mark.parametrize("frame", NOT_JSON)
+async def test_what_is_not_json_is_a_parse_error_without_an_id(client: Client, frame: str) -> None:
+    answer = await answered(client, frame)
+    assert answer["id"] is None
+    assert answer["error"]["code"] == -32700
+    await new_session(client)
+
+
+async def test_what_is_nested_too_deeply_is_a_parse_error(client: Client) -> None:
+    for depth in (200, 100_000):
+        answer = await answered(client, "[" * depth + "]" * depth)
+        assert answer["error"]["code"] == -32700
+    await new_session(client)
+
+
+@pytest.mark.parametrize(("frame", "answers_to"), NOT_A_MESSAGE)
+async def test_json_that_is_no_message_is_an_invalid_request(
+    client: Client, frame: str, answers_to: Any
+) -> None:
+    answer = await answered(client, frame)
+    assert answer["error"]["code"] == -32600
+    assert answer["id"] == answers_to
+    await new_session(client)
+
+
+async def test_all_of_it_is_answered_before_the_handshake_too(house: House) -> None:
+    async with connecting(house.url) as client:
+        assert (await answered(client, "{"))["error"]["code"] == -32700
+        assert (await answered(client, "{}"))["error"]["code"] == -32600
+        await client.initialize()
+
+
+@pytest.mark.parametrize("method", ["imagined", "", "root/sessionAdded", "dispatchAction", "action"])
+async def test_an_unknown_method_is_not_found(client: Client, method: str) -> None:
+    params = {"channel": ROOT}
+    frame = json.dumps({"jsonrpc": "2.0", "id": 77, "method": method, "params": params})
+    answer = await answered(client, frame)
+    assert answer["id"] == 77
+    assert answer["error"]["code"] == -32601
+
+
+@pytest.mark.parametrize(
+    "method", ["createTerminal", "completions", "resourceWrite", "createResourceWatch"]
+)
+async def test_a_method_that_is_not_served_yet_says_so(client: Client, method: str) -> None:
+    params = {
+        "createTerminal": {"claim": {"kind": "client", "clientId": "one"}},
+        "completions": {"kind": "userMessage", "text": "", "offset": 0},
+        "resourceWrite": {"uri": "file:///x", "data": "", "encoding": "utf-8"},
+        "createResourceWatch": {"uri": "file:///x"},
+    }[method]
+    with pytest.raises(Refused) as refused:
+        await client.request(method, **params)
+    assert refused.value.code == -32601
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("ping", {}),
+        ("ping", {"channel": 7}),
+        ("subscribe", {}),
+        ("subscribe", {"channel": ["a"]}),
+        ("listSessions", {"channel": "ahp-session:/one"}),
+        ("createSession", {"channel": ONE, "provider": 1}),
+        ("createSession", {"channel": ONE, "fork": {"session": ONE}}),
+        ("fetchTurns", {"channel": ONE, "limit": "many"}),
+        ("authenticate", {"channel": ROOT, "resource": "x"}),
+        ("resourceRead", {"channel": ROOT}),
+        ("sessionConfigCompletions", {"channel": ROOT}),
+    ],
+)
+async def test_parameters_that_do_not_fit_are_named(client: Client, method: str, params: Any) -> None:
+    answer = await answered(
+        client, json.dumps({"jsonrpc": "2.0", "id": 3, "method": method, "params": params})
+    )
+    assert answer["id"] == 3
+    assert answer["error"]["code"] == -32602
+    assert answer["error"]["data"]["field"].startswith("params")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"protocolVersions": "0.2.0", "clientId": "x"},
+        {"protocolVersions": ["0.2.0"]},
+        {"clientId": "x"},
+        {"protocolVersions": ["0.2.0"], "clientId": 7},
+        {"protocolVersions": ["0.2.0"], "clientId": "x", "initialSubscriptions": "ahp-root://"},
+        {"protocolVersions": ["0.2.0"], "clientId": "x", "channel": "ahp-session:/1"},
+    ],
+)
+async def test_a_handshake_that_lacks_something_may_be_tried_again(house: House, params: Any) -> None:
+    async with connecting(house.url) as client:
+        frame = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"channel": ROOT, **params}}
+        assert (await answered(client, json.dumps(frame)))["error"]["code"] == -32602
+        await client.initialize()
+
+
+async def test_fields_that_0_2_does_not_have_are_no_error(client: Client) -> None:
+    await client.request("ping", newer=True)
+    await client.request("listSessions", cursor={"page": 2})
+    await client.request("createSession", ONE, tags=["a"])
+
+
+async def test_an_absent_field_may_be_null(client: Client) -> None:
+    await client.request("createSession", ONE, provider=None, model=None, fork=None, config=None)
+    await client.subscribe(ONE)
+    assert client.session(ONE).summary.provider == "demo"
+
+
+async def test_unknown_notifications_and_stray_answers_are_ignored(client: Client) -> None:
+    await client.notify("imagined", channel=ROOT, any="thing")
+    await client.notify("root/sessionRemoved", channel=ROOT, session=ONE)
+    await client.send('{"jsonrpc":"2.0","id":99,"result":null}')
+    await client.send('{"jsonrpc":"2.0","id":99,"error":{"code":-1,"message":"no"}}')
+    await client.ping()
+    assert client.nameless == []
+
+
+async def test_text_of_every_kind_goes_through_unchanged(client: Client, session: str) -> None:
+    title = 'quote " back \\ slash / \u0000 \u2028 \U0001f42b ÿ \x7f serai'
+    await client.dispatch(session, "titleChanged", title=title)
+    assert (await client.hear("titleChanged"))["action"]["title"] == title
+
+
+async def test_a_request_id_comes_back_as_it_was(client: Client) -> None:
+    for request_id in ("0", "-5", "1.5", "9007199254740993", "1e3"):
+        frame = f'{{"jsonrpc":"2.0","id":{request_id},"method":"ping","params":{{"channel":"ahp-root://"}}}}'
+        answer = await answered(client, frame)
+        assert answer == {"jsonrpc": "2.0", "id": json.loads(request_id), "result": None}
+
+
+# -- bounds ------------------------------------------------------------------------------------------------
+
+
+async def test_a_frame_that_is_too_long_ends_the_connection(client: Client, house: House) -> None:
+    await client.send('"' + "x" * (16 * 1024 * 1024) + '"')
+    assert await client.closed() == 1009
+    async with connecting(house.url, "next") as other:
+        await other.initialize()
+
+
+async def test_a_binary_frame_ends_the_connection(client: Client) -> None:
+    await client.send(b'{"jsonrpc":"2.0"}')
+    assert await client.closed() == 1003
+
+
+async def test_a_client_that_does_not_read_is_cut_off_and_comes_back_to_all_of_it() -> None:
+    limits = Limits(waiting_bytes=64 * 1024)
+    async with housing(limits=limits) as house, connecting(house.url, "fast") as fast:
+        await fast.initialize()
+        session = await new_session(fast)
+        async with connecting(house.url, "slow", max_queue=1) as slow:
+            await slow.initialize(session)
+            slow.socket.transport.pause_reading()
+            for number in range(40):
+                title = f"{number} " + "x" * 200_000
+                await fast.dispatch(session, "titleChanged", title=title)
+                await fast.hear("titleChanged", title=title)
+            slow.socket.transport.resume_reading()
+            assert await slow.closed() == 4408
+        async with connecting(house.url, slow.state) as again:
+            await again.reconnect()
+            assert again.session(session).summary.title == fast.session(session).summary.title
+
+
+async def test_more_requests_at_once_than_are_dealt_with_are_refused_and_none_is_lost(client: Client) -> None:
+    answers = [await client.ask("createSession", f"ahp-session:/{n}") for n in range(300)]
+    refused = 0
+    for answer in answers:
+        try:
+            await answer
+        except Refused as error:
+            assert error.code == -32000
+            refused += 1
+    listed = await client.request("listSessions")
+    assert len(listed["items"]) == 300 - refused

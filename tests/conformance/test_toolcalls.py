@@ -1,0 +1,313 @@
+"""Tool calls, through all of their states."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import Any
+
+import pytest
+
+from conformance.client import Client, Refused, connecting, text_of
+from conformance.conftest import Connect, new_session, over, say
+from hosts import House, housing
+from requirements import proves
+from serai.ahp.types import ToolResultSubagentContent
+from serai.harness.callback import CallbackHarness
+from serai.host.turn import Turn
+
+
+def calls(client: Client, session: str) -> list[Any]:
+    """The tool calls of the running turn, or else of the last one."""
+    state = client.session(session)
+    turn = state.active_turn or state.turns[-1]
+    return [part.tool_call for part in turn.response_parts if hasattr(part, "tool_call")]
+
+
+def status(client: Client, session: str) -> str:
+    return str(type(calls(client, session)[-1]).__struct_config__.tag)
+
+
+async def confirm(client: Client, session: str, *, approved: bool = True, **fields: Any) -> int:
+    call = calls(client, session)[-1]
+    how = {"confirmed": "user-action"} if approved else {"reason": "denied"}
+    return await client.dispatch(
+        session,
+        "toolCallConfirmed",
+        turnId="t1",
+        toolCallId=call.tool_call_id,
+        approved=approved,
+        **{**how, **fields},
+    )
+
+
+@proves(
+    "ahp:ConfirmationOption/beyond-yes-and-no",
+    "ahp:session/toolCallConfirmed/approved/tool-runs-after",
+)
+async def test_a_call_waits_for_a_yes_and_then_runs(client: Client, session: str) -> None:
+    await say(client, session, "tool ls -l")
+    assert status(client, session) == "pending-confirmation"
+    assert client.session(session).summary.status & 31 == 24
+    call = calls(client, session)[0]
+    assert [option.id for option in call.options] == ["allow-once", "allow-session", "deny", "deny-suggest"]
+    assert [option.group for option in call.options] == [0, 0, 1, 1]
+    assert call.editable is True
+    assert call.confirmation_title == "Run a command?"
+    await confirm(client, session, selectedOptionId="allow-once")
+    await over(client, session)
+    done = calls(client, session)[0]
+    assert status(client, session) == "completed"
+    assert (done.success, done.confirmed, done.selected_option.id) == (True, "user-action", "allow-once")
+    kinds = [e["action"]["type"] for e in client.envelopes if "/toolCall" in e["action"]["type"]]
+    assert kinds == [
+        f"session/toolCall{step}" for step in ("Start", "Delta", "Ready", "Confirmed", "Complete")
+    ]
+
+
+async def test_a_call_that_is_denied_is_cancelled_with_the_suggestion(client: Client, session: str) -> None:
+    await say(client, session, "tool rm -rf /")
+    await confirm(
+        client,
+        session,
+        approved=False,
+        selectedOptionId="deny-suggest",
+        userSuggestion={"text": "look first"},
+        reasonMessage="too dangerous",
+    )
+    turn = await over(client, session)
+    call = calls(client, session)[0]
+    assert status(client, session) == "cancelled"
+    assert (call.reason, call.reason_message) == ("denied", "too dangerous")
+    assert call.user_suggestion.text == "look first"
+    assert "look first" in text_of(turn)
+
+
+@proves("ahp:session/toolCallConfirmed/approved/tool-runs-after")
+async def test_a_call_runs_with_the_input_as_it_was_edited(client: Client, session: str) -> None:
+    await say(client, session, "tool ls")
+    await confirm(client, session, editedToolInput='{"command": "pwd"}')
+    turn = await over(client, session)
+    assert calls(client, session)[0].tool_input == '{"command": "pwd"}'
+    assert "`pwd`" in text_of(turn)
+
+
+async def test_a_tool_that_was_allowed_for_the_session_is_not_asked_about_again(
+    house: House, client: Client, session: str
+) -> None:
+    await say(client, session, "tool ls")
+    await confirm(client, session, selectedOptionId="allow-session")
+    await over(client, session)
+    await say(client, session, "tool pwd", "t2")
+    await over(client, session, "t2")
+    assert calls(client, session)[0].confirmed == "setting"
+    await house.restart()
+    async with connecting(house.url, "again") as again:
+        await again.initialize(session)
+        await say(again, session, "tool date", "t3")
+        assert (await over(again, session, "t3")).state == "complete"
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "reason"),
+    [
+        ("tool ls", {"toolCallId": "nothing"}, "not_pending"),
+        ("tool ls", {"turnId": "t9"}, "not_pending"),
+        ("tool ls", {"confirmed": "because"}, "bad_value"),
+        ("tool ls", {"selectedOptionId": "deny"}, "option_mismatch"),
+        ("tool again", {"editedToolInput": "{}"}, "not_editable"),
+        ("ask text", {"toolCallId": "c"}, "not_pending"),
+    ],
+)
+async def test_a_confirmation_that_does_not_fit_is_rejected(
+    client: Client, session: str, text: str, fields: dict[str, Any], reason: str
+) -> None:
+    await say(client, session, text)
+    if text == "tool again":
+        await confirm(client, session)
+        await client.until(lambda: len(client.heard("toolCallReady")) == 2)
+    waiting = calls(client, session)
+    whole = {
+        "turnId": "t1",
+        "toolCallId": waiting[0].tool_call_id if waiting else "",
+        "approved": True,
+        "confirmed": "user-action",
+        **fields,
+    }
+    seq = await client.dispatch(session, "toolCallConfirmed", **whole)
+    answer = await client.hear("toolCallConfirmed", origin={"clientId": "one", "clientSeq": seq})
+    assert answer["rejectionReason"].startswith(reason)
+
+
+async def test_the_first_answer_wins(client: Client, session: str, connect: Connect) -> None:
+    other = await connect("other", session)
+    await say(client, session, "tool ls")
+    await other.until(lambda: other.session(session).summary.status & 16)
+    await confirm(client, session, selectedOptionId="allow-once")
+    await confirm(other, session, approved=False)
+    await over(client, session)
+    await over(other, session)
+    refused = [e for e in [*client.envelopes, *other.envelopes] if "rejectionReason" in e]
+    assert len(refused) == 1
+    assert refused[0]["rejectionReason"].startswith("not_pending")
+    assert calls(client, session) == calls(other, session)
+
+
+async def test_any_client_may_answer(client: Client, session: str, connect: Connect) -> None:
+    await say(client, session, "tool ls")
+    client.drop()
+    other = await connect("other", session)
+    await confirm(other, session)
+    assert (await over(other, session)).state == "complete"
+
+
+@pytest.mark.parametrize("approved", [True, False])
+async def test_a_result_may_need_a_yes_too(client: Client, session: str, *, approved: bool) -> None:
+    await say(client, session, "tool result")
+    await confirm(client, session)
+    await client.until(lambda: status(client, session) == "pending-result-confirmation")
+    assert client.session(session).summary.status & 31 == 24
+    call = calls(client, session)[0]
+    await client.dispatch(
+        session, "toolCallResultConfirmed", turnId="t1", toolCallId=call.tool_call_id, approved=approved
+    )
+    turn = await over(client, session)
+    assert status(client, session) == ("completed" if approved else "cancelled")
+    assert ("I use the result" in text_of(turn)) is approved
+    if not approved:
+        assert calls(client, session)[0].reason == "result-denied"
+    await client.dispatch(
+        session, "toolCallResultConfirmed", turnId="t1", toolCallId=call.tool_call_id, approved=True
+    )
+    await client.hear("toolCallResultConfirmed")
+    late = await client.hear("toolCallResultConfirmed")
+    assert late["rejectionReason"].startswith("not_pending")
+
+
+@pytest.mark.parametrize("approved", [True, False])
+async def test_a_running_tool_may_ask_again(client: Client, session: str, *, approved: bool) -> None:
+    await say(client, session, "tool again")
+    await confirm(client, session)
+    await client.until(lambda: len(client.heard("toolCallReady")) == 2)
+    await client.until(lambda: status(client, session) == "pending-confirmation")
+    again = client.heard("toolCallReady")[1]
+    assert again["invocationMessage"] == "Write outside of the working directory"
+    await confirm(client, session, approved=approved)
+    await over(client, session)
+    assert status(client, session) == ("completed" if approved else "cancelled")
+
+
+@proves("ahp:session/toolCallContentChanged/live-feedback")
+async def test_what_a_tool_has_so_far_is_shown_while_it_runs(client: Client, session: str) -> None:
+    await say(client, session, "tool live")
+    await over(client, session)
+    shown = [action["content"][0]["text"] for action in client.heard("toolCallContentChanged")]
+    assert len(shown) == 5
+    assert all(later.startswith(earlier) for earlier, later in zip(shown, shown[1:], strict=False))
+
+
+async def test_a_tool_that_fails_does_not_end_the_turn(client: Client, session: str) -> None:
+    await say(client, session, "tool fail")
+    assert (await over(client, session)).state == "complete"
+    call = calls(client, session)[0]
+    assert (call.success, call.error.message) == (False, "the page is not there")
+
+
+async def test_an_edit_is_shown_beforehand_and_its_content_can_be_read(client: Client, session: str) -> None:
+    await say(client, session, "tool edit")
+    [edit] = calls(client, session)[0].edits.items
+    texts: list[str] = []
+    for side in (edit.before, edit.after):
+        read = await client.request("resourceRead", uri=side.content.uri)
+        assert read["contentType"] == "text/markdown"
+        texts.append(read["data"])
+    assert texts[0].startswith("Rooms: twelve")
+    assert texts[1].startswith("Rooms: fourteen")
+    assert (edit.diff.added, edit.diff.removed) == (2, 1)
+
+
+@proves(
+    "ahp:ResourceReponsePart/large-content-outside-state", "ahp:ToolResultResourceContent/loaded-lazily"
+)
+async def test_large_output_is_referred_to_and_read_when_it_is_wanted(
+    house: House, client: Client, session: str
+) -> None:
+    await say(client, session, "tool big 200; tool big 60")
+    await over(client, session)
+    large, small = calls(client, session)
+    [reference] = large.content
+    assert type(reference).__struct_config__.tag == "resource"
+    assert reference.size_hint == 200 * 1024
+    assert type(small.content[0]).__struct_config__.tag == "text"
+    assert max(len(frame) for frame in client.frames) < 100_000
+    await house.restart()
+    async with connecting(house.url, "again") as again:
+        await again.initialize()
+        read = await again.request("resourceRead", uri=reference.uri)
+        assert len(read["data"]) == 200 * 1024
+        assert read["encoding"] == "utf-8"
+        coded = await again.request("resourceRead", uri=reference.uri, encoding="base64")
+        assert base64.b64decode(coded["data"]).decode() == read["data"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "code"), [("serai-blob:/" + "0" * 64, -32006), ("file:///etc/passwd", -32008), ("", -32008)]
+)
+async def test_content_that_is_not_there_cannot_be_read(client: Client, uri: str, code: int) -> None:
+    with pytest.raises(Refused) as refused:
+        await client.request("resourceRead", uri=uri)
+    assert refused.value.code == code
+
+
+async def test_content_that_is_not_text_cannot_be_read_as_text() -> None:
+    data = base64.b64encode(bytes(range(256)) * 400).decode()
+
+    async def paint(turn: Turn) -> None:
+        call = await turn.tool("paint", "Paint", message="Paint", confirmed="not-needed")
+        from serai.ahp.types import ToolResultEmbeddedResourceContent  # noqa: PLC0415
+
+        await call.done(
+            "Painted", content=[ToolResultEmbeddedResourceContent(data=data, content_type="image/x")]
+        )
+
+    async with (
+        housing(harnesses=[CallbackHarness("painter", paint)]) as house,
+        connecting(house.url) as client,
+    ):
+        await client.initialize()
+        session = await new_session(client, provider="painter")
+        await say(client, session, "go")
+        await over(client, session)
+        uri = calls(client, session)[0].content[0].uri
+        read = await client.request("resourceRead", uri=uri)
+        assert (read["encoding"], read["data"], read["contentType"]) == ("base64", data, "image/x")
+        with pytest.raises(Refused) as refused:
+            await client.request("resourceRead", uri=uri, encoding="utf-8")
+        assert refused.value.code == -32602
+
+
+@proves("ahp:ToolResultSubagentContent/subagent-can-be-followed")
+async def test_a_subagent_can_be_followed_from_the_call_that_it_works_for() -> None:
+    subagent = "ahp-session:/subagent"
+    go_on = asyncio.Event()
+
+    async def boss(turn: Turn) -> None:
+        call = await turn.tool("delegate", "Delegate", message="Delegate", confirmed="not-needed")
+        call.show(ToolResultSubagentContent(resource=subagent, title="A helper"))
+        await go_on.wait()
+        await call.done("Delegated")
+
+    async with housing(harnesses=[CallbackHarness("boss", boss)]) as house, connecting(house.url) as client:
+        await client.initialize()
+        session = await new_session(client, provider="boss")
+        await new_session(client, subagent)
+        await client.notify("unsubscribe", channel=subagent)
+        await client.dispatch(session, "turnStarted", turnId="t1", userMessage={"text": "go"})
+        shown = await client.hear("toolCallContentChanged")
+        named = shown["action"]["content"][0]["resource"]
+        await client.subscribe(named)
+        await say(client, named, "tool live", "s1")
+        assert (await over(client, named, "s1")).state == "complete"
+        assert client.heard("toolCallStart", named)
+        go_on.set()
+        await over(client, session)
