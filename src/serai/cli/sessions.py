@@ -24,10 +24,12 @@ from serai.ahp.types import (
     Turn,
 )
 from serai.ahp.wire import Unknown
+from serai.cli.matching import match_session, session_id
+from serai.cli.purge import add_purge
 from serai.cli.terminal import clean
-from serai.client import Client, SessionGone, connect
+from serai.client import Client, connect
 
-__all__ = ["add_connection_options", "configure", "find_session", "session_id"]
+__all__ = ["add_connection_options", "configure", "find_session"]
 
 _Command = Callable[[Client, argparse.Namespace], Awaitable[int]]
 
@@ -52,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         if name == "archive":
             command.add_argument("--undo", action="store_true", help="take it out again")
         _options(command, run, again=True)
+    add_purge(commands)
 
 
 def _options(parser: argparse.ArgumentParser, command: _Command, *, again: bool = False) -> None:
@@ -87,29 +90,13 @@ async def _run(command: _Command, options: argparse.Namespace) -> int:
 # -- finding -----------------------------------------------------------------------------------------------
 
 
-def session_id(uri: URI) -> str:
-    """The last part of a session's URI."""
-    return uri.rpartition("/")[2]
-
-
 async def find_session(client: Client, name: str) -> URI:
     """The session that a person means: by its URI, its id, or the beginning of its id.
 
     Raises:
         SessionGone: There is none, or more than one.
     """
-    if name.startswith("ahp-session:"):
-        return name
-    uris = [summary.resource for summary in await client.list_sessions()]
-    found = [uri for uri in uris if session_id(uri) == name] or [
-        uri for uri in uris if name and session_id(uri).startswith(name)
-    ]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise SessionGone(f"there is no session {name!r}", remedy="`serai sessions` lists them")
-    ids = ", ".join(session_id(uri) for uri in found[:5])
-    raise SessionGone(f"{len(found)} sessions begin with {name!r}: {ids}", remedy="Write more of the id")
+    return match_session(name, [summary.resource for summary in await client.list_sessions()])
 
 
 # -- commands ----------------------------------------------------------------------------------------------

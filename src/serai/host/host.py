@@ -234,6 +234,7 @@ class Host:
             ProtocolError: It exists, or the provider or what it is forked from does not.
         """
         uri = params.channel
+        params = self.redactor.redact_value(params, observed=False)
         if self.knows(uri):
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
         if params.active_client is not None and params.active_client.client_id != client_id:

@@ -1,0 +1,65 @@
+"""`serai sessions purge`: erase sessions for good. It works on the database itself, so no host may run on it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from typing import Any
+
+from serai.cli.home import add_home, database_key
+from serai.cli.matching import match_session
+from serai.config.paths import Paths, find_paths
+from serai.errors import SessionGone
+from serai.store.sqlite import SqliteStore
+
+__all__ = ["add_purge"]
+
+
+def add_purge(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to those of `serai sessions`."""
+    parser = commands.add_parser(
+        "purge",
+        help="erase sessions for good",
+        description="Erase all that is kept of sessions, for good. Stop the host first.",
+        epilog="Copies of the database (serai backup, and those of updates) keep what was in them.",
+    )
+    parser.add_argument(
+        "sessions", metavar="SESSION", nargs="+", help="an id, the beginning of one, or a URI"
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    add_home(parser)
+    parser.set_defaults(run=_purge)
+
+
+def _purge(options: argparse.Namespace) -> int:
+    return asyncio.run(_erase(find_paths(options.home, os.environ), options.sessions, sure=options.yes))
+
+
+async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
+    store = SqliteStore(paths.database, database_key(paths).value)
+    await store.open()
+    try:
+        listed = [row.uri for row in await store.sessions()]
+        uris = [match_session(name, listed) for name in names]
+        for uri in uris:
+            if await store.head(uri) is None:
+                raise SessionGone(f"there is no session {uri}", remedy="'serai sessions' lists them")
+        if not sure and not _agreed(uris):
+            print("Nothing was erased.")
+            return 1
+        for uri in uris:
+            await store.purge(uri)
+            print(f"{uri} is erased.")
+    finally:
+        await store.close()
+    return 0
+
+
+def _agreed(uris: list[str]) -> bool:
+    if not sys.stdin.isatty():
+        print("Nobody can be asked here: repeat it with --yes.", file=sys.stderr)
+        return False
+    print("\n".join(uris))
+    return input("Erase for good? This cannot be undone. [y/N] ").strip().lower() in {"y", "yes"}

@@ -1,0 +1,160 @@
+"""Who is let in at all, and what a host says over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect as connect_socket
+from websockets.exceptions import InvalidStatus
+
+from conformance.client import Client, connecting
+from conformance.conftest import new_session, over, say
+from hosts import TOKEN, WITHIN, House
+from serai.host.deliveries import deliveries_channel
+
+
+async def http(house: House, target: str, **headers: str) -> tuple[int, Any]:
+    whole = {"Host": f"127.0.0.1:{house.port}", "Connection": "close", **headers}
+    async with asyncio.timeout(WITHIN):
+        reader, writer = await asyncio.open_connection("127.0.0.1", house.port)
+        lines = [f"GET {target} HTTP/1.1", *(f"{name}: {value}" for name, value in whole.items()), "", ""]
+        writer.write("\r\n".join(lines).encode())
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+    return int(head.split()[1]), json.loads(body)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/", {}, 401),
+        ("/", {"Authorization": "Bearer wrong"}, 401),
+        ("/?tkn=wrong", {}, 401),
+        ("/", {"Authorization": f"Bearer {TOKEN}", "Origin": "https://evil.example"}, 403),
+        ("/", {"Authorization": f"Bearer {TOKEN}", "Origin": "null"}, 403),
+        ("/elsewhere", {"Authorization": f"Bearer {TOKEN}"}, 404),
+    ],
+)
+async def test_strangers_are_refused_before_the_upgrade(
+    house: House, path: str, headers: dict[str, str], status: int
+) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        async with asyncio.timeout(WITHIN):
+            await connect_socket(house.url + path, additional_headers=headers)
+    assert refused.value.response.status_code == status
+
+
+@pytest.mark.parametrize("path", ["/", "/ahp"])
+async def test_a_token_in_the_address_opens_the_door_too(house: House, path: str) -> None:
+    async with connect_socket(f"{house.url}{path}?tkn={TOKEN}") as socket:
+        await socket.send('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":"ahp-root://"}}')
+        async with asyncio.timeout(WITHIN):
+            assert json.loads(await socket.recv()) == {"jsonrpc": "2.0", "id": 1, "result": None}
+
+
+async def test_a_page_that_the_host_itself_served_may_connect(house: House) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}", "Origin": f"http://127.0.0.1:{house.port}"}
+    async with asyncio.timeout(WITHIN):
+        socket = await connect_socket(house.url, additional_headers=headers)
+        await socket.close()
+
+
+async def test_a_name_that_is_not_ours_is_refused(house: House) -> None:
+    # As when a page makes its own name point to this machine.
+    upgrade = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version": "13",
+    }
+    for headers in ({}, upgrade):
+        for target in ("/", "/healthz"):
+            status, body = await http(
+                house, target, **{"Authorization": f"Bearer {TOKEN}", "Host": "evil.example", **headers}
+            )
+            assert (status, body["code"]) == (403, "host_refused")
+
+
+async def test_health_needs_no_token_and_readiness_does(house: House) -> None:
+    assert (await http(house, "/healthz"))[0] == 200
+    assert (await http(house, "/readyz"))[0] == 401
+    status, body = await http(house, "/readyz", Authorization=f"Bearer {TOKEN}")
+    assert (status, body["status"]) == (200, "ready")
+
+
+# -- the one door into a session ---------------------------------------------------------------------------
+
+
+async def records(house: House, session: str) -> list[dict[str, Any]]:
+    rows = await house.store.rows(deliveries_channel(session), 0)
+    return [json.loads(row.action) for row in rows]
+
+
+async def test_every_message_that_enters_has_its_records_in_the_journal(
+    house: House, client: Client, session: str
+) -> None:
+    await say(client, session, "hello")
+    await client.dispatch(
+        session, "pendingMessageSet", kind="queued", id="q", userMessage={"text": "work 600 every 1"}
+    )
+    await client.hear("delta")
+    await client.dispatch(
+        session, "pendingMessageSet", kind="steering", id="s", userMessage={"text": "stop"}
+    )
+    await client.until(lambda: len(client.session(session).turns) == 2)
+    found = await records(house, session)
+    by_delivery: dict[str, list[str]] = {}
+    for record in found:
+        by_delivery.setdefault(record["deliveryId"], []).append(record["type"])
+    assert list(by_delivery.values()) == [
+        ["delivery.created", "delivery.handing", "delivery.delivered"],
+        ["delivery.created", "delivery.handing", "delivery.delivered"],
+        ["delivery.created", "delivery.delivered"],
+    ]
+    created = [record for record in found if record["type"] == "delivery.created"]
+    assert [record["context"]["mode"] for record in created] == ["immediate", "on-idle", "next-tool-call"]
+    delivered = [record["receipt"] for record in found if record["type"] == "delivery.delivered"]
+    assert all(receipt["metadata"]["evidence"] for receipt in delivered)
+
+
+async def test_a_message_and_its_delivery_are_committed_together(house: House, client: Client) -> None:
+    session = await new_session(client)
+    await say(client, session, "hello")
+    await over(client, session)
+    started = next(row for row in await house.store.rows(session, 0) if b"turnStarted" in row.action)
+    created, handing, delivered = (row.seq for row in await house.store.rows(deliveries_channel(session), 0))
+    assert created < started.seq < handing < delivered
+
+
+async def test_a_message_that_is_cancelled_at_once_has_a_receipt_too(house: House, client: Client) -> None:
+    session = await new_session(client)
+    await client.dispatch(session, "turnStarted", turnId="t1", userMessage={"text": "work 600"})
+    await client.dispatch(session, "turnCancelled", turnId="t1")
+    await over(client, session)
+    await client.ping()
+    async with asyncio.timeout(WITHIN):
+        while (last := (await records(house, session))[-1])["type"] not in {
+            "delivery.failed",
+            "delivery.delivered",
+        }:
+            await client.ping()
+    if last["type"] == "delivery.failed":
+        assert last["receipt"]["reason"] == "cancelled"
+
+
+async def test_what_is_kept_is_encrypted_on_the_disk(house: House, client: Client, session: str) -> None:
+    await say(client, session, "a very recognisable sentence")
+    await client.close()
+    path = house.store.path  # type: ignore[attr-defined]
+    for file in path.parent.glob("history.db*"):
+        data = file.read_bytes()
+        for text in (b"recognisable", b"session/turnStarted", b"SQLite format", b"ahp-session"):
+            assert text not in data
+    async with connecting(house.url, "again") as again:
+        await again.initialize()
+        page = await again.request("fetchTurns", session)
+        assert page["turns"][0]["userMessage"]["text"] == "a very recognisable sentence"
