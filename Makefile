@@ -1,5 +1,7 @@
 # Two commands do all the set-up: `make serve` and `make test`. `make help` lists the rest.
-PYTHON ?= python3
+# The first Python that is new enough.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV   := .venv
 BIN    := $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null)
@@ -12,6 +14,7 @@ help: ## this list
 
 # A stamp per set of extras: installing again happens only when pyproject.toml changes.
 $(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Serai needs Python 3.11 or newer: set PYTHON=/path/to/python"; exit 1; }
 ifdef UV
 	$(UV) venv --quiet --python $(PYTHON) $(VENV)
 else

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -26,7 +27,7 @@ def main() -> int:
         for result in import_module(f"bench_{name}").benchmarks():
             results.append(result)
             target = "-" if result.target is None else f"{result.target:g}"
-            holds = "yes" if result.holds else "NO"
+            holds = "-" if result.target is None else "yes" if result.holds else "NO"
             print(
                 ROW.format(
                     result.name,
@@ -39,9 +40,18 @@ def main() -> int:
                 ),
                 flush=True,
             )
-    rows = [{**msgspec.to_builtins(result), "holds": result.holds} for result in results]
-    (HERE / "results.json").write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")
+    _write(results)
     return 0 if all(result.holds for result in results) else 1
+
+
+def _write(results: list[Result]) -> None:
+    """Write the results; those of benchmarks that were not run this time stay."""
+    file = HERE / "results.json"
+    rows: dict[str, Any] = {}
+    if file.exists():
+        rows = {row["name"]: row for row in msgspec.json.decode(file.read_bytes())}
+    rows |= {result.name: {**msgspec.to_builtins(result), "holds": result.holds} for result in results}
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(list(rows.values()))) + b"\n")
 
 
 if __name__ == "__main__":

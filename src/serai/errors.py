@@ -226,7 +226,7 @@ class InvalidParams(ProtocolError):
     code = "invalid_params"
     number = -32602
 
-    def __init__(self, message: str, *, field: str, id: float | str | None = None) -> None:  # noqa: A002
+    def __init__(self, message: str, *, field: str, id: float | str | None = None) -> None:  # noqa: A002 - the same
         super().__init__(message, id=id, data={"field": field})
         self.field = field
 

@@ -531,3 +531,17 @@ def test_a_frame_with_a_wrong_value_somewhere_raises_nothing_but_the_codecs_erro
         inside = inside[key]
     inside[last] = wrong
     survives(frame(value))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b'{"jsonrpc":"2.0","id":1,"result":"\xff"}',
+        b'{"jsonrpc":"2.0","id":1,"result":1e400}',
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":"ahp-root://"},"x":"\xff"}',
+        b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","x":"\xff"}}',
+    ],
+)
+def test_a_frame_that_is_not_json_in_utf8_is_refused_wherever_it_is_broken(frame: bytes) -> None:
+    with pytest.raises(ParseError):
+        decode(frame)

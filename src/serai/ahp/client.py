@@ -29,6 +29,8 @@ from serai.ahp.commands import (
 from serai.ahp.notifications import DispatchActionParams, UnsubscribeParams
 from serai.ahp.reducers import ChannelState, LiveSession, LiveState, fold, live
 from serai.ahp.types import ROOT, URI, Number
+from serai.ahp.wire import Unknown
+from serai.errors import Mismatch
 
 __all__ = ["ClientState", "Outcome", "Reconnected"]
 
@@ -138,7 +140,13 @@ class ClientState:
         )
 
     def reconnected(self, result: ReconnectResult, now: Number) -> Reconnected:
-        """Take up where the host says we are: replay what was missed, or begin from snapshots."""
+        """Take up where the host says we are: replay what was missed, or begin from snapshots.
+
+        Raises:
+            Mismatch: The host answered with something newer than we are; initialize instead.
+        """
+        if isinstance(result, Unknown):
+            raise Mismatch(f"cannot be {result.raw.get('type')!r}", field="type")
         if isinstance(result, ReconnectReplayResult):
             for envelope in result.actions:
                 self.receive(envelope, now)

@@ -10,6 +10,7 @@ from serai.ahp.types import (
     URI,
     AgentSelection,
     ContentRef,
+    Count,
     FreeForm,
     Globs,
     MessageAttachment,
@@ -24,7 +25,7 @@ from serai.ahp.types import (
     TextRange,
     Turn,
 )
-from serai.ahp.wire import UnknownKind, Value
+from serai.ahp.wire import UnknownKind, UnknownType, Value
 
 __all__ = [
     "AuthenticateParams",
@@ -114,7 +115,7 @@ class Snapshot(Value):
 
     resource: URI
     state: Any
-    from_seq: int
+    from_seq: Count
 
 
 class InitializeParams(RootParams):
@@ -130,7 +131,7 @@ class InitializeResult(Value):
     """The version that was chosen, and the state to begin with."""
 
     protocol_version: str
-    server_seq: int
+    server_seq: Count
     snapshots: list[Snapshot]
     default_directory: URI | None = None
     completion_trigger_characters: list[str] | None = None
@@ -145,7 +146,7 @@ class ReconnectParams(RootParams):
     """Takes a connection up again after the last number that was seen."""
 
     client_id: str
-    last_seen_server_seq: int
+    last_seen_server_seq: Count
     subscriptions: list[URI]
 
 
@@ -162,7 +163,7 @@ class ReconnectSnapshotResult(Value, tag_field="type", tag="snapshot"):
     snapshots: list[Snapshot]
 
 
-ReconnectResult: TypeAlias = ReconnectReplayResult | ReconnectSnapshotResult
+ReconnectResult: TypeAlias = ReconnectReplayResult | ReconnectSnapshotResult | UnknownType
 
 
 class SubscribeParams(BaseParams):
@@ -260,7 +261,7 @@ class FetchTurnsParams(BaseParams):
     """Asks for earlier turns: those before one of them, or the latest."""
 
     before: str | None = None
-    limit: int | None = None
+    limit: Count | None = None
 
 
 class FetchTurnsResult(Value):
@@ -281,7 +282,7 @@ class CompletionsParams(BaseParams):
 
     kind: Annotated[str, CompletionItemKind]
     text: str
-    offset: int
+    offset: Count
 
 
 class CompletionItem(Value):
@@ -289,8 +290,8 @@ class CompletionItem(Value):
 
     insert_text: str
     attachment: MessageAttachment
-    range_start: int | None = None
-    range_end: int | None = None
+    range_start: Count | None = None
+    range_end: Count | None = None
 
 
 class CompletionsResult(Value):
@@ -308,8 +309,8 @@ class CreateTerminalParams(BaseParams):
     claim: TerminalClaim
     name: str | None = None
     cwd: URI | None = None
-    cols: int | None = None
-    rows: int | None = None
+    cols: Count | None = None
+    rows: Count | None = None
 
 
 class DisposeTerminalParams(BaseParams):
@@ -397,7 +398,7 @@ class ResourceWriteParams(RootParams):
     content_type: str | None = None
     create_only: bool | None = None
     mode: Annotated[str, ResourceWriteMode] | None = None
-    position: int | None = None
+    position: Count | None = None
     if_match: str | None = None
 
 
@@ -463,7 +464,7 @@ class ResourceResolveResult(Value):
 
     uri: URI
     type: Annotated[str, ResourceType]
-    size: int | None = None
+    size: Count | None = None
     mtime: str | None = None
     ctime: str | None = None
     content_type: str | None = None

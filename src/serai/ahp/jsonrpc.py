@@ -16,6 +16,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, defstruct
 from serai.ahp import wire
 from serai.ahp.methods import NOTIFICATIONS, REQUESTS
 from serai.contract.record import mismatch
+from serai.depth import MAX_DEPTH, checked
 from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, Mismatch, ProtocolError
 
 __all__ = [
@@ -118,7 +119,7 @@ class _Frame(Struct):
 _read_frame = msgspec.json.Decoder(_Frame).decode
 
 
-def decode(frame: bytes | str, max_depth: int = wire.MAX_DEPTH) -> Message:
+def decode(frame: bytes | str, max_depth: int = MAX_DEPTH) -> Message:
     """Read one frame.
 
     Args:
@@ -132,7 +133,7 @@ def decode(frame: bytes | str, max_depth: int = wire.MAX_DEPTH) -> Message:
         MethodNotFound: It is a command that AHP does not have.
         InvalidParams: Its parameters do not fit; `field` says where.
     """
-    data = wire.checked(frame, max_depth)
+    data = checked(frame, max_depth)
     try:
         known = _read_known(data)
     except (msgspec.DecodeError, ValueError, RecursionError):
@@ -144,10 +145,11 @@ def decode(frame: bytes | str, max_depth: int = wire.MAX_DEPTH) -> Message:
 
 
 def _read_slowly(data: bytes) -> Message:
+    # All of it has to be JSON, also what is kept raw and what nobody reads: msgspec skips over those.
+    plain: Any = wire.decode(data, cast("Any", Any))
     try:
         head = _read_frame(data)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        plain: Any = wire.decode(data, cast("Any", Any))  # says so when it is not even JSON
         problem = mismatch(str(error))
         raise InvalidRequest(f"not a JSON-RPC message: {problem}", id=_salvage_id(plain)) from None
     if head.method is UNSET:
@@ -173,7 +175,6 @@ def result_of(response: Success, method: str) -> Any:
 
     Raises:
         Mismatch: The result is not what that command answers.
-        ParseError: It is not JSON: `decode` has not looked into it.
     """
     return wire.decode(bytes(response.result), REQUESTS[method].result)
 

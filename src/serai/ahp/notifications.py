@@ -11,6 +11,7 @@ from serai.ahp.types import (
     URI,
     AgentSelection,
     ChangesetSummary,
+    Count,
     FreeForm,
     ModelSelection,
     Number,
@@ -39,7 +40,7 @@ class UnsubscribeParams(BaseParams):
 class DispatchActionParams(BaseParams):
     """The client wants an action to happen; `client_seq` is its own number for it."""
 
-    client_seq: int
+    client_seq: Count
     action: StateAction
 
 
@@ -62,7 +63,7 @@ class SessionSummaryChanges(Value):
     """
 
     title: str | None = None
-    status: int | None = None
+    status: Count | None = None
     modified_at: Number | None = None
     activity: str | None = None
     project: ProjectInfo | None = None

@@ -14,7 +14,6 @@ module is loaded and never leaves the process, so that no input can forge it.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -25,6 +24,7 @@ import msgspec.inspect
 from msgspec import UNSET, Struct, StructMeta, UnsetType, field
 
 from serai.contract.record import RecordType, mismatch
+from serai.depth import MAX_DEPTH, checked
 from serai.errors import ParseError
 
 __all__ = [
@@ -44,9 +44,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-MAX_DEPTH = 128
-"""How deeply JSON may be nested. AHP's own types reach 14; the rest is for free-form records."""
 
 _RARE = 0x7F
 _MARK = f"\x7fserai-{secrets.token_hex(8)}"
@@ -118,23 +115,8 @@ def decode(data: bytes | str, as_type: Any) -> Any:
     try:
         plain = _decode_plain(raw)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise ParseError(f"the frame is not readable JSON: {error}") from None
+        raise ParseError(f"this is not readable JSON: {error}") from None
     return convert(plain, as_type)
-
-
-def checked(data: bytes | str, max_depth: int = MAX_DEPTH) -> bytes:
-    """The data as bytes, when it is nested no deeper than it may be.
-
-    Raises:
-        ParseError: It is nested deeper, or is text that is not Unicode.
-    """
-    try:
-        raw = data.encode() if isinstance(data, str) else data
-    except UnicodeEncodeError as error:
-        raise ParseError(f"the frame is not readable JSON: {error}") from None
-    if len(raw) > 2 * max_depth and _too_deep(raw, max_depth):
-        raise ParseError(f"the frame is nested deeper than {max_depth} levels")
-    return raw
 
 
 @overload
@@ -182,28 +164,6 @@ _decode_plain = msgspec.json.Decoder().decode
 @cache
 def _decoder(as_type: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(as_type)
-
-
-# -- depth -------------------------------------------------------------------------------------------------
-# Interpreters differ in how deep C code may recurse, so the bound is ours. Strings and all but brackets are
-# struck out; each round then removes the innermost pairs, in C: as many rounds as the document is deep.
-
-# Possessive, and content with a string that never ends: no input makes it go back over what it has read.
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_ONE_KIND = bytes.maketrans(b"{}", b"[]")
-
-
-def _too_deep(data: bytes, max_depth: int) -> bool:
-    if data.count(b"[") + data.count(b"{") <= max_depth:
-        return False
-    brackets = _STRING.sub(b"", data).translate(_ONE_KIND, _NO_BRACKETS)
-    for _ in range(max_depth):
-        inner = brackets.replace(b"[]", b"")
-        if not inner or len(inner) == len(brackets):
-            return False  # nothing is left, or nothing fits: msgspec says what is wrong
-        brackets = inner
-    return True
 
 
 # -- lifting and lowering what is unknown ------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`serai sessions purge`: erase sessions for good. It works on the database itself, so no host may run on it."""
+"""`serai sessions purge`: erase sessions for good. It works on the database, so no host may run on it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import os
 import sys
-from typing import Any
 
 from serai.cli.home import add_home, database_key
 from serai.cli.matching import match_session
@@ -14,17 +13,13 @@ from serai.config.paths import Paths, find_paths
 from serai.errors import SessionGone
 from serai.store.sqlite import SqliteStore
 
-__all__ = ["add_purge"]
+__all__ = ["configure_purge"]
 
 
-def add_purge(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to those of `serai sessions`."""
-    parser = commands.add_parser(
-        "purge",
-        help="erase sessions for good",
-        description="Erase all that is kept of sessions, for good. Stop the host first.",
-        epilog="Copies of the database (serai backup, and those of updates) keep what was in them.",
-    )
+def configure_purge(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai sessions purge`."""
+    parser.description = "Erase all that is kept of sessions, for good. Stop the host first."
+    parser.epilog = "Copies of the database (serai backup, and those of updates) keep what was in them."
     parser.add_argument(
         "sessions", metavar="SESSION", nargs="+", help="an id, the beginning of one, or a URI"
     )

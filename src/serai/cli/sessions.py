@@ -25,7 +25,7 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import Unknown
 from serai.cli.matching import match_session, session_id
-from serai.cli.purge import add_purge
+from serai.cli.purge import configure_purge
 from serai.cli.terminal import clean
 from serai.client import Client, connect
 
@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         if name == "archive":
             command.add_argument("--undo", action="store_true", help="take it out again")
         _options(command, run, again=True)
-    add_purge(commands)
+    configure_purge(commands.add_parser("purge", help="erase sessions for good"))
 
 
 def _options(parser: argparse.ArgumentParser, command: _Command, *, again: bool = False) -> None:

@@ -19,7 +19,8 @@ from typing import Annotated, Any, TypeAlias, TypeVar, dataclass_transform, over
 
 import msgspec
 
-from serai.errors import Mismatch
+from serai.depth import checked
+from serai.errors import Mismatch, ParseError
 
 __all__ = [
     "Metadata",
@@ -93,8 +94,10 @@ def decode(data: bytes | str, as_type: Any) -> Any:
         Mismatch: The data is not JSON, or does not fit the type.
     """
     try:
-        return _decoder(as_type).decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return _decoder(as_type).decode(checked(data))
+    except ParseError as error:
+        raise Mismatch(error.message, field="") from None
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise mismatch(str(error)) from None
 
 
@@ -116,7 +119,8 @@ def mismatch(message: str) -> Mismatch:
     place = place.strip("`.")
     if missing := _MISSING.fullmatch(what):
         return Mismatch("is required", field=f"{place}.{missing['name']}".lstrip("."))
-    return Mismatch(what[:1].lower() + what[1:], field=place)
+    # A sentence's first letter, but not that of JSON.
+    return Mismatch(what if what[:2].isupper() else what[:1].lower() + what[1:], field=place)
 
 
 @cache

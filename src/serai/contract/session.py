@@ -228,7 +228,7 @@ class AgentDeliveryAdapter(Protocol):
         """See `AgentSession.receive_message`."""
         ...
 
-    async def flush(self, delivery_id: str | None = None) -> list[MessageReceipt]:  # noqa: ARG002
+    async def flush(self, delivery_id: str | None = None) -> list[MessageReceipt]:  # noqa: ARG002 - for those who override it
         """Surface what is held now: one delivery, or all in their order. Returns a receipt for each.
 
         Cancelling stops between two deliveries.
@@ -238,7 +238,7 @@ class AgentDeliveryAdapter(Protocol):
         """
         raise CapabilityUnsupported("delivery.flush", "flush")
 
-    async def cancel(self, delivery_id: str, reason: str | None = None) -> None:  # noqa: ARG002
+    async def cancel(self, delivery_id: str, reason: str | None = None) -> None:  # noqa: ARG002 - for those who override it
         """Give up a delivery that is held and not yet surfaced. One that has surfaced stays as it is.
 
         Raises:

@@ -22,6 +22,7 @@ from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.notifications import DispatchActionParams, UnsubscribeParams
 from serai.ahp.types import ROOT
+from serai.depth import MAX_DEPTH
 from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, ProtocolError, SeraiError
 from serai.host.content import BLOB_SCHEME, read_blob
 from serai.host.host import Host, resolved_config
@@ -40,7 +41,7 @@ _SUPPORTED = ["^0.2.0"]
 _MAX_BACKLOG = 64
 _MAX_BACKLOG_BYTES = 16 * 1024 * 1024
 _MAX_TURNS = 200
-_MAX_DEPTH = wire.MAX_DEPTH - 28
+_MAX_DEPTH = MAX_DEPTH - 28
 """What comes in comes out again inside an envelope or a snapshot, and a client reads no deeper than that."""
 _MAX_SEQ = (1 << 63) - 1
 """The highest number that a client may count to: a database holds no higher one."""

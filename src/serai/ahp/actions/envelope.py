@@ -9,7 +9,7 @@ from serai.ahp.actions.root import RootAction
 from serai.ahp.actions.session import SessionAction
 from serai.ahp.actions.terminal import TerminalAction
 from serai.ahp.actions.watch import ResourceWatchAction
-from serai.ahp.types import URI
+from serai.ahp.types import URI, Count
 from serai.ahp.wire import UnknownType, Value
 
 __all__ = ["ActionEnvelope", "ActionOrigin", "StateAction"]
@@ -24,7 +24,7 @@ class ActionOrigin(Value):
     """The client that dispatched an action, and its own number for it."""
 
     client_id: str
-    client_seq: int
+    client_seq: Count
 
 
 class ActionEnvelope(Value):
@@ -32,6 +32,6 @@ class ActionEnvelope(Value):
 
     channel: URI
     action: StateAction
-    server_seq: int
+    server_seq: Count
     origin: ActionOrigin | None = None
     rejection_reason: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from serai.ahp.actions.base import Action
-from serai.ahp.types import URI, Number, TerminalClaim
+from serai.ahp.types import URI, Count, Number, TerminalClaim
 
 __all__ = [
     "TerminalAction",
@@ -38,8 +38,8 @@ class TerminalInputAction(Action, tag="terminal/input"):
 class TerminalResizedAction(Action, tag="terminal/resized"):
     """The terminal has another size."""
 
-    cols: int
-    rows: int
+    cols: Count
+    rows: Count
 
 
 class TerminalClaimedAction(Action, tag="terminal/claimed"):
@@ -63,7 +63,7 @@ class TerminalCwdChangedAction(Action, tag="terminal/cwdChanged"):
 class TerminalExitedAction(Action, tag="terminal/exited"):
     """The process has ended; without a code, by a signal or unseen."""
 
-    exit_code: int | None = None
+    exit_code: Count | None = None
 
 
 class TerminalClearedAction(Action, tag="terminal/cleared"):
@@ -86,7 +86,7 @@ class TerminalCommandFinishedAction(Action, tag="terminal/commandFinished"):
     """A command has ended."""
 
     command_id: str
-    exit_code: int | None = None
+    exit_code: Count | None = None
     duration_ms: Number | None = None
 
 

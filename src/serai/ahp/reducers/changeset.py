@@ -4,33 +4,19 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from msgspec.structs import replace
-
 from serai.ahp import actions as a
-from serai.ahp.reducers.live import Handlers, LiveState
+from serai.ahp.reducers.live import Handlers, SimpleLive
 from serai.ahp.types import ChangesetState, ChangesetStatus, Number
 
 __all__ = ["LiveChangeset"]
 
 
-class LiveChangeset(LiveState[ChangesetState]):
+class LiveChangeset(SimpleLive[ChangesetState]):
     """A changeset's state, changed in place."""
 
-    __slots__ = ("_state",)
+    __slots__ = ()
 
     handlers: ClassVar = Handlers()
-
-    def __init__(self, state: ChangesetState) -> None:
-        self._state = replace(state)
-
-    @property
-    def head(self) -> ChangesetState:
-        """The state: to look at, not to change or keep."""
-        return self._state
-
-    def snapshot(self) -> ChangesetState:
-        """The state as a value of its own."""
-        return replace(self._state)
 
     @handlers.on(a.ChangesetStatusChangedAction)
     def _status(self, action: a.ChangesetStatusChangedAction, _now: Number) -> None:

@@ -6,11 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
+from msgspec.structs import replace
+
 from serai.ahp.actions import StateAction
 from serai.ahp.types import Number
 from serai.ahp.wire import State
 
-__all__ = ["Handlers", "LiveState"]
+__all__ = ["Handlers", "LiveState", "SimpleLive"]
 
 S = TypeVar("S", bound=State)
 H = TypeVar("H", bound=Callable[..., None])
@@ -50,3 +52,21 @@ class LiveState(ABC, Generic[S]):
     @abstractmethod
     def snapshot(self) -> S:
         """The state as a value of its own: later actions do not change it."""
+
+
+class SimpleLive(LiveState[S]):
+    """A state whose parts are all replaced, never changed: a copy of its top is a copy of it."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: S) -> None:
+        self._state = replace(state)
+
+    @property
+    def head(self) -> S:
+        """The state: to look at, not to change or keep."""
+        return self._state
+
+    def snapshot(self) -> S:
+        """The state as a value of its own."""
+        return replace(self._state)

@@ -4,34 +4,20 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from msgspec.structs import replace
-
 from serai.ahp import actions as a
 from serai.ahp.reducers.config import merged
-from serai.ahp.reducers.live import Handlers, LiveState
+from serai.ahp.reducers.live import Handlers, SimpleLive
 from serai.ahp.types import Number, RootState
 
 __all__ = ["LiveRoot"]
 
 
-class LiveRoot(LiveState[RootState]):
+class LiveRoot(SimpleLive[RootState]):
     """The root state, changed in place."""
 
-    __slots__ = ("_state",)
+    __slots__ = ()
 
     handlers: ClassVar = Handlers()
-
-    def __init__(self, state: RootState) -> None:
-        self._state = replace(state)
-
-    @property
-    def head(self) -> RootState:
-        """The state: to look at, not to change or keep."""
-        return self._state
-
-    def snapshot(self) -> RootState:
-        """The state as a value of its own."""
-        return replace(self._state)
 
     @handlers.on(a.RootAgentsChangedAction)
     def _agents(self, action: a.RootAgentsChangedAction, _now: Number) -> None:

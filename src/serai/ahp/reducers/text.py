@@ -16,12 +16,13 @@ class GrowingText:
     was sent.
     """
 
-    __slots__ = ("_blocks", "_characters", "_pieces")
+    __slots__ = ("_blocks", "_characters", "_pieces", "_start")
 
     def __init__(self, start: str = "") -> None:
+        self._start = start  # someone else holds it as it is: to fold it would cost a second copy
         self._blocks: list[bytes] = []
-        self._pieces: list[str] = [start] if start else []
-        self._characters = len(start)
+        self._pieces: list[str] = []
+        self._characters = 0
 
     def append(self, piece: str) -> None:
         """Add a piece at the end."""
@@ -35,4 +36,4 @@ class GrowingText:
 
     def __str__(self) -> str:
         folded = b"".join(self._blocks).decode("utf-8", "surrogatepass")
-        return folded + "".join(self._pieces)
+        return "".join((self._start, folded, *self._pieces))

@@ -83,14 +83,14 @@ def confirm(call: ToolCallState, action: SessionToolCallConfirmedAction) -> Tool
             **_base(call),
             invocation_message=call.invocation_message,
             tool_input=call.tool_input if action.edited_tool_input is None else action.edited_tool_input,
-            confirmed=action.confirmed or ToolCallConfirmationReason.USER_ACTION,
+            confirmed=action.confirmed or "",  # an approval always has it
             selected_option=option,
         )
     return ToolCallCancelledState(
         **_base(call),
         invocation_message=call.invocation_message,
         tool_input=call.tool_input,
-        reason=action.reason or ToolCallCancellationReason.DENIED,
+        reason=action.reason or "",  # a denial always has it
         reason_message=action.reason_message,
         user_suggestion=action.user_suggestion,
         selected_option=option,

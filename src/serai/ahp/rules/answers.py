@@ -38,6 +38,8 @@ def problem_with_answer(
     A draft needs the right kind of value and no more; a submitted answer has to keep the question's bounds.
     """
     question = _question(request, question_id)
+    if question is None and not request.questions:
+        return None  # the request asks nothing in particular: whatever is said is an answer
     if question is None:
         return f"the request asks no question {question_id!r}"
     if isinstance(answer, Unknown):
@@ -54,11 +56,11 @@ def problem_with_answers(
     request: SessionInputRequest, final: Mapping[str, SessionInputAnswer] | None
 ) -> str | None:
     """Why a request cannot be accepted with these answers over those it has, or `None` when it can."""
-    answers = {**(request.answers or {}), **(final or {})}
-    for question_id, answer in answers.items():
+    for question_id, answer in (final or {}).items():
         problem = problem_with_answer(request, question_id, answer)
         if problem:
             return problem
+    answers = {**(request.answers or {}), **(final or {})}
     for question in request.questions or ():
         if isinstance(question, Unknown) or not question.required:
             continue

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import field
+from msgspec import Meta, field
 
 from serai.ahp.wire import Value
 
@@ -14,6 +14,7 @@ __all__ = [
     "ConfigPropertySchema",
     "ConfigSchema",
     "ContentRef",
+    "Count",
     "ErrorInfo",
     "FileEdit",
     "FileEditDiff",
@@ -37,6 +38,9 @@ URI: TypeAlias = str
 
 Number: TypeAlias = int | float
 """JavaScript's number. An integer stays an integer."""
+
+Count: TypeAlias = Annotated[int, Meta(ge=-(2**53) + 1, le=2**53 - 1)]
+"""A whole number that every JSON reader keeps exactly: JavaScript's stop at 2 to the 53rd."""
 
 FreeForm: TypeAlias = dict[str, Any]
 """A record whose content belongs to its writer: kept exactly as it came, `null`s included."""
@@ -113,8 +117,8 @@ class ConfigSchema(Value):
 class TextPosition(Value):
     """A place in a text: line and character, both from 0."""
 
-    line: int
-    character: int
+    line: Count
+    character: Count
 
 
 class TextRange(Value):

@@ -27,7 +27,7 @@ class ModelSelection(Value):
     """A model, and settings of its own."""
 
     id: str
-    config: dict[str, str] | None = None
+    config: FreeForm | None = None
 
 
 class SessionModelInfo(Value):

@@ -12,6 +12,7 @@ from serai.ahp.types.common import (
     URI,
     ConfigPropertySchema,
     ContentRef,
+    Count,
     ErrorInfo,
     FreeForm,
     Number,
@@ -174,7 +175,7 @@ class SessionSummary(State):
     resource: URI
     provider: str
     title: str
-    status: int
+    status: Count
     created_at: Number
     modified_at: Number
     activity: str | None = None

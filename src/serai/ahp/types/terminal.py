@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TypeAlias
 
-from serai.ahp.types.common import URI, Number
+from serai.ahp.types.common import URI, Count, Number
 from serai.ahp.wire import State, UnknownKind, UnknownType, Value
 
 __all__ = [
@@ -51,7 +51,7 @@ class TerminalInfo(Value):
     resource: URI
     title: str
     claim: TerminalClaim
-    exit_code: int | None = None
+    exit_code: Count | None = None
 
 
 class TerminalUnclassifiedPart(Value, tag_field="type", tag="unclassified"):
@@ -68,7 +68,7 @@ class TerminalCommandPart(Value, tag_field="type", tag="command"):
     output: str
     timestamp: Number
     is_complete: bool
-    exit_code: int | None = None
+    exit_code: Count | None = None
     duration_ms: Number | None = None
 
 
@@ -82,7 +82,7 @@ class TerminalState(State):
     content: list[TerminalContentPart]
     claim: TerminalClaim
     cwd: URI | None = None
-    cols: int | None = None
-    rows: int | None = None
-    exit_code: int | None = None
+    cols: Count | None = None
+    rows: Count | None = None
+    exit_code: Count | None = None
     supports_command_detection: bool | None = None

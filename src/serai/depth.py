@@ -1,0 +1,42 @@
+"""How deeply JSON may be nested.
+
+Interpreters differ in how deep C code may recurse, so the bound is ours, and it is checked before anything is
+read: a document that can be read can then also be written, wherever in the stack that happens.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate
+
+from serai.errors import ParseError
+
+__all__ = ["MAX_DEPTH", "checked"]
+
+MAX_DEPTH = 128
+"""AHP's own types reach 16 levels, and settings may be nested further; the rest is for free-form records."""
+
+# Possessive, and content with a string that never ends: no input makes it go back over what it has read.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEPS = [0] * 256
+_STEPS[ord("[")] = _STEPS[ord("{")] = 1
+_STEPS[ord("]")] = _STEPS[ord("}")] = -1
+
+
+def checked(data: bytes | str, max_depth: int = MAX_DEPTH) -> bytes:
+    """The data as bytes, when it is nested no deeper than it may be.
+
+    Raises:
+        ParseError: It is nested deeper, or is text that is not Unicode.
+    """
+    try:
+        raw = data.encode() if isinstance(data, str) else data
+    except UnicodeEncodeError as error:
+        raise ParseError(f"this is not readable JSON: {error}") from None
+    # What is short, or has few brackets, cannot be deep: most frames are passed after two counts in C.
+    if len(raw) > 2 * max_depth and raw.count(b"[") + raw.count(b"{") > max_depth:
+        brackets = _STRING.sub(b"", raw).translate(None, _NO_BRACKETS)
+        if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > max_depth:
+            raise ParseError(f"this is nested deeper than {max_depth} levels")
+    return raw

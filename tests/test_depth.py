@@ -1,0 +1,38 @@
+"""How deeply JSON may be nested."""
+
+from __future__ import annotations
+
+import pytest
+
+from serai.depth import MAX_DEPTH, checked
+from serai.errors import ParseError
+
+
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}"), (b'[{"a":', b"}]")])
+def test_the_bound_is_exact(opening: bytes, closing: bytes) -> None:
+    levels = 2 if len(closing) == 2 else 1
+    fits = MAX_DEPTH // levels
+    assert checked(opening * fits + b"1" + closing * fits)
+    with pytest.raises(ParseError):
+        checked(opening * (fits + 1) + b"1" + closing * (fits + 1))
+
+
+def test_brackets_in_strings_do_not_count() -> None:
+    text = b'["' + b"[{" * 1000 + b'\\"' + b"[" * 1000 + b'"]'
+    assert checked(text) == text
+
+
+def test_many_brackets_side_by_side_are_not_deep() -> None:
+    assert checked(b"[" + b"[]," * 10_000 + b"[]]")
+
+
+def test_a_reader_may_allow_less() -> None:
+    text = b"[" * 101 + b"]" * 101
+    assert checked(text)
+    with pytest.raises(ParseError, match="100"):
+        checked(text, 100)
+
+
+def test_text_that_is_not_unicode_is_refused() -> None:
+    with pytest.raises(ParseError):
+        checked('"\ud800"')
