@@ -127,7 +127,7 @@ async def _bare_steady(sockets: list[WebSocket]) -> None:
 async def _measure(rounds: int, deltas: int, *subjects: Subject) -> list[float]:
     """The least CPU per delivered delta, in microseconds, of subjects that take turns."""
     best = [float("inf")] * len(subjects)
-    async with _subscribers() as sockets:
+    async with subscribers() as sockets:
         gc.collect()
         gc.disable()
         try:
@@ -135,14 +135,14 @@ async def _measure(rounds: int, deltas: int, *subjects: Subject) -> list[float]:
                 for number, subject in enumerate(subjects):
                     start = time.process_time()
                     await subject(sockets)
-                    await _taken(sockets)
+                    await taken(sockets)
                     best[number] = min(best[number], time.process_time() - start)
         finally:
             gc.enable()
     return [seconds / deltas / SUBSCRIBERS * 1e6 for seconds in best]
 
 
-async def _taken(sockets: list[WebSocket]) -> None:
+async def taken(sockets: list[WebSocket]) -> None:
     """Wait until the system has taken everything."""
     while any(one.transport.get_write_buffer_size() for one in sockets):  # noqa: ASYNC110 - it has no event
         await asyncio.sleep(0.01)
@@ -159,7 +159,7 @@ class _Subscriber:
 
 
 @asynccontextmanager
-async def _subscribers() -> AsyncGenerator[list[WebSocket]]:
+async def subscribers() -> AsyncGenerator[list[WebSocket]]:
     """A port, and clients in another process, all connected."""
     sockets: list[WebSocket] = []
     complete = asyncio.Event()

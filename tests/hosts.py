@@ -147,12 +147,14 @@ class HostProcess:
         """Leave nothing behind. Returns when both processes are gone."""
         if self.pid:
             os.kill(self.pid, signal.SIGKILL)
-        # The pipe ends, and with it the nursery.
-        await self._nursery.communicate()
+        await self.errors()
 
     async def errors(self) -> str:
-        """What it said on its standard error. It is closed by this."""
-        _, said = await self._nursery.communicate()
+        """What it said on its standard error. It cannot be started again after this."""
+        assert self._nursery.stdin is not None
+        self._nursery.stdin.close()  # and with its input the nursery ends
+        async with asyncio.timeout(WITHIN):
+            _, said = await self._nursery.communicate()
         return said.decode()
 
 

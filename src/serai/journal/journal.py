@@ -33,6 +33,8 @@ _log = logging.getLogger(__name__)
 
 _WINDOW = 0.005
 """A batch of nothing but deltas waits at most so long for company, in seconds."""
+_SHORTEST_WINDOW = 0.0002
+"""A shorter wait costs more than it saves."""
 _WAITING_BYTES = 8 * 1024 * 1024
 """Past so many bytes that wait for a commit, agents are no longer read."""
 _RETRY = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
@@ -63,7 +65,8 @@ class Journal:
         self._side = Batch()  # what goes into the next transaction beside its items
         self._touched: dict[str, KeptSession] = {}
         self._wake = asyncio.Event()
-        self._hurry = asyncio.Event()
+        self._company: asyncio.Future[None] | None = None
+        """Is done when a batch of deltas need no longer wait."""
         self._room = asyncio.Event()
         self._room.set()
         self._writer: asyncio.Task[None] | None = None
@@ -154,8 +157,7 @@ class Journal:
     @property
     def side(self) -> Batch:
         """What is written in the next transaction beside its items: clients, marks, blobs, disposals."""
-        self._urgent = True
-        self._hurry.set()
+        self._hurry()
         self._wake.set()
         return self._side
 
@@ -184,8 +186,13 @@ class Journal:
         self._waiting.append(item)
         self._wake.set()
         if urgent:
-            self._urgent = True
-            self._hurry.set()
+            self._hurry()
+
+    def _hurry(self) -> None:
+        """What waits is to be durable, and waits for no company."""
+        self._urgent = True
+        if self._company is not None:
+            _finish(self._company)
 
     def _count(self, action: StateAction) -> None:
         content = getattr(action, "content", None)
@@ -201,19 +208,27 @@ class Journal:
             if not self._urgent:
                 await self._wait_for_company()
             self._wake.clear()
-            self._hurry.clear()
             items, batch = self._close_batch()
             first = await self._commit(batch)
+            started = time.perf_counter()
             self._publish(items, first)
+            # Connections write at the end of the tick, and whoever was answered acts again in it: what they
+            # cost counts as publishing, and what they do belongs to the next batch.
+            await asyncio.sleep(0)
+            self._publish_took = time.perf_counter() - started
 
     async def _wait_for_company(self) -> None:
         window = min(_WINDOW, 2 * self._publish_took)
-        if window > 0.0002:
-            try:
-                async with asyncio.timeout(window):
-                    await self._hurry.wait()
-            except TimeoutError:
-                pass
+        if window < _SHORTEST_WINDOW:
+            return
+        loop = asyncio.get_running_loop()
+        company = self._company = loop.create_future()
+        timer = loop.call_later(window, _finish, company)
+        try:
+            await company
+        finally:
+            timer.cancel()
+            self._company = None
 
     def _close_batch(self) -> tuple[list[Item | Barrier], Batch]:
         items, self._waiting = self._waiting, []
@@ -249,7 +264,6 @@ class Journal:
         raise AssertionError
 
     def _publish(self, items: list[Item | Barrier], first: int) -> None:
-        started = time.perf_counter()
         seq = first - 1
         run: list[tuple[str, bytes]] = []
         for item in items:
@@ -271,7 +285,6 @@ class Journal:
                 run = []
                 item.only_to.publish(self._frame(notification(made)))
         self._deliver(run, seq)
-        self._publish_took = time.perf_counter() - started
 
     def _do(self, barrier: Barrier, seq: int) -> None:
         try:
@@ -283,3 +296,8 @@ class Journal:
         self._last_seq = max(self._last_seq, seq)
         if run:
             self.subscriptions.deliver(run)
+
+
+def _finish(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
