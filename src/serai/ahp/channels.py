@@ -5,15 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from serai.ahp.commands import Snapshot
-from serai.ahp.reducers import ChannelState
-from serai.ahp.types import (
-    URI,
-    ChangesetState,
-    ResourceWatchState,
-    RootState,
-    SessionState,
-    TerminalState,
-)
+from serai.ahp.reducers import CHANNEL_TYPES, ChannelState
+from serai.ahp.types import URI
 from serai.ahp.wire import convert
 
 __all__ = ["ChannelKind", "kind_of", "state_of"]
@@ -30,13 +23,7 @@ class ChannelKind(StrEnum):
     TELEMETRY = "ahp-otlp"
 
 
-_STATES: dict[ChannelKind, type[ChannelState]] = {
-    ChannelKind.ROOT: RootState,
-    ChannelKind.SESSION: SessionState,
-    ChannelKind.TERMINAL: TerminalState,
-    ChannelKind.CHANGESET: ChangesetState,
-    ChannelKind.RESOURCE_WATCH: ResourceWatchState,
-}
+_STATES = {ChannelKind(channel.scheme): channel.state for channel in CHANNEL_TYPES}
 
 
 def kind_of(uri: URI) -> ChannelKind | None:

@@ -13,26 +13,13 @@ from msgspec import Struct
 
 from serai.ahp import wire
 from serai.ahp.actions import StateAction
-from serai.ahp.reducers import fold
-from serai.ahp.types import (
-    ChangesetState,
-    Number,
-    ResourceWatchState,
-    RootState,
-    SessionState,
-    TerminalState,
-)
+from serai.ahp.reducers import CHANNEL_TYPES, fold
+from serai.ahp.types import Number
 from serai.errors import FileUnreadable, Mismatch
 
 __all__ = ["configure"]
 
-_REDUCERS: dict[str, type[wire.State]] = {
-    "root": RootState,
-    "session": SessionState,
-    "terminal": TerminalState,
-    "changeset": ChangesetState,
-    "resourceWatch": ResourceWatchState,
-}
+_REDUCERS = {channel.name: channel.state for channel in CHANNEL_TYPES}
 
 
 class _Case(Struct):

@@ -8,8 +8,9 @@ the snapshot: it never changes what it was given.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
+from serai.ahp import actions as a
 from serai.ahp.actions import StateAction
 from serai.ahp.reducers.changeset import LiveChangeset
 from serai.ahp.reducers.live import LiveState
@@ -28,7 +29,9 @@ from serai.ahp.types import (
 from serai.ahp.wire import State
 
 __all__ = [
+    "CHANNEL_TYPES",
     "ChannelState",
+    "ChannelType",
     "LiveChangeset",
     "LiveResourceWatch",
     "LiveRoot",
@@ -45,13 +48,40 @@ ChannelState: TypeAlias = RootState | SessionState | TerminalState | ChangesetSt
 
 S = TypeVar("S", bound=State)
 
-_LIVE: dict[type, type[LiveState[Any]]] = {
-    RootState: LiveRoot,
-    SessionState: LiveSession,
-    TerminalState: LiveTerminal,
-    ChangesetState: LiveChangeset,
-    ResourceWatchState: LiveResourceWatch,
-}
+
+class ChannelType(NamedTuple):
+    """A kind of channel that has a state."""
+
+    name: str
+    """What its reducer is called."""
+    scheme: str
+    """What its URIs begin with."""
+    state: type[ChannelState]
+    live: type[LiveState[Any]]
+    actions: frozenset[type]
+    """The actions that are its own."""
+
+
+CHANNEL_TYPES = (
+    ChannelType("root", "ahp-root", RootState, LiveRoot, frozenset(get_args(a.RootAction))),
+    ChannelType("session", "ahp-session", SessionState, LiveSession, frozenset(get_args(a.SessionAction))),
+    ChannelType(
+        "terminal", "ahp-terminal", TerminalState, LiveTerminal, frozenset(get_args(a.TerminalAction))
+    ),
+    ChannelType(
+        "changeset", "ahp-changeset", ChangesetState, LiveChangeset, frozenset(get_args(a.ChangesetAction))
+    ),
+    ChannelType(
+        "resourceWatch",
+        "ahp-resource-watch",
+        ResourceWatchState,
+        LiveResourceWatch,
+        frozenset({a.ResourceWatchChangedAction}),
+    ),
+)
+"""All of them. Telemetry channels have no state."""
+
+_LIVE = {channel.state: channel.live for channel in CHANNEL_TYPES}
 
 
 def live(state: S) -> LiveState[S]:

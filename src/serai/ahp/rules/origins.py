@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 from serai.ahp import actions as a
-from serai.ahp.reducers import (
-    LiveChangeset,
-    LiveResourceWatch,
-    LiveRoot,
-    LiveSession,
-    LiveState,
-    LiveTerminal,
-)
+from serai.ahp.reducers import CHANNEL_TYPES, LiveState
 from serai.ahp.wire import Value
 
 __all__ = ["CLIENT_ACTIONS", "belongs", "client_may_dispatch"]
@@ -48,13 +41,7 @@ CLIENT_ACTIONS: frozenset[type[Value]] = frozenset({
 })  # fmt: skip
 """What a client may dispatch. All else comes from the host alone."""
 
-_ACTIONS_OF: dict[type[LiveState[Any]], frozenset[type]] = {
-    LiveRoot: frozenset(get_args(a.RootAction)),
-    LiveSession: frozenset(get_args(a.SessionAction)),
-    LiveTerminal: frozenset(get_args(a.TerminalAction)),
-    LiveChangeset: frozenset(get_args(a.ChangesetAction)),
-    LiveResourceWatch: frozenset({a.ResourceWatchChangedAction}),
-}
+_ACTIONS_OF = {channel.live: channel.actions for channel in CHANNEL_TYPES}
 
 
 def client_may_dispatch(action: a.StateAction) -> bool:
