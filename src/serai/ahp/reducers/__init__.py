@@ -81,7 +81,7 @@ CHANNEL_TYPES = (
 )
 """All of them. Telemetry channels have no state."""
 
-_LIVE = {channel.state: channel.live for channel in CHANNEL_TYPES}
+_LIVE: dict[type, type[LiveState[Any]]] = {channel.state: channel.live for channel in CHANNEL_TYPES}
 
 
 def live(state: S) -> LiveState[S]:

@@ -43,6 +43,7 @@ __all__ = [
     "ToolCallState",
     "ToolCallStatus",
     "ToolCallStreamingState",
+    "ToolCallWithResult",
     "ToolDefinition",
     "ToolResultContent",
     "ToolResultContentType",
@@ -251,34 +252,28 @@ class ToolCallRunningState(ToolCallBase, tag=ToolCallStatus.RUNNING.value):
     content: list[ToolResultContent] | None = None
 
 
+class ToolCallWithResult(ToolCallBase):
+    """What a call has once its tool is done."""
+
+    invocation_message: StringOrMarkdown
+    confirmed: Annotated[str, ToolCallConfirmationReason]
+    success: bool
+    past_tense_message: StringOrMarkdown
+    tool_input: str | None = None
+    content: list[ToolResultContent] | None = None
+    structured_content: FreeForm | None = None
+    error: ToolCallError | None = None
+    selected_option: ConfirmationOption | None = None
+
+
 class ToolCallPendingResultConfirmationState(
-    ToolCallBase, tag=ToolCallStatus.PENDING_RESULT_CONFIRMATION.value
+    ToolCallWithResult, tag=ToolCallStatus.PENDING_RESULT_CONFIRMATION.value
 ):
     """The tool is done, and someone is asked whether its result may be used."""
 
-    invocation_message: StringOrMarkdown
-    confirmed: Annotated[str, ToolCallConfirmationReason]
-    success: bool
-    past_tense_message: StringOrMarkdown
-    tool_input: str | None = None
-    content: list[ToolResultContent] | None = None
-    structured_content: FreeForm | None = None
-    error: ToolCallError | None = None
-    selected_option: ConfirmationOption | None = None
 
-
-class ToolCallCompletedState(ToolCallBase, tag=ToolCallStatus.COMPLETED.value):
+class ToolCallCompletedState(ToolCallWithResult, tag=ToolCallStatus.COMPLETED.value):
     """The tool is done, well or not."""
-
-    invocation_message: StringOrMarkdown
-    confirmed: Annotated[str, ToolCallConfirmationReason]
-    success: bool
-    past_tense_message: StringOrMarkdown
-    tool_input: str | None = None
-    content: list[ToolResultContent] | None = None
-    structured_content: FreeForm | None = None
-    error: ToolCallError | None = None
-    selected_option: ConfirmationOption | None = None
 
 
 class ToolCallCancelledState(ToolCallBase, tag=ToolCallStatus.CANCELLED.value):
