@@ -307,6 +307,8 @@ class Interleaving(RuleBasedStateMachine):
     async def _kill(self) -> None:
         for guest in self.guests.values():
             guest.drop()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
         self.host.journal.writer.cancel()
         await asyncio.gather(self.host.journal.writer, return_exceptions=True)
         for session in list(self.host._sessions.values()):

@@ -125,6 +125,8 @@ class Host:
         """Sessions that have not been in memory since the host started."""
         self._marks: dict[str, int] = {}
         """How far each client that is connected has counted."""
+        self._wanted: Counter[str] = Counter()
+        """Sessions that someone is about to do something with, once they are in memory."""
         self._evicted: set[asyncio.Task[None]] = set()
         """Agents that are being let go."""
         self._connected: Counter[str] = Counter()
@@ -182,6 +184,20 @@ class Host:
             task.add_done_callback(lambda _task: self._loading.pop(uri, None))
         return await asyncio.shield(task)
 
+    def hold(self, uris: Iterable[str]) -> Callable[[], None]:
+        """Keep sessions in memory that are there, or are brought there, until what this returns is called."""
+        held = set(uris)
+        self._wanted.update(held)
+
+        def release() -> None:
+            self._wanted.subtract(held)
+            for uri in held:
+                if self._wanted[uri] <= 0:
+                    del self._wanted[uri]
+            held.clear()
+
+        return release
+
     async def _load(self, uri: str) -> Session:
         store = self.journal.store
         if uri not in self._unrecovered:
@@ -209,8 +225,8 @@ class Host:
                 return
             if session.is_busy or self.journal.subscriptions.is_followed(uri) or session.kept.is_unsaved:
                 continue
-            if uri in self._changed:
-                continue  # the root channel has not been told yet
+            if uri in self._wanted or uri in self._changed:
+                continue  # it is needed at once, or the root channel has not been told yet
             total -= session.kept.size
             self._rows[uri] = session.kept.row()
             del self._sessions[uri]
@@ -304,7 +320,11 @@ class Host:
         Raises:
             ProtocolError: There is no such session.
         """
-        session = await self.session(uri)
+        release = self.hold([uri])
+        try:
+            session = await self.session(uri)
+        finally:
+            release()
         if session is None or self._sessions.pop(uri, None) is None:
             raise ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
         self._changed.pop(uri, None)

@@ -10,7 +10,8 @@ import asyncio
 import logging
 import re
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from msgspec import Raw, Struct
@@ -225,20 +226,22 @@ class AhpPeer:
             self._journal.then(lambda _seq: self._link.close(1002, "unsupported protocol version"))
             return
         channels = list(dict.fromkeys(params.initial_subscriptions or ()))
-        for channel in channels:
-            await self._host.session(channel)
-        async with self._host.handshakes:
-            await self._check_binding(params.client_id)
-            self._become(params.client_id)
-            self._journal.side.clients.append(ClientRow(params.client_id, version, self._link.token_digest))
-            self._host.start_counting(params.client_id, 0)
-        states = self._states(channels)
+        async with self._loaded(channels) as keep:
+            async with self._host.handshakes:
+                await self._check_binding(params.client_id)
+                self._become(params.client_id)
+                row = ClientRow(params.client_id, version, self._link.token_digest)
+                self._journal.side.clients.append(row)
+                self._host.start_counting(params.client_id, 0)
+            states, release = self._states(channels), keep()
 
         def answer(seq: int) -> None:
+            snapshots = self._subscribe_all(states, seq)
+            release()
             result = c.InitializeResult(
                 protocol_version=version,
                 server_seq=seq,
-                snapshots=self._subscribe_all(states, seq),
+                snapshots=snapshots,
                 default_directory=self._host.settings.default_directory,
             )
             self._link.respond(text_frame(jsonrpc.encode(jsonrpc.Success(id=request.id, result=result))))
@@ -259,6 +262,29 @@ class AhpPeer:
         self._client_id = client_id
         if not self._gone:
             self._host.client_connected(client_id)
+
+    @asynccontextmanager
+    async def _loaded(self, channels: list[str]) -> AsyncGenerator[Callable[[], Callable[[], None]]]:
+        """Bring sessions into memory for the length of a block.
+
+        Yields:
+            What keeps them there beyond it, and returns what lets them go.
+        """
+        release = self._host.hold(channels)
+        kept = False
+
+        def keep() -> Callable[[], None]:
+            nonlocal kept
+            kept = True
+            return release
+
+        try:
+            for channel in channels:
+                await self._host.session(channel)
+            yield keep
+        finally:
+            if not kept:
+                release()
 
     def _states(self, channels: list[str]) -> dict[str, Raw]:
         """The states of channels now, encoded. What happens later is not in them."""
@@ -286,18 +312,17 @@ class AhpPeer:
         gaps = await self._journal.store.gaps()
         lost_in_gaps = any(before < last_seen < first for before, first in gaps)
         wanted = list(dict.fromkeys(params.subscriptions))
-        for channel in wanted:
-            await self._host.session(channel)
-        async with self._host.handshakes:
-            if await self._check_binding(params.client_id) is None:
-                raise ProtocolError(
-                    f"the client {params.client_id!r} is not known; initialize instead",
-                    number=AhpErrorCode.NOT_FOUND,
-                )
-            mark = await self._journal.store.mark(params.client_id)
-            self._become(params.client_id)
-            self._host.go_on_counting(params.client_id, mark)
-        states = self._states(wanted)
+        async with self._loaded(wanted) as keep:
+            async with self._host.handshakes:
+                if await self._check_binding(params.client_id) is None:
+                    raise ProtocolError(
+                        f"the client {params.client_id!r} is not known; initialize instead",
+                        number=AhpErrorCode.NOT_FOUND,
+                    )
+                mark = await self._journal.store.mark(params.client_id)
+                self._become(params.client_id)
+                self._host.go_on_counting(params.client_id, mark)
+            states, release = self._states(wanted), keep()
         missing = [channel for channel in wanted if channel not in states]
         fence = asyncio.get_running_loop().create_future()
 
@@ -305,6 +330,7 @@ class AhpPeer:
             """From here on all is live; what comes is held until the answer has left."""
             self._held = []
             self._subscribe_all(states, seq)
+            release()
             recent = self._journal.recent.after(last_seen, states)
             fence.set_result((seq, recent))
 
@@ -342,13 +368,15 @@ class AhpPeer:
     @_serves("subscribe")
     async def _subscribe(self, request: jsonrpc.Request) -> None:
         channel: str = request.params.channel
-        await self._host.session(channel)
-        states = self._states([channel])
-        if not states:
-            raise _unknown(channel)
+        async with self._loaded([channel]) as keep:
+            states = self._states([channel])
+            if not states:
+                raise _unknown(channel)
+            release = keep()
 
         def answer(seq: int) -> None:
             [snapshot] = self._subscribe_all(states, seq)
+            release()
             result = c.SubscribeResult(snapshot=snapshot)
             self._link.respond(text_frame(jsonrpc.encode(jsonrpc.Success(id=request.id, result=result))))
 
@@ -369,12 +397,11 @@ class AhpPeer:
 
     async def _dispatch_later(self, params: DispatchActionParams) -> None:
         try:
-            await self._host.session(params.channel)
+            async with self._loaded([params.channel]):
+                self._dispatch(params)
         except SeraiError as error:
             origin = a.ActionOrigin(client_id=self._client_id or "", client_seq=params.client_seq)
             self._reject(params.channel, params.action, origin, f"{error.code}: {error}")
-        else:
-            self._dispatch(params)
 
     def _dispatch(self, params: DispatchActionParams) -> None:
         client_id = self._client_id or ""
