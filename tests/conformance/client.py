@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from types import NoneType
 from typing import Any
 
-import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from conformance.strict import check_known, check_nulls
 from hosts import TOKEN, WITHIN
 from serai.ahp import commands as c
 from serai.ahp import wire
@@ -20,7 +20,7 @@ from serai.ahp.actions import ActionEnvelope
 from serai.ahp.channels import state_of
 from serai.ahp.client import ClientState
 from serai.ahp.methods import NOTIFICATIONS, REQUESTS
-from serai.ahp.types import ROOT, RootState, SessionState
+from serai.ahp.types import ROOT, RootState, SessionState, ToolCallResponsePart
 
 NOW = 9999
 FROM_HOST = {"action", "root/sessionAdded", "root/sessionRemoved", "root/sessionSummaryChanged"}
@@ -85,9 +85,8 @@ class Client:
                     answer.cancel()
 
     def _take(self, message: dict[str, Any], frame: str) -> None:
-        assert isinstance(message, dict), frame  # pyright: ignore[reportUnnecessaryIsInstance]
         assert message.pop("jsonrpc") == "2.0", frame
-        _check_nulls(message, frame)
+        check_nulls(message, frame)
         if "method" in message:
             assert set(message) == {"method", "params"}, frame
             self._take_notification(message["method"], message["params"])
@@ -114,7 +113,7 @@ class Client:
         else:
             decoded = wire.convert(params, NOTIFICATIONS[method])
         if method != "action":
-            _check_known(decoded)
+            check_known(decoded)
             assert params["channel"] == ROOT
             self.notes.append({"method": method, **params})
             return
@@ -127,7 +126,7 @@ class Client:
         assert envelope.server_seq > self._starts.get(envelope.channel, -1) or refused_at_once
         self._last_seq = envelope.server_seq
         if envelope.rejection_reason is None:
-            _check_known(envelope)
+            check_known(envelope)
         else:
             assert envelope.origin is not None
             assert envelope.origin.client_id == self.id, "a rejection is for its sender alone"
@@ -139,7 +138,7 @@ class Client:
             assert result is None
             return
         decoded = wire.convert(result, shape)
-        _check_known(decoded)
+        check_known(decoded)
         match decoded:
             case c.InitializeResult():
                 assert decoded.server_seq >= self._last_seq
@@ -167,7 +166,7 @@ class Client:
             self._starts[snapshot.resource] = snapshot.from_seq
             state = state_of(snapshot)
             assert state is not None
-            _check_known(state)
+            check_known(state)
 
     # -- asking and telling --------------------------------------------------------------------------------
 
@@ -175,7 +174,7 @@ class Client:
         """Send a frame as it is."""
         await self.socket.send(frame)
 
-    async def ask(self, method: str, channel: str = ROOT, **params: Any) -> asyncio.Future[Any]:
+    async def ask(self, method: str, channel: Any = ROOT, **params: Any) -> asyncio.Future[Any]:
         """Send a request; the answer is awaited later."""
         self._ids += 1
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -184,7 +183,7 @@ class Client:
         await self.send(json.dumps({"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params}))
         return answer
 
-    async def request(self, method: str, channel: str = ROOT, **params: Any) -> Any:
+    async def request(self, method: str, channel: Any = ROOT, **params: Any) -> Any:
         """Send a request, and wait for its result.
 
         Raises:
@@ -199,7 +198,7 @@ class Client:
     async def notify(self, method: str, **params: Any) -> None:
         await self.send(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}))
 
-    async def dispatch(self, session: str, kind: str, /, *, seq: int | None = None, **fields: Any) -> int:
+    async def dispatch(self, session: str, kind: str, /, *, seq: Any = None, **fields: Any) -> int:
         """Dispatch an action of the session channel; returns our number for it."""
         if seq is None:
             self.state._client_seq += 1
@@ -338,6 +337,11 @@ def text_of(turn: Any) -> str:
     return "".join(getattr(part, "content", "") for part in turn.response_parts if hasattr(part, "id"))
 
 
+def calls_of(turn: Any) -> list[Any]:
+    """The tool calls of a turn."""
+    return [part.tool_call for part in turn.response_parts if isinstance(part, ToolCallResponsePart)]
+
+
 def timeless(state: Any) -> Any:
     """A state as JSON without the time of its last change, which every reducer takes from its own clock."""
     plain = wire.to_json(state)
@@ -356,46 +360,3 @@ def _fits(envelope: dict[str, Any], kind: str, fields: dict[str, Any]) -> bool:
     if action["type"] not in {kind, f"session/{kind}"}:
         return False
     return all({**envelope, **action}.get(name) == value for name, value in fields.items())
-
-
-def _check_nulls(message: dict[str, Any], frame: str) -> None:
-    """What is absent is absent, but for the two places where `null` says something."""
-    rest = dict(message)
-    for name in ("id", "result"):
-        if name in rest and rest[name] is None:
-            del rest[name]
-    for path in _nulls(rest, ""):
-        assert path.endswith(".action.activeClient") or ".actions[]" in path, f"{path} is null: {frame}"
-
-
-def _nulls(value: Any, path: str) -> Iterator[str]:
-    match value:
-        case None:
-            yield path
-        case dict():
-            for name, item in value.items():
-                yield from _nulls(item, f"{path}.{name}")
-        case list():
-            for item in value:
-                yield from _nulls(item, f"{path}[]")
-        case _:
-            pass
-
-
-def _check_known(value: Any) -> None:
-    """A host sends what 0.2 has, and nothing else."""
-    match value:
-        case wire.Unknown():
-            raise AssertionError(f"0.2 does not have {value}")
-        case msgspec.Struct():
-            assert not getattr(value, "extra", None), f"0.2 does not have {value}"
-            for name in value.__struct_fields__:
-                _check_known(getattr(value, name))
-        case list():
-            for item in value:
-                _check_known(item)
-        case dict():
-            for item in value.values():
-                _check_known(item)
-        case _:
-            pass

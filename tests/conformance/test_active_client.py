@@ -60,6 +60,7 @@ async def test_one_client_at_a_time_is_active(client: Client, session: str, hous
     active = client.session(session).active_client
     assert active is not None
     assert [tool.name for tool in active.tools] == ["lookup"]
+    assert client.session(session).server_tools, "the host has tools of its own"
     async with connecting(house.url, "other") as other:
         await other.initialize(session)
         for kind, fields, reason in (
@@ -169,6 +170,20 @@ async def test_the_calls_of_a_client_that_does_not_come_back_fail(
         assert done["error"]["code"] == "client_gone"
         turn = await over(other, session)
         assert turn.state == "complete"
+
+
+@proves("ahp:session/toolCallComplete/times-out")
+async def test_the_call_of_a_client_that_is_there_and_silent_fails_too() -> None:
+    settings = HostSettings(summary_delay=0.01, client_tool_timeout=0.05)
+    async with housing(settings=settings) as house, connecting(house.url) as silent:
+        await silent.initialize()
+        session = await new_session(silent)
+        await claim(silent, session)
+        await begin(silent, session)
+        done = (await silent.hear("toolCallComplete"))["action"]["result"]
+        assert done["success"] is False
+        assert "did not answer" in done["error"]["message"]
+        assert "`lookup` failed" in text_of(await over(silent, session))
 
 
 async def test_a_call_that_waited_for_a_yes_fails_too_when_its_owner_is_gone(

@@ -126,7 +126,7 @@ async def test_an_answer_comes_after_all_that_it_reflects(client: Client, sessio
 
 
 async def test_requests_that_are_sent_together_are_answered_in_their_order(client: Client) -> None:
-    answers: list[asyncio.Future[object]] = [
+    answers = [
         await client.ask("createSession", ONE),
         await client.ask("subscribe", ONE),
         await client.ask("listSessions"),
@@ -139,4 +139,4 @@ async def test_requests_that_are_sent_together_are_answered_in_their_order(clien
         answer.add_done_callback(lambda _, number=number: order.append(number))
     results = await asyncio.gather(*answers)
     assert order == [0, 1, 2, 3, 4, 5]
-    assert [len(result["items"]) for result in (results[2], results[5])] == [1, 0]  # type: ignore[index]
+    assert [len(result["items"]) for result in (results[2], results[5])] == [1, 0]

@@ -13,6 +13,7 @@ from websockets.exceptions import InvalidStatus
 from conformance.client import Client, connecting
 from conformance.conftest import new_session, over, say
 from hosts import TOKEN, WITHIN, House
+from requirements import proves
 from serai.host.deliveries import deliveries_channel
 
 
@@ -102,9 +103,7 @@ async def test_every_message_that_enters_has_its_records_in_the_journal(
         session, "pendingMessageSet", kind="queued", id="q", userMessage={"text": "work 600 every 1"}
     )
     await client.hear("delta")
-    await client.dispatch(
-        session, "pendingMessageSet", kind="steering", id="s", userMessage={"text": "stop"}
-    )
+    await client.dispatch(session, "pendingMessageSet", kind="steering", id="s", userMessage={"text": "stop"})
     await client.until(lambda: len(client.session(session).turns) == 2)
     found = await records(house, session)
     by_delivery: dict[str, list[str]] = {}
@@ -146,6 +145,10 @@ async def test_a_message_that_is_cancelled_at_once_has_a_receipt_too(house: Hous
         assert last["receipt"]["reason"] == "cancelled"
 
 
+@proves(
+    "session:Tools-and-secrets/history-encrypted",
+    "session:Validation-and-persistence/global-encrypted-database",
+)
 async def test_what_is_kept_is_encrypted_on_the_disk(house: House, client: Client, session: str) -> None:
     await say(client, session, "a very recognisable sentence")
     await client.close()

@@ -33,9 +33,7 @@ def request_of(client: Client, session: str) -> Any:
 
 async def complete(client: Client, session: str, response: str = "accept", **fields: Any) -> int:
     request = request_of(client, session)
-    return await client.dispatch(
-        session, "inputCompleted", requestId=request.id, response=response, **fields
-    )
+    return await client.dispatch(session, "inputCompleted", requestId=request.id, response=response, **fields)
 
 
 async def change(client: Client, session: str, question: str, answer: dict[str, Any] | None) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.client import Client, connecting, text_of
+from conformance.client import Client, calls_of, connecting, text_of
 from conformance.conftest import new_session, over, say
 from hosts import House, housing
 from requirements import proves
@@ -17,9 +17,7 @@ HELD = "serai.queueHeld"
 
 
 async def queue(client: Client, session: str, name: str, text: str) -> None:
-    await client.dispatch(
-        session, "pendingMessageSet", kind="queued", id=name, userMessage={"text": text}
-    )
+    await client.dispatch(session, "pendingMessageSet", kind="queued", id=name, userMessage={"text": text})
     await client.hear("pendingMessageSet", id=name)
 
 
@@ -41,7 +39,9 @@ def held(client: Client, session: str) -> Any:
     return (client.session(session).meta or {}).get(HELD)
 
 
-@proves("ahp:session/pendingMessageSet/idle-starts-turn", "ahp:session/pendingMessageRemoved/sent-when-consumed")
+@proves(
+    "ahp:session/pendingMessageSet/idle-starts-turn", "ahp:session/pendingMessageRemoved/sent-when-consumed"
+)
 async def test_a_message_that_is_queued_on_an_idle_session_starts_a_turn(
     client: Client, session: str
 ) -> None:
@@ -143,12 +143,12 @@ async def test_a_queue_that_was_emptied_is_no_longer_held(client: Client, sessio
 @proves("ahp:session/metaChanged/host-keeps-other-keys")
 async def test_holding_and_going_on_leave_other_keys_of_meta_alone(client: Client, session: str) -> None:
     await say(client, session, "tool ls; ask text")
-    [part] = [p for p in client.session(session).active_turn.response_parts if hasattr(p, "tool_call")]  # type: ignore[union-attr]
+    [call] = calls_of(client.session(session).active_turn)
     await client.dispatch(
         session,
         "toolCallConfirmed",
         turnId="t1",
-        toolCallId=part.tool_call.tool_call_id,
+        toolCallId=call.tool_call_id,
         approved=True,
         confirmed="user-action",
         selectedOptionId="allow-session",

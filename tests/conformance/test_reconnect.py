@@ -127,7 +127,7 @@ async def test_past_a_bound_there_are_snapshots_instead(
         assert timeless(again.session(session)) == timeless(other.session(session))
 
 
-@pytest.mark.parametrize("number", [1 << 40, (1 << 63) + 1, 1 << 80])
+@pytest.mark.parametrize("number", [1 << 40, (1 << 53) - 1])
 async def test_a_number_beyond_ours_is_answered_with_snapshots(
     house: House, client: Client, session: str, number: int
 ) -> None:
@@ -139,7 +139,7 @@ async def test_a_number_beyond_ours_is_answered_with_snapshots(
         assert [s["resource"] for s in result["snapshots"]] == [session]
 
 
-@pytest.mark.parametrize("number", [0, -1, -(1 << 80)])
+@pytest.mark.parametrize("number", [0, -1, 1 - (1 << 53)])
 async def test_who_has_seen_nothing_gets_everything(
     house: House, client: Client, session: str, number: int
 ) -> None:

@@ -28,7 +28,7 @@ def pieces(text: str, size: int) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
-async def leak(turn: Turn) -> None:
+async def leak(turn: Turn) -> None:  # noqa: C901 - a list of all the ways
     """Lets secrets slip wherever an agent can say something."""
     what = turn.message.text.split()[0]
     match what:
@@ -138,9 +138,7 @@ async def test_what_an_agent_lets_slip_is_masked(
     if what == "ask":
         await client.hear("inputRequested")
         answers = {"q": {"state": "submitted", "value": {"kind": "text", "value": "yes"}}}
-        await client.dispatch(
-            session, "inputCompleted", requestId="t1-r", response="accept", answers=answers
-        )
+        await client.dispatch(session, "inputCompleted", requestId="t1-r", response="accept", answers=answers)
     await over(client, session)
     await nothing_leaked(house, client)
 

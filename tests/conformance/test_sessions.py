@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from conformance.client import Client, Refused, connecting, text_of, timeless
-from conformance.conftest import ONE, ROOT, Connect, new_session, over, say
+from conformance.client import Client, Refused, connecting, timeless
+from conformance.conftest import ONE, ROOT, Connect, new_session, say
 from hosts import House, housing
 from requirements import proves
 from serai.contract import AgentSession
@@ -170,6 +170,26 @@ async def test_what_was_chosen_at_the_beginning_stands_in_the_state(client: Clie
     assert state.config.values == {"approve": "always", "pace": "instant"}
 
 
+@proves("ahp:ProjectInfo/server-owned")
+async def test_the_project_is_what_the_host_finds_around_the_working_directory(
+    house: House, client: Client, tmp_path: Path
+) -> None:
+    folder = tmp_path / "inn" / "kitchen"
+    folder.mkdir(parents=True)
+    (tmp_path / "inn" / ".git").mkdir()
+    await new_session(client, workingDirectory=folder.as_uri(), project={"uri": "x:", "displayName": "mine"})
+    for kind, fields in (("projectChanged", {"project": {}}), ("metaChanged", {"_meta": {}})):
+        await client.dispatch(ONE, kind, **fields)
+        assert "rejectionReason" in await client.hear(kind)
+    await house.restart()
+    async with connecting(house.url, "again") as again:
+        await again.initialize(ONE)
+        for state in (client.session(ONE), again.session(ONE)):
+            project = state.summary.project
+            assert project is not None
+            assert (project.uri, project.display_name) == ((tmp_path / "inn").as_uri(), "inn")
+
+
 @proves("ahp:createSession/eager-active-client")
 async def test_a_session_may_begin_with_its_creator_as_the_active_client(client: Client) -> None:
     tool = {"name": "lookup", "description": "Looks it up"}
@@ -279,9 +299,7 @@ async def test_what_was_dispatched_just_before_the_end_starts_nothing_after_it(
     assert client.root.active_sessions in {None, 0}
 
 
-async def test_two_who_dispose_of_a_session_at_once_are_both_answered(
-    house: House, client: Client, session: str
-) -> None:
+async def test_two_who_dispose_of_a_session_at_once_are_both_answered(house: House, session: str) -> None:
     await house.restart()
     async with connecting(house.url, "a") as one, connecting(house.url, "b") as other:
         await one.initialize()
@@ -289,114 +307,3 @@ async def test_two_who_dispose_of_a_session_at_once_are_both_answered(
         answers = [await c.ask("disposeSession", session) for c in (one, other)]
         results = await asyncio.gather(*answers, return_exceptions=True)
         assert sorted(r.code if isinstance(r, Refused) else 0 for r in results) == [-32001, 0]
-
-
-# -- lists and history -------------------------------------------------------------------------------------
-
-
-async def test_sessions_are_listed_the_last_changed_one_first(client: Client) -> None:
-    for name in ("a", "b", "c"):
-        await new_session(client, f"ahp-session:/{name}")
-        await asyncio.sleep(0.002)  # their times are in milliseconds
-    await client.dispatch("ahp-session:/a", "titleChanged", title="touched")
-    items = (await client.request("listSessions"))["items"]
-    assert [item["resource"][-1] for item in items] == ["a", "c", "b"]
-    assert items == (await client.request("listSessions", filter={"any": "thing"}))["items"]
-
-
-async def test_a_list_is_the_same_after_a_restart(house: House, client: Client) -> None:
-    await new_session(client, ONE)
-    await new_session(client, TWO)
-    await say(client, ONE, "hello")
-    listed = await client.request("listSessions")
-    await house.restart()
-    async with connecting(house.url, "again") as again:
-        await again.initialize()
-        assert await again.request("listSessions") == listed
-
-
-async def test_a_summary_that_changed_is_told_to_the_root_channel(client: Client, session: str) -> None:
-    await client.dispatch(session, "titleChanged", title="A new title")
-    changed = await client.note("root/sessionSummaryChanged", session=session)
-    await client.until(lambda: any(n.get("changes", {}).get("title") for n in client.notes))
-    assert not {"resource", "provider", "createdAt"} & set(changed["changes"])
-
-
-@proves(
-    "ahp:fetchTurns/newest-without-before",
-    "ahp:fetchTurns/limit-kept",
-    "ahp:fetchTurns/excludes-the-named-turn",
-    "ahp:fetchTurns/pages-to-the-beginning",
-)
-@pytest.mark.parametrize("restart", [False, True])
-async def test_turns_are_fetched_page_by_page(
-    house: House, client: Client, session: str, *, restart: bool
-) -> None:
-    names = [f"t{n}" for n in range(7)]
-    for name in names:
-        await say(client, session, "x", name)
-    if restart:
-        await house.restart()
-    async with connecting(house.url, "reader") as reader:
-        await reader.initialize()
-        pages: list[list[str]] = []
-        before: dict[str, str] = {}
-        while True:
-            page = await reader.request("fetchTurns", session, limit=3, **before)
-            pages.insert(0, [turn["id"] for turn in page["turns"]])
-            if not page["hasMore"]:
-                break
-            before = {"before": pages[0][0]}
-        assert pages == [names[:1], names[1:4], names[4:]]
-        everything = await reader.request("fetchTurns", session)
-        assert [turn["id"] for turn in everything["turns"]] == names
-
-
-@pytest.mark.parametrize("params", [{"limit": 0}, {"limit": -5}, {"limit": 1.5}, {"before": "nothing"}])
-async def test_a_page_that_cannot_be_is_refused(client: Client, session: str, params: Any) -> None:
-    with pytest.raises(Refused) as refused:
-        await client.request("fetchTurns", session, **params)
-    assert refused.value.code == -32602
-
-
-async def test_a_session_without_turns_has_an_empty_page(client: Client, session: str) -> None:
-    assert await client.request("fetchTurns", session, limit=5) == {"turns": [], "hasMore": False}
-
-
-# -- settings, sign-in -------------------------------------------------------------------------------------
-
-
-@proves("ahp:SessionConfigState/values-for-resolved-properties")
-async def test_settings_are_resolved_with_their_defaults(client: Client) -> None:
-    resolved = await client.request("resolveSessionConfig", config={"approve": "always"})
-    assert set(resolved["schema"]["properties"]) == {"pace", "approve"}
-    assert resolved["values"] == {"pace": "instant", "approve": "always"}
-    for params, code in (({"provider": "nobody"}, -32002), ({"config": {"pace": 1}}, -32602)):
-        with pytest.raises(Refused) as refused:
-            await client.request("resolveSessionConfig", **params)
-        assert refused.value.code == code
-
-
-async def test_values_of_a_setting_can_be_completed(client: Client) -> None:
-    found = await client.request("sessionConfigCompletions", property="pace", query="BR")
-    assert [item["value"] for item in found["items"]] == ["brisk"]
-    assert len((await client.request("sessionConfigCompletions", property="pace"))["items"]) == 3
-    with pytest.raises(Refused) as refused:
-        await client.request("sessionConfigCompletions", property="imagined")
-    assert refused.value.code == -32602
-
-
-async def test_a_token_for_a_resource_that_nobody_protects_is_refused(house: House, client: Client) -> None:
-    with pytest.raises(Refused) as refused:
-        await client.request("authenticate", resource="https://x.example", token="hush-hush-hush")
-    assert refused.value.code == -32602
-    assert "hush-hush-hush" not in "".join(client.frames)
-    assert not house.host.journal.writer.done()
-
-
-@proves("ahp:Turn/display-text")
-async def test_the_text_of_an_answer_is_its_markdown_joined(client: Client, session: str) -> None:
-    await say(client, session, "write 5; tool live; write 5")
-    turn = await over(client, session)
-    assert text_of(turn).startswith("# Chapter 1")
-    assert text_of(turn).count("# Chapter 1") == 2

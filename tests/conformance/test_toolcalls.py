@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import itertools
 from typing import Any
 
 import pytest
 
-from conformance.client import Client, Refused, connecting, text_of
+from conformance.client import Client, Refused, calls_of, connecting, text_of
 from conformance.conftest import Connect, new_session, over, say
 from hosts import House, housing
 from requirements import proves
-from serai.ahp.types import ToolResultSubagentContent
+from serai.ahp.types import ToolResultEmbeddedResourceContent, ToolResultSubagentContent
 from serai.harness.callback import CallbackHarness
 from serai.host.turn import Turn
 
@@ -20,8 +21,7 @@ from serai.host.turn import Turn
 def calls(client: Client, session: str) -> list[Any]:
     """The tool calls of the running turn, or else of the last one."""
     state = client.session(session)
-    turn = state.active_turn or state.turns[-1]
-    return [part.tool_call for part in turn.response_parts if hasattr(part, "tool_call")]
+    return calls_of(state.active_turn or state.turns[-1])
 
 
 def status(client: Client, session: str) -> str:
@@ -127,7 +127,7 @@ async def test_a_confirmation_that_does_not_fit_is_rejected(
         await confirm(client, session)
         await client.until(lambda: len(client.heard("toolCallReady")) == 2)
     waiting = calls(client, session)
-    whole = {
+    whole: dict[str, Any] = {
         "turnId": "t1",
         "toolCallId": waiting[0].tool_call_id if waiting else "",
         "approved": True,
@@ -203,7 +203,7 @@ async def test_what_a_tool_has_so_far_is_shown_while_it_runs(client: Client, ses
     await over(client, session)
     shown = [action["content"][0]["text"] for action in client.heard("toolCallContentChanged")]
     assert len(shown) == 5
-    assert all(later.startswith(earlier) for earlier, later in zip(shown, shown[1:], strict=False))
+    assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(shown))
 
 
 async def test_a_tool_that_fails_does_not_end_the_turn(client: Client, session: str) -> None:
@@ -226,9 +226,7 @@ async def test_an_edit_is_shown_beforehand_and_its_content_can_be_read(client: C
     assert (edit.diff.added, edit.diff.removed) == (2, 1)
 
 
-@proves(
-    "ahp:ResourceReponsePart/large-content-outside-state", "ahp:ToolResultResourceContent/loaded-lazily"
-)
+@proves("ahp:ResourceReponsePart/large-content-outside-state", "ahp:ToolResultResourceContent/loaded-lazily")
 async def test_large_output_is_referred_to_and_read_when_it_is_wanted(
     house: House, client: Client, session: str
 ) -> None:
@@ -264,8 +262,6 @@ async def test_content_that_is_not_text_cannot_be_read_as_text() -> None:
 
     async def paint(turn: Turn) -> None:
         call = await turn.tool("paint", "Paint", message="Paint", confirmed="not-needed")
-        from serai.ahp.types import ToolResultEmbeddedResourceContent  # noqa: PLC0415
-
         await call.done(
             "Painted", content=[ToolResultEmbeddedResourceContent(data=data, content_type="image/x")]
         )

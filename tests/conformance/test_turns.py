@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.client import Client, connecting, text_of, timeless
+from conformance.client import Client, calls_of, connecting, text_of, timeless
 from conformance.conftest import ONE, ROOT, Connect, new_session, over, say
 from hosts import House
 from requirements import proves
@@ -212,9 +212,7 @@ async def test_read_and_archived_are_flags_that_stay(house: House, client: Clien
 
 
 @proves("ahp:session/activityChanged/tells-what-runs")
-async def test_what_a_session_is_busy_with_is_told_until_the_turn_ends(
-    client: Client, session: str
-) -> None:
+async def test_what_a_session_is_busy_with_is_told_until_the_turn_ends(client: Client, session: str) -> None:
     await say(client, session, "activity sweeping the court; ask text")
     assert client.session(session).summary.activity == "sweeping the court"
     await client.until(lambda: any(n.get("changes", {}).get("activity") for n in client.notes))
@@ -274,7 +272,12 @@ async def test_truncating_after_a_turn_that_is_not_there_changes_nothing(
 
 
 SIMPLE = {"type": "simple", "label": "note", "modelRepresentation": "some text", "_meta": {"a": [1, 2]}}
-EMBEDDED = {"type": "embeddedResource", "label": "dot.png", "data": "iVBORw0KGgo=", "contentType": "image/png"}
+EMBEDDED = {
+    "type": "embeddedResource",
+    "label": "dot.png",
+    "data": "iVBORw0KGgo=",
+    "contentType": "image/png",
+}
 RESOURCE = {
     "type": "resource",
     "label": "main.py",
@@ -351,7 +354,7 @@ async def test_a_turn_that_was_running_ends_with_a_restart(
         assert turn.state == "error"
         assert turn.error is not None
         assert turn.error.error_type == "interrupted"
-        call = next(part.tool_call for part in turn.response_parts if hasattr(part, "tool_call"))
+        [call] = calls_of(turn)
         assert type(call).__struct_config__.tag == "cancelled"
         assert again.session(session).summary.status & 2
         await say(again, session, "hello", "t2")

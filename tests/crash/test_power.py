@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,12 @@ async def talk(client: Client, number: int) -> None:
     await client.hear("turnComplete", turnId=turn)
 
 
+def has_come(client: Client, wanted: int, talking: asyncio.Task[None]) -> bool:
+    return len(client.envelopes) >= wanted or talking.done()
+
+
 async def test_what_was_durable_is_there_after_a_loss_of_power(tmp_path: Path) -> None:
-    disk, chance = new_disk(), random.Random()
+    disk, chance = new_disk(), random.Random()  # noqa: S311 - nothing is secret here
     seed = chance.randrange(1 << 32)
     print(f"seed {seed}")  # noqa: T201 - it is shown when the test fails
     chance.seed(seed)
@@ -81,7 +86,7 @@ async def test_what_was_durable_is_there_after_a_loss_of_power(tmp_path: Path) -
             talking.add_done_callback(lambda _: client._news.set())
             for _ in range(4):
                 wanted = len(client.envelopes) + chance.randrange(1, 25)
-                await client.until(lambda wanted=wanted: len(client.envelopes) >= wanted or talking.done())
+                await client.until(partial(has_come, client, wanted, talking))
                 # Whatever the client has now, it had when the power went.
                 heard = list(client.envelopes)
                 after = tmp_path / f"after-{len(losses)}.db"
@@ -97,24 +102,26 @@ async def test_what_was_durable_is_there_after_a_loss_of_power(tmp_path: Path) -
 
 async def recover(path: Path, heard: list[dict[str, Any]], last_seen: int) -> None:
     """A host on what the loss left: whoever comes back is told what there is, and no number comes twice."""
-    async with housing(lambda: SqliteStore(path, KEY)) as house:
-        async with connecting(house.url, "one") as again, connecting(house.url, "fresh") as fresh:
-            await fresh.initialize(SESSION)
-            again.state._wanted = [SESSION]
-            result = await again.reconnect(lastSeenServerSeq=last_seen, subscriptions=[SESSION])
-            if result["type"] == "snapshot":
-                [snapshot] = result["snapshots"]
-                known = {**snapshot["state"], "summary": {**snapshot["state"]["summary"]}}
-                known["summary"].pop("modifiedAt")
-                assert known == timeless(fresh.session(SESSION))
-            state = fresh.session(SESSION)
-            assert state.active_turn is None
-            assert all(turn.error is None or turn.error.error_type == "interrupted" for turn in state.turns)
-            seq = await fresh.dispatch(SESSION, "titleChanged", title="after the loss")
-            echo = await fresh.hear("titleChanged", origin={"clientId": "fresh", "clientSeq": seq})
-            assert echo["serverSeq"] > max((e["serverSeq"] for e in heard), default=0)
-            new = [e["serverSeq"] for e in again.envelopes]
-            assert not {e["serverSeq"] for e in heard if e["serverSeq"] > last_seen} & set(new)
+    async with (
+        housing(lambda: SqliteStore(path, KEY)) as house,
+        connecting(house.url, "one") as again,
+        connecting(house.url, "fresh") as fresh,
+    ):
+        await fresh.initialize(SESSION)
+        result = await again.reconnect(lastSeenServerSeq=last_seen, subscriptions=[SESSION])
+        if result["type"] == "snapshot":
+            [snapshot] = result["snapshots"]
+            known = {**snapshot["state"], "summary": {**snapshot["state"]["summary"]}}
+            known["summary"].pop("modifiedAt")
+            assert known == timeless(fresh.session(SESSION))
+        state = fresh.session(SESSION)
+        assert state.active_turn is None
+        assert all(turn.error is None or turn.error.error_type == "interrupted" for turn in state.turns)
+        seq = await fresh.dispatch(SESSION, "titleChanged", title="after the loss")
+        echo = await fresh.hear("titleChanged", origin={"clientId": "fresh", "clientSeq": seq})
+        assert echo["serverSeq"] > max((e["serverSeq"] for e in heard), default=0)
+        new = [e["serverSeq"] for e in again.envelopes]
+        assert not {e["serverSeq"] for e in heard if e["serverSeq"] > last_seen} & set(new)
 
 
 async def test_text_that_was_not_synced_may_be_lost_and_the_client_is_told(tmp_path: Path) -> None:

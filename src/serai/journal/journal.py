@@ -89,7 +89,13 @@ class Journal:
                 await self.committed()
             self._writer.cancel()
             await asyncio.gather(self._writer, return_exceptions=True)
-        await self.store.close()
+        try:
+            await self.store.close()
+        except Exception:
+            if self._writer is None or self._writer.cancelled():
+                raise
+            # Writing had failed before, and why it did is what the caller should hear of.
+            _log.warning("the store did not close", exc_info=True)
 
     @property
     def writer(self) -> asyncio.Task[None]:

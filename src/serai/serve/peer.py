@@ -22,7 +22,7 @@ from serai.ahp import jsonrpc, wire
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.notifications import DispatchActionParams, UnsubscribeParams
-from serai.ahp.types import ROOT
+from serai.ahp.types import ROOT, Count
 from serai.depth import MAX_DEPTH
 from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, ProtocolError, SeraiError
 from serai.host.content import BLOB_SCHEME, read_blob
@@ -44,14 +44,12 @@ _MAX_BACKLOG_BYTES = 16 * 1024 * 1024
 _MAX_TURNS = 200
 _MAX_DEPTH = MAX_DEPTH - 28
 """What comes in comes out again inside an envelope or a snapshot, and a client reads no deeper than that."""
-_MAX_SEQ = (1 << 63) - 1
-"""The highest number that a client may count to: a database holds no higher one."""
 _TOO_MANY_REQUESTS = -32000
 
 
 class _LooseParams(Struct, rename="camel"):
     channel: str
-    client_seq: int
+    client_seq: Count
     action: dict[str, Any]
 
 
@@ -410,8 +408,6 @@ class AhpPeer:
         unavailable = self._journal.unavailable
         if unavailable is not None:
             self._reject(params.channel, action, origin, f"{unavailable.code}: {unavailable}")
-        elif params.client_seq > _MAX_SEQ:
-            self._reject(params.channel, action, origin, "invalid_action: clientSeq is too large a number")
         elif not self._host.counts(client_id, params.client_seq):
             self._reject(params.channel, action, origin, "duplicate")
         elif params.channel == ROOT:
