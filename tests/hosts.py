@@ -24,8 +24,8 @@ from serai.serve.port import PortSettings, serve_port
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore
 
-TOKEN = "a-token-of-the-tests"  # noqa: S105
-OTHER_TOKEN = "another-token-of-the-tests"  # noqa: S105
+TOKEN = "a-token-of-the-tests"
+OTHER_TOKEN = "another-token-of-the-tests"
 KEY = b"thirty-two bytes make a raw key."
 WITHIN = 10
 """Seconds after which something that was to happen has not."""

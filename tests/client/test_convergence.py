@@ -64,7 +64,7 @@ async def disturb(house: House, sessions: list[SessionClient], random: Random) -
 
 @pytest.mark.parametrize("seed", range(8))
 async def test_all_clients_end_with_the_hosts_state(seed: int) -> None:
-    random = Random(seed)  # noqa: S311 - so that a failure can be repeated
+    random = Random(seed)
     async with House(agent=agent) as house, house.client() as one, house.client() as two:
         session = await soon(one.create_session())
         sessions = [session, await soon(two.open_session(session.uri))]

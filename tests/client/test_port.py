@@ -18,7 +18,7 @@ from serai.serve.guard import digest
 from serai.serve.peer import AhpPeer
 from serai.serve.port import PortSettings, serve_port
 
-TOKEN = "a-token-that-nobody-guesses"  # noqa: S105 - of a port that lives for a test
+TOKEN = "a-token-that-nobody-guesses"
 
 
 async def echo(turn: Turn) -> None:

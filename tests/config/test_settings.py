@@ -146,7 +146,7 @@ def test_a_file_that_cannot_be_read_is_refused(paths: Paths) -> None:
         load(paths, {})
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "host.example"])  # noqa: S104
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "host.example"])
 def test_a_token_cannot_be_switched_off_where_others_reach_the_port(paths: Paths, host: str) -> None:
     with pytest.raises(ConfigInvalid, match="SERAI_REQUIRE_TOKEN"):
         load(paths, {"SERAI_REQUIRE_TOKEN": "false"}, flags={"host": host})

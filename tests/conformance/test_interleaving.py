@@ -42,7 +42,7 @@ class SlowStore(MemoryStore):
 
     def __init__(self) -> None:
         super().__init__(block=50)
-        self.chance = random.Random(0)  # noqa: S311 - nothing is secret here
+        self.chance = random.Random(0)
 
     async def append(self, batch: Batch) -> int:
         for _ in range(self.chance.randrange(4)):

@@ -112,7 +112,7 @@ async def test_values_of_a_setting_can_be_completed(client: Client) -> None:
 
 async def test_a_token_for_a_resource_that_nobody_protects_is_refused(house: House, client: Client) -> None:
     with pytest.raises(Refused) as refused:
-        await client.request("authenticate", resource="https://x.example", token="hush-hush-hush")  # noqa: S106
+        await client.request("authenticate", resource="https://x.example", token="hush-hush-hush")
     assert refused.value.code == -32602
     assert "hush-hush-hush" not in "".join(client.frames)
     assert not house.host.journal.writer.done()

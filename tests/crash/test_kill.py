@@ -77,7 +77,7 @@ async def clear_queues(client: Client) -> None:
 
 
 async def test_nothing_that_anyone_has_seen_is_lost(tmp_path: Path) -> None:
-    chance = random.Random()  # noqa: S311 - nothing is secret here
+    chance = random.Random()
     seed = chance.randrange(1 << 32)
     print(f"seed {seed}")  # noqa: T201 - it is shown when the test fails
     chance.seed(seed)

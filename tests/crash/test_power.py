@@ -72,7 +72,7 @@ def has_come(client: Client, wanted: int, talking: asyncio.Task[None]) -> bool:
 
 
 async def test_what_was_durable_is_there_after_a_loss_of_power(tmp_path: Path) -> None:
-    disk, chance = new_disk(), random.Random()  # noqa: S311 - nothing is secret here
+    disk, chance = new_disk(), random.Random()
     seed = chance.randrange(1 << 32)
     print(f"seed {seed}")  # noqa: T201 - it is shown when the test fails
     chance.seed(seed)

@@ -25,7 +25,7 @@ HEX = "0123456789abcdef"
 
 def rnd(size: int, alphabet: str = ALNUM, seed: int = 7) -> str:
     # Random, but the same every time, with letters, capitals and digits.
-    return "".join(random.Random(seed).choices(alphabet, k=size))  # noqa: S311
+    return "".join(random.Random(seed).choices(alphabet, k=size))
 
 
 def b64(data: bytes) -> str:
@@ -223,7 +223,7 @@ ORDINARY = [
     "the digest is " + hashlib.sha512(b"x").hexdigest(),
     str(uuid.UUID(int=0x1234567890ABCDEF1234567890ABCDEF)),
     "integrity sha512-" + base64.b64encode(hashlib.sha512(b"x").digest()).decode(),
-    "data:image/png;base64," + base64.b64encode(random.Random(3).randbytes(3000)).decode(),  # noqa: S311
+    "data:image/png;base64," + base64.b64encode(random.Random(3).randbytes(3000)).decode(),
     base64.b64encode(b'{"some":"json","that":"is","no":"token","n":1234567890}').decode(),
     "sk-folding-cube-container sk-circle-fade-dot-12 sk-cube-grid-large-v2",
     "task-runner risk-based disk-usage-analyzer-2024",
@@ -243,7 +243,7 @@ ORDINARY = [
     "token_hash: " + hashlib.sha256(b"x").hexdigest(),
     "secret_id: 3f786850e387550fdab836ed7e6dc881de23001b",
     "the token: it is in the file; the password: ask someone",
-    "npm_config_cache=/root/.npm npm_lifecycle_event",
+    "npm_config_cache=/home/me/.npm npm_lifecycle_event",
     "from huggingface_hub import hf_hub_download",
     "the bearer of-this-letter, bearer authentication-mechanisms-are",
     "basic knowledge-of-mathematics",

@@ -19,7 +19,7 @@ from serai.serve.guard import Guard, digest
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.websocket import Ticker, WebSocket
 
-TOKEN = "a-token-of-the-tests"  # noqa: S105
+TOKEN = "a-token-of-the-tests"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 UPGRADE = {
     "Connection": "Upgrade",

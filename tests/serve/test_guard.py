@@ -7,8 +7,8 @@ import pytest
 from serai.errors import ConfigInvalid
 from serai.serve.guard import Admission, Guard, Refusal, digest, is_loopback, refuse_open_bind
 
-TOKEN = "the-right-token"  # noqa: S105 - of these tests
-EVERYONE = "0.0.0.0"  # noqa: S104 - it is about that
+TOKEN = "the-right-token"
+EVERYONE = "0.0.0.0"
 BEARER = ("Authorization", f"Bearer {TOKEN}")
 LOCAL = ("Host", "localhost:7777")
 

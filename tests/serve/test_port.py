@@ -14,7 +14,7 @@ from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
 from serve.conftest import Raw, Recorder, listening, soon
 
-EVERYONE = "0.0.0.0"  # noqa: S104 - it is about that
+EVERYONE = "0.0.0.0"
 
 
 def unwanted(port: int) -> None:

@@ -89,7 +89,7 @@ def test_sqlite_finds_what_the_model_finds(steps: list[Batch | str], chance: ran
 
 @pytest.mark.parametrize("interval", [64, 4_000])
 async def test_many_rows_are_found_through_locators(kind: Kind, opened: Opened, interval: int) -> None:
-    chance = random.Random(7)  # noqa: S311 - a test, not a secret
+    chance = random.Random(7)
     model = Model()
     store = kind.make(locator_interval=interval)
     await opened(store)

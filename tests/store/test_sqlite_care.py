@@ -250,7 +250,7 @@ class TestRestore:
 
 class TestPurge:
     async def test_the_bytes_are_gone_from_the_file_and_its_log(self, sqlite: SqliteStore) -> None:
-        chance = random.Random(3)  # noqa: S311 - a test, not a secret
+        chance = random.Random(3)
         uris = [f"ahp-session:/{chance.randbytes(8).hex()}" for _ in range(20)]
         ordinals = dict.fromkeys(uris, 0)
         for _ in range(400):

@@ -213,7 +213,7 @@ class TestSyncs:
 async def test_what_was_durable_survives_power_loss(
     disk: Disk, path: Path, tmp_path: Path, opened: Opened, seed: int
 ) -> None:
-    chance = random.Random(seed)  # noqa: S311 - a test, not a secret
+    chance = random.Random(seed)
     store = SqliteStore(path, KEY, vfs=disk.name, locator_interval=50, checkpoint_pages=20, block=64)
     await opened(store)
     durable: list[int] = []

@@ -99,7 +99,7 @@ class CallbackHarness:
         self._answer = answer
         self._capabilities = capabilities
 
-    async def create(self, settings: Mapping[str, Any], context: HostContext) -> CallbackSession:  # noqa: ARG002
+    async def create(self, settings: Mapping[str, Any], context: HostContext) -> CallbackSession:  # noqa: ARG002 - a function has none
         """Make the agent of one session. A function needs no start; it reads `turn.settings`."""
         return CallbackSession(self._answer, context, self._capabilities)
 
@@ -113,7 +113,7 @@ class CallbackSession(BasicSession):
         self._context = context
         self._taken: deque[str] = deque(maxlen=_REMEMBERED)
 
-    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:  # noqa: ARG002
+    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:  # noqa: ARG002 - the turn has it
         """Call the function; a repeat does not call it again.
 
         The function finds the message in its turn, and the journal has it already: that is the evidence.

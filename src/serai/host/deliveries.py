@@ -37,8 +37,9 @@ from serai.contract import (
 )
 from serai.journal.journal import Journal
 from serai.journal.redact import Redactor
+from serai.store.contract import StoredRow
 
-__all__ = ["Delivery", "Door", "deliveries_channel"]
+__all__ = ["Delivery", "Door", "deliveries_channel", "unsettled"]
 
 
 def deliveries_channel(session: str) -> str:
@@ -102,6 +103,26 @@ class Door:
     def _record(self, kind: str, delivery_id: str, **fields: Any) -> None:
         record = {"type": kind, "deliveryId": delivery_id, **fields}
         self._journal.record(self._channel, msgspec.json.encode(record))
+
+
+class _Record(msgspec.Struct):
+    type: str
+    delivery_id: str = msgspec.field(name="deliveryId")
+
+
+_read_record = msgspec.json.Decoder(_Record).decode
+
+
+def unsettled(rows: list[StoredRow]) -> list[str]:
+    """The deliveries that have no receipt, oldest first."""
+    open_ones: dict[str, None] = {}
+    for row in rows:
+        record = _read_record(row.action)
+        if record.type in {"delivery.created", "delivery.handing"}:
+            open_ones[record.delivery_id] = None
+        else:
+            open_ones.pop(record.delivery_id, None)
+    return list(open_ones)
 
 
 def _attachment(attachment: MessageAttachment) -> Attachment:

@@ -41,6 +41,7 @@ from serai.contract import AgentIdentity, AgentSession
 from serai.contract.registration import check_registration
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.agents import HostContext, HostedHarness
+from serai.host.deliveries import deliveries_channel, unsettled
 from serai.host.project import project_of
 from serai.host.session import Session
 from serai.journal.journal import Journal
@@ -207,13 +208,14 @@ class Host:
             raise ProtocolError(f"{uri} has no head in the store", number=AhpErrorCode.SESSION_NOT_FOUND)
         turns = await store.turns(uri)
         rows = await store.rows(uri, head.seq)
+        deliveries = await store.rows(deliveries_channel(uri), 0) if uri in self._unrecovered else []
         kept = KeptSession.restore(self._rows[uri], head, turns, rows)
         settings = await asyncio.to_thread(self._settings_of, kept.live.head.summary.working_directory)
         session = self._sessions[uri] = Session(self, kept, settings)
         del self._rows[uri]
         if uri in self._unrecovered:
             self._unrecovered.discard(uri)
-            session.recover()
+            session.recover(unsettled(deliveries))
         self._evict()
         return session
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import traceback
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
@@ -257,7 +258,7 @@ class Session:
                 return
             receipt = await agent.receive_message(delivery.message, delivery.context)
         except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
-            _log.warning("the agent of %s did not take a message", self.uri, exc_info=error)
+            self._log_failure("did not take a message", error)
             receipt = Failed(delivery_id=delivery_id, reason=str(error) or type(error).__name__)
         self.door.receipt(delivery_id, receipt)
         if turn is None:
@@ -283,7 +284,7 @@ class Session:
         except SeraiError as error:
             self._end_turn(turn, _error(error.code, str(error)))
         except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
-            _log.warning("the agent of %s failed", self.uri, exc_info=error)
+            self._log_failure("failed", error)
             self._end_turn(turn, _error("agent_error", str(error) or type(error).__name__))
         else:
             self._end_turn(turn, None)
@@ -375,15 +376,34 @@ class Session:
         try:
             await self.agent()
         except Exception as error:  # noqa: BLE001 - whatever it is, the session says why it did not begin
-            _log.warning("the agent of %s did not start", self.uri, exc_info=error)
+            self._log_failure("did not start", error)
             code = error.code if isinstance(error, SeraiError) else "agent_start_failed"
             self.act(a.SessionCreationFailedAction(error=_error(code, str(error) or type(error).__name__)))
         else:
             self.act(a.SessionReadyAction())
             self.consume_queue()
 
-    def recover(self) -> None:
-        """After a restart: what was running is over, and says so."""
+    def _log_failure(self, what: str, error: Exception) -> None:
+        """Log what an agent raised, with secrets masked: what it raised may hold any."""
+        told = self.host.redactor.redact("".join(traceback.format_exception(error)))
+        _log.warning("the agent of %s %s\n%s", self.uri, what, told.rstrip())
+
+    def masked_bytes(self, data: bytes) -> bytes:
+        """Content with secrets masked, where it is text."""
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return data
+        return self.host.redactor.redact(text).encode()
+
+    def recover(self, unsettled: list[str]) -> None:
+        """After a restart: what was running is over, and says so.
+
+        Args:
+            unsettled: Deliveries that were on their way into the agent. Whether they got there is not known.
+        """
+        for delivery_id in unsettled:
+            self.door.receipt(delivery_id, Failed(delivery_id=delivery_id, reason="outcome_unknown"))
         turn = self.live.turn
         if turn is not None:
             error = _error("interrupted", "the host was stopped while this turn was running")

@@ -125,6 +125,7 @@ class Turn:
 
     def keep(self, data: bytes, content_type: str) -> ContentRef:
         """Keep content beside the session, such as a file before and after an edit, and refer to it."""
+        data = self._session.masked_bytes(data)
         digest = hashlib.sha256(data).hexdigest()
         self._session.journal.side.blobs.append(BlobRow(digest, content_type, data, self._session.uri))
         return ContentRef(uri=f"{BLOB_SCHEME}{digest}", size_hint=len(data), content_type=content_type)
@@ -274,8 +275,12 @@ class ToolCall:
         options: list[ConfirmationOption] | None = None,
         editable: bool = False,
         edits: list[FileEdit] | None = None,
+        meta: FreeForm | None = None,
     ) -> None:
-        """Ask whether the call may run; also again, while it runs. `approved` then has the answer."""
+        """Ask whether the call may run; also again, while it runs. `approved` then has the answer.
+
+        `meta` says what this confirmation is about. It goes out with the action and is not kept.
+        """
         asked = confirmed is None
         answer = self._session.expect(("call", self.id)) if asked else None
         self._session.act_in_turn(
@@ -283,6 +288,7 @@ class ToolCall:
             a.SessionToolCallReadyAction(
                 turn_id=self._turn_id,
                 tool_call_id=self.id,
+                meta=meta,
                 invocation_message=message,
                 tool_input=self.input,
                 confirmation_title=title if asked else None,

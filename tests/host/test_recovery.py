@@ -1,0 +1,89 @@
+"""What a host does with what it finds after it was killed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from serai.ahp import actions as a
+from serai.ahp.commands import CreateSessionParams
+from serai.ahp.types import UserMessage
+from serai.harness.callback import CallbackHarness
+from serai.host.deliveries import deliveries_channel, unsettled
+from serai.host.host import Host
+from serai.host.turn import Turn
+from serai.journal.subscriptions import Subscriber
+from serai.store.contract import StoredRow
+from serai.store.memory import MemoryStore
+
+SESSION = "ahp-session:/1"
+WITHIN = 5
+
+
+class Nobody(Subscriber):
+    def publish(self, frames: bytes) -> None:
+        del frames
+
+
+def record(kind: str, delivery: str) -> StoredRow:
+    return StoredRow(1, "c", msgspec.json.encode({"type": kind, "deliveryId": delivery}), None)
+
+
+def test_a_delivery_without_a_receipt_is_unsettled() -> None:
+    rows = [
+        record("delivery.created", "a"),
+        record("delivery.created", "b"),
+        record("delivery.handing", "a"),
+        record("delivery.delivered", "b"),
+    ]
+    assert unsettled(rows) == ["a"]
+
+
+async def test_a_message_that_was_being_handed_over_gets_a_receipt_that_says_so() -> None:
+    store = MemoryStore()
+    reached = asyncio.Event()
+
+    class Stuck(CallbackHarness):
+        async def create(self, settings: Any, context: Any) -> Any:
+            session = await super().create(settings, context)
+
+            async def never(message: Any, context: Any) -> Any:
+                del message, context
+                reached.set()
+                await asyncio.Event().wait()
+
+            session.receive_message = never
+            return session
+
+    async def answer(turn: Turn) -> None:
+        await turn.say("never")
+
+    host = Host(store, [Stuck("stuck", answer)], lambda message: message)
+    await host.open()
+    session = await host.create(CreateSessionParams(channel=SESSION, provider="stuck"), "c")
+    async with asyncio.timeout(WITHIN):
+        while session.live.head.lifecycle != "ready":
+            await host.journal.committed()
+        start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="hello"))
+        session.dispatch(start, a.ActionOrigin(client_id="c", client_seq=1), Nobody())
+        await reached.wait()
+        await host.journal.committed()
+    store.crash()
+
+    again = Host(store, [Stuck("stuck", answer)], lambda message: message)
+    await again.open()
+    await again.session(SESSION)
+    async with asyncio.timeout(WITHIN):
+        await again.journal.committed()
+    records = [msgspec.json.decode(row.action) for row in await store.rows(deliveries_channel(SESSION), 0)]
+    kinds = [told["type"] for told in records]
+    assert kinds == ["delivery.created", "delivery.handing", "delivery.failed"]
+    assert records[-1]["receipt"]["reason"] == "outcome_unknown"
+    await again.close()
+    for task in list(session._tasks):
+        task.cancel()
+    await asyncio.gather(*session._tasks, return_exceptions=True)
+    host.journal.writer.cancel()
+    await asyncio.gather(host.journal.writer, return_exceptions=True)
