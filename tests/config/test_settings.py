@@ -41,7 +41,6 @@ def test_without_any_source_the_defaults_hold(paths: Paths, project: Path) -> No
     assert (settings.host, settings.port, settings.require_token) == ("127.0.0.1", 7777, True)
     assert (settings.max_frame_bytes, settings.slow_reader_bytes) == (16 * 2**20, 8 * 2**20)
     assert (settings.default_agent, settings.client_grace_seconds) == ("demo", 30)
-    assert settings.retention_days == "forever"
 
 
 def test_flags_win_over_environment_over_project_over_person(paths: Paths, project: Path) -> None:
@@ -71,8 +70,6 @@ def test_flags_win_over_environment_over_project_over_person(paths: Paths, proje
         ("allowed_hosts", "a.example, b.example,", ("a.example", "b.example")),
         ("allowed_hosts", "", ()),
         ("client_grace_seconds", "2.5", 2.5),
-        ("retention_days", "30", 30),
-        ("retention_days", "forever", "forever"),
         ("log_level", "debug", "debug"),
         ("host", "localhost", "localhost"),
     ],
@@ -91,7 +88,6 @@ def test_text_from_environment_and_flags_is_read(paths: Paths, key: str, text: s
         ("max_frame_bytes = 0", "max_frame_bytes"),
         ("allowed_hosts = [1]", "allowed_hosts"),
         ('log_level = "loud"', "log_level"),
-        ('retention_days = "sometimes"', "retention_days"),
         ('host = ""', "host"),
         ("[port]\nx = 1", "port"),
     ],
@@ -188,7 +184,6 @@ def widened() -> dict[str, str]:
         "client_grace_seconds": "9999",
         "client_tool_timeout_seconds": "99999",
         "mailbox_size": "100000",
-        "retention_days": "1",
         "use_keyring": "false",
     }
 

@@ -99,6 +99,7 @@ def _host_settings(settings: Settings) -> HostSettings:
         client_grace=settings.client_grace_seconds,
         client_tool_timeout=settings.client_tool_timeout_seconds,
         memory_budget=settings.idle_memory_bytes,
+        requests_per_connection=settings.requests_per_connection,
         queue_limit=settings.mailbox_size,
         default_directory=Path.cwd().as_uri(),
     )

@@ -51,8 +51,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How long a client may take to run a tool."""
     mailbox_size: Count = 256
     """How many messages may wait for one session."""
-    retention_days: Literal["forever"] | Count = "forever"
-    """How long actions are kept that no state needs any more."""
 
     # -- the rest ------------------------------------------------------------------------------------------
 
@@ -85,7 +83,6 @@ UNTRUSTED: dict[str, Narrowing] = {
     "client_grace_seconds": Narrowing.SMALLER,
     "client_tool_timeout_seconds": Narrowing.SMALLER,
     "mailbox_size": Narrowing.SMALLER,
-    "retention_days": Narrowing.NOTHING,  # a folder must not delete anyone's history
     "log_level": Narrowing.ANYTHING,
     "use_keyring": Narrowing.NOTHING,
 }

@@ -68,6 +68,8 @@ class HostSettings:
     """About how many bytes of state may stay in memory that nobody watches and nothing runs in."""
     summary_delay: float = 0.05
     """How long changes of summaries are gathered before the root channel is told, in seconds."""
+    requests_per_connection: int = 64
+    """How many requests of one connection may wait."""
     queue_limit: int = 100
     """How many messages may wait in one session."""
     default_directory: str | None = None

@@ -39,7 +39,6 @@ _log = logging.getLogger(__name__)
 
 _VERSION = re.compile(r"0\.2\.(?:0|[1-9][0-9]*)")
 _SUPPORTED = ["^0.2.0"]
-_MAX_BACKLOG = 64
 _MAX_BACKLOG_BYTES = 16 * 1024 * 1024
 _MAX_TURNS = 200
 _MAX_DEPTH = MAX_DEPTH - 28
@@ -158,7 +157,7 @@ class AhpPeer:
 
     def _request(self, request: jsonrpc.Request) -> Coroutine[Any, Any, None] | None:
         try:
-            if len(self._backlog) > _MAX_BACKLOG:
+            if len(self._backlog) > self._host.settings.requests_per_connection:
                 raise ProtocolError("too many requests are under way", number=_TOO_MANY_REQUESTS)
             if self._journal.unavailable is not None and request.method != "ping":
                 raise self._journal.unavailable  # what it would wait for may not come for long
