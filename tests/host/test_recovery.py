@@ -9,7 +9,7 @@ import msgspec
 
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
-from serai.ahp.types import UserMessage
+from serai.ahp.types import ModelSelection, UserMessage
 from serai.harness.callback import CallbackHarness
 from serai.host.deliveries import deliveries_channel, unsettled
 from serai.host.host import Host
@@ -38,10 +38,10 @@ def test_a_delivery_without_a_receipt_is_unsettled() -> None:
         record("delivery.handing", "a"),
         record("delivery.delivered", "b"),
     ]
-    assert unsettled(rows) == ["a"]
+    assert unsettled(rows).deliveries == ["a"]
 
 
-async def test_a_message_that_was_being_handed_over_gets_a_receipt_that_says_so() -> None:
+async def test_a_message_being_handed_over_gets_its_receipt_and_a_deferred_choice_holds() -> None:
     store = MemoryStore()
     reached = asyncio.Event()
 
@@ -69,18 +69,29 @@ async def test_a_message_that_was_being_handed_over_gets_a_receipt_that_says_so(
         start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="hello"))
         session.dispatch(start, a.ActionOrigin(client_id="c", client_seq=1), Nobody())
         await reached.wait()
+        other = a.SessionModelChangedAction(model=ModelSelection(id="large"))
+        session.dispatch(other, a.ActionOrigin(client_id="c", client_seq=2), Nobody())
         await host.journal.committed()
+        assert session.live.head.summary.model is None
     store.crash()
 
     again = Host(store, [Stuck("stuck", answer)], lambda message: message)
     await again.open()
-    await again.session(SESSION)
+    recovered = await again.session(SESSION)
     async with asyncio.timeout(WITHIN):
         await again.journal.committed()
     records = [msgspec.json.decode(row.action) for row in await store.rows(deliveries_channel(SESSION), 0)]
-    kinds = [told["type"] for told in records]
-    assert kinds == ["delivery.created", "delivery.handing", "delivery.failed"]
-    assert records[-1]["receipt"]["reason"] == "outcome_unknown"
+    by_kind = {told["type"]: told for told in records}
+    assert list(by_kind) == [
+        "delivery.created",
+        "delivery.handing",
+        "action.deferred",
+        "delivery.failed",
+        "action.applied",
+    ]
+    assert by_kind["delivery.failed"]["receipt"]["reason"] == "outcome_unknown"
+    assert recovered is not None
+    assert recovered.live.head.summary.model == ModelSelection(id="large")
     await again.close()
     for task in list(session._tasks):
         task.cancel()

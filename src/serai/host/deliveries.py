@@ -7,11 +7,12 @@ together with what they are about.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from serai.ahp import wire
+from serai.ahp.actions import ActionOrigin, StateAction
 from serai.ahp.types import (
     MessageAttachment,
     MessageEmbeddedResourceAttachment,
@@ -39,7 +40,7 @@ from serai.journal.journal import Journal
 from serai.journal.redact import Redactor
 from serai.store.contract import StoredRow
 
-__all__ = ["Delivery", "Door", "deliveries_channel", "unsettled"]
+__all__ = ["Deferred", "Delivery", "Door", "Unsettled", "deliveries_channel", "unsettled"]
 
 
 def deliveries_channel(session: str) -> str:
@@ -100,29 +101,67 @@ class Door:
         told = self._redactor.redact_value(to_wire(receipt), observed=True)
         self._record(f"delivery.{told['status']}", delivery_id, receipt=told)
 
+    def defer(self, deferred_id: str, action: StateAction, origin: ActionOrigin) -> Deferred:
+        """Record that an action waits for the end of the turn: it must not be lost with the host."""
+        fields = {"action": wire.to_json(action), "origin": wire.to_json(origin)}
+        self._record("action.deferred", deferred_id, **fields)
+        return Deferred(deferred_id, action, origin)
+
+    def applied(self, deferred_id: str) -> None:
+        """Record that it waits no longer."""
+        self._record("action.applied", deferred_id)
+
     def _record(self, kind: str, delivery_id: str, **fields: Any) -> None:
         record = {"type": kind, "deliveryId": delivery_id, **fields}
         self._journal.record(self._channel, msgspec.json.encode(record))
 
 
+class Deferred(NamedTuple):
+    """An action of a client that waits for the end of the turn."""
+
+    id: str
+    action: StateAction
+    origin: ActionOrigin
+
+
+class Unsettled(NamedTuple):
+    """What was under way in a session when its host was stopped."""
+
+    deliveries: list[str]
+    """Those that have no receipt, oldest first."""
+    deferred: list[Deferred]
+
+
 class _Record(msgspec.Struct):
     type: str
     delivery_id: str = msgspec.field(name="deliveryId")
+    action: msgspec.Raw = msgspec.Raw(b"")
+    origin: msgspec.Raw = msgspec.Raw(b"")
 
 
 _read_record = msgspec.json.Decoder(_Record).decode
 
 
-def unsettled(rows: list[StoredRow]) -> list[str]:
-    """The deliveries that have no receipt, oldest first."""
-    open_ones: dict[str, None] = {}
+def unsettled(rows: list[StoredRow]) -> Unsettled:
+    """What the records of a session leave open."""
+    deliveries: dict[str, None] = {}
+    deferred: dict[str, Deferred] = {}
     for row in rows:
         record = _read_record(row.action)
-        if record.type in {"delivery.created", "delivery.handing"}:
-            open_ones[record.delivery_id] = None
-        else:
-            open_ones.pop(record.delivery_id, None)
-    return list(open_ones)
+        match record.type:
+            case "delivery.created" | "delivery.handing":
+                deliveries[record.delivery_id] = None
+            case "action.deferred":
+                deferred[record.delivery_id] = Deferred(
+                    record.delivery_id,
+                    wire.decode(bytes(record.action), StateAction),
+                    wire.decode(bytes(record.origin), ActionOrigin),
+                )
+            case "action.applied":
+                deferred.pop(record.delivery_id, None)
+            case _:
+                deliveries.pop(record.delivery_id, None)
+    return Unsettled(list(deliveries), list(deferred.values()))
 
 
 def _attachment(attachment: MessageAttachment) -> Attachment:

@@ -29,7 +29,7 @@ from serai.ahp.types import (
 from serai.contract import AgentSession, Delivered, DeliveryMode, Failed, refusal
 from serai.errors import SeraiError
 from serai.host.content import moved_out
-from serai.host.deliveries import Delivery, Door
+from serai.host.deliveries import Deferred, Delivery, Door, Unsettled
 from serai.host.masking import Masking
 from serai.host.turn import Answers, Turn
 from serai.journal.sessions import KeptSession
@@ -69,7 +69,7 @@ class Session:
         self._agent: AgentSession | None = None
         self._turns: dict[str, Turn] = {}
         self._expected: dict[Expected, asyncio.Future[Any]] = {}
-        self._deferred: list[tuple[a.StateAction, a.ActionOrigin]] = []
+        self._deferred: list[Deferred] = []
         self._tasks: set[asyncio.Task[Any]] = set()
         self._awaited = 0  # what is to happen here once something is committed
         self._closed = False
@@ -113,7 +113,7 @@ class Session:
             case Verdict.REJECT:
                 self.journal.reject(self.uri, action, origin, judgement.reason or "rejected", sender)
             case Verdict.DEFER:
-                self._deferred.append((action, origin))
+                self._deferred.append(self.door.defer(self.host.new_id(), action, origin))
             case Verdict.IGNORE:
                 pass
             case Verdict.ACCEPT:
@@ -318,14 +318,18 @@ class Session:
         self._turns.clear()
         self._expected.clear()
         self._clear_activity()
-        deferred, self._deferred = self._deferred, []
-        for action, origin in deferred:
-            self.act(action, origin)
+        self._apply_deferred()
         if interrupted is None:
             self.consume_queue()
         elif self.live.head.queued_messages:
             self._hold(interrupted)
         self.host.activity_changed()
+
+    def _apply_deferred(self) -> None:
+        deferred, self._deferred = self._deferred, []
+        for waiting in deferred:
+            self.act(waiting.action, waiting.origin)
+            self.door.applied(waiting.id)
 
     def _clear_activity(self) -> None:
         if self.live.head.summary.activity is not None:
@@ -396,19 +400,22 @@ class Session:
             return data
         return self.host.redactor.redact(text).encode()
 
-    def recover(self, unsettled: list[str]) -> None:
+    def recover(self, unsettled: Unsettled) -> None:
         """After a restart: what was running is over, and says so.
 
         Args:
-            unsettled: Deliveries that were on their way into the agent. Whether they got there is not known.
+            unsettled: What was under way. Whether a delivery got to the agent is not known; a deferred action
+                happens now, since the turn that it waited for is over.
         """
-        for delivery_id in unsettled:
+        for delivery_id in unsettled.deliveries:
             self.door.receipt(delivery_id, Failed(delivery_id=delivery_id, reason="outcome_unknown"))
         turn = self.live.turn
         if turn is not None:
             error = _error("interrupted", "the host was stopped while this turn was running")
             self.act(a.SessionErrorAction(turn_id=turn.id, error=error))
         self._clear_activity()
+        self._deferred = unsettled.deferred
+        self._apply_deferred()
         if self.live.head.lifecycle == SessionLifecycle.CREATING:
             error = _error("interrupted", "the host was stopped while the session was being created")
             self.act(a.SessionCreationFailedAction(error=error))
