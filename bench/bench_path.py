@@ -187,7 +187,7 @@ async def _fan_out() -> list[Result]:  # noqa: C901 - the subjects stand side by
             target=1.5,
         ),
         against_peer(
-            f"{name}, {RATE}/s, again",
+            f"{name}, {RATE}/s, batched",
             best["steady"] / per_second,
             "µs",
             peer="bare writes, one each",

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from serai.config.settings import is_loopback
 from serai.errors import ConfigInvalid
-from serai.serve.guard import Admission, Guard, Refusal, digest, is_loopback, refuse_open_bind
+from serai.serve.guard import Admission, Guard, Refusal, digest, refuse_open_bind
 
 TOKEN = "the-right-token"
 EVERYONE = "0.0.0.0"

@@ -6,13 +6,13 @@ the default port, and the token in its state directory.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from serai.config.paths import find_paths
+from serai.config.settings import is_loopback
 from serai.errors import ConfigInvalid
 
 __all__ = ["DEFAULT_URL", "Address", "find_address"]
@@ -35,13 +35,7 @@ class Address(NamedTuple):
     @property
     def is_local(self) -> bool:
         """Whether the host is on this machine."""
-        name = urlsplit(self.url).hostname or ""
-        if name == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(name).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(urlsplit(self.url).hostname or "")
 
 
 def find_address(

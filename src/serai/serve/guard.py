@@ -24,6 +24,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from serai.config.settings import is_loopback
 from serai.errors import ConfigInvalid
 
 __all__ = [
@@ -34,7 +35,6 @@ __all__ = [
     "Headers",
     "Refusal",
     "digest",
-    "is_loopback",
     "refuse_open_bind",
 ]
 
@@ -97,16 +97,6 @@ class _Authority(NamedTuple):
 def digest(token: str) -> str:
     """What is kept of a token: SHA-256, in hexadecimal."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address to bind to can be reached from this machine alone. Of names only `localhost` is."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def refuse_open_bind(host: str, digests: Iterable[str]) -> None:
