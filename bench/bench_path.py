@@ -136,11 +136,16 @@ async def _fan_out() -> list[Result]:  # noqa: C901 - the subjects stand side by
             await watcher.come()
 
         async def same_buffers() -> None:
-            start = time.perf_counter()
-            for number, frames in enumerate(buffers, 1):
-                await asyncio.sleep(max(0.0, start + number * SECONDS / len(buffers) - time.perf_counter()))
-                for socket in sockets:
-                    socket.transport.write(frames)
+            """The same load: as many deltas come, and each buffer goes out when its last one has."""
+            start, count, come, frames = time.perf_counter(), int(RATE * SECONDS), 0, iter(buffers)
+            buffer = next(frames)
+            for number in range(count):
+                await asyncio.sleep(max(0.0, start + (number + 1) / RATE - time.perf_counter()))
+                come += 1
+                if come == buffer.count(b"words"):
+                    for socket in sockets:
+                        socket.transport.write(buffer)
+                    come, buffer = 0, next(frames, b"")
 
         async def one_each(count: int, pause: float) -> None:
             start = time.perf_counter()

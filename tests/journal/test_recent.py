@@ -8,7 +8,7 @@ from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES, Recent
 def test_what_is_no_longer_here_is_said_to_be_missing() -> None:
     recent = Recent()
     for seq in range(1, MAX_ENVELOPES + 11):
-        recent.add(seq, "c", b"x")
+        recent.add(seq, "c", b"x", None)
     assert recent.after(9, {"c"}) is None
     replayed = recent.after(10, {"c"})
     assert replayed is not None
@@ -18,7 +18,7 @@ def test_what_is_no_longer_here_is_said_to_be_missing() -> None:
 def test_large_envelopes_push_out_more_of_the_old_ones() -> None:
     recent = Recent()
     for seq in range(1, 6):
-        recent.add(seq, "c", b"x" * (MAX_BYTES // 4))
+        recent.add(seq, "c", b"x" * (MAX_BYTES // 4 - 128), None)
     assert recent.after(0, {"c"}) is None
     assert len(recent.after(1, {"c"}) or []) == 4
 

@@ -282,10 +282,21 @@ class TestWriting:
         assert len(writes) == 1
         await client.close()
 
-    async def test_a_publisher_with_its_own_tick_writes_at_once(self) -> None:
+    async def test_the_first_of_a_tick_is_written_at_once_and_the_rest_together(self) -> None:
         line = offline()
         await tick()
-        line.socket.send(b"one")
+        for frames in (b"one", b"two", b"three"):
+            line.socket.send(frames)
+        assert line.transport.writes == [b"one"]
+        await tick()
+        assert line.transport.writes == [b"one", b"twothree"]
+        line.socket.send(b"four")
+        assert line.transport.writes == [b"one", b"twothree", b"four"]
+
+    async def test_what_waits_can_be_written_before_the_tick_ends(self) -> None:
+        line = offline()
+        await tick()
+        line.socket.respond(b"one")
         line.socket.send(b"two")
         line.socket.flush()
         assert line.transport.writes == [b"onetwo"]

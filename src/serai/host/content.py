@@ -26,10 +26,14 @@ LARGE = 64 * 1024
 """Content above this many bytes is moved out of the state."""
 BLOB_SCHEME = "serai-blob:/"
 
+_WITH_CONTENT = (a.SessionToolCallCompleteAction, a.SessionToolCallContentChangedAction)
+
 
 def moved_out(action: a.StateAction, session: str) -> tuple[a.StateAction, list[BlobRow]]:
     """The action with its large content replaced by references, and that content."""
     blobs: list[BlobRow] = []
+    if not isinstance(action, _WITH_CONTENT):
+        return action, blobs
     match action:
         case a.SessionToolCallCompleteAction(result=result) if result.content:
             content = [_moved(item, session, blobs) for item in result.content]

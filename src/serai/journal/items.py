@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -17,17 +17,12 @@ from serai.ahp.actions import (
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import Row
 
-__all__ = ["Barrier", "Delta", "Item", "is_delta", "target_of"]
+__all__ = ["Barrier", "Delta", "Item", "target_of"]
 
 _MERGED_BYTES = 64 * 1024
 
 Delta: TypeAlias = SessionDeltaAction | SessionReasoningAction | SessionToolCallDeltaAction
-"""An action that only adds text to a part."""
-
-
-def is_delta(action: Any) -> bool:
-    """Whether an action only adds text, and so may be committed with the cheaper sync."""
-    return isinstance(action, Delta)
+"""An action that only adds text to a part, and so may be committed with the cheaper sync."""
 
 
 class Item:

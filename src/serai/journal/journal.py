@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
 from serai.journal.envelopes import envelope, notification, origin_json
-from serai.journal.items import Barrier, Item, is_delta
+from serai.journal.items import Barrier, Delta, Item
 from serai.journal.recent import Recent
 from serai.journal.subscriptions import Subscriber, Subscriptions
 from serai.store.contract import Batch, Opening, Store
@@ -33,10 +33,16 @@ _log = logging.getLogger(__name__)
 
 _WINDOW = 0.005
 """A batch of nothing but deltas waits at most so long for company, in seconds."""
+_SHARE = 5
+"""It waits so many times as long as the last publishing took, which so takes a sixth of the time at most."""
 _SHORTEST_WINDOW = 0.0002
 """A shorter wait costs more than it saves."""
 _WAITING_BYTES = 8 * 1024 * 1024
 """Past so many bytes that wait for a commit, agents are no longer read."""
+_AROUND = 64
+"""About how many bytes an action has beside its text,"""
+_ABOUT = 192
+"""and how many one has that is not looked at."""
 _RETRY = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 """How long to wait before a batch is tried again while the disk is full, in seconds."""
 
@@ -131,15 +137,18 @@ class Journal:
         """
         if session is not None:
             self._touched[session.uri] = session
-        last = self._waiting[-1] if self._waiting else None
-        if origin is None and isinstance(last, Item) and last.merge(channel, action):
-            self._count(action)
-            return
+        if isinstance(action, Delta):
+            self._count(len(action.content))
+            last = self._waiting[-1] if self._waiting else None
+            if origin is None and isinstance(last, Item) and last.merge(channel, action):
+                return
+            urgent = False
+        else:
+            self._count(_ABOUT)
+            urgent = True
         self._wait(
-            Item(channel, action, origin=origin_json(origin) if origin else None, kept=kept),
-            urgent=not is_delta(action),
+            Item(channel, action, origin=origin_json(origin) if origin else None, kept=kept), urgent=urgent
         )
-        self._count(action)
 
     def record(self, channel: str, record: bytes) -> None:
         """Keep a record that is no action: it has its place in the order, and is not published."""
@@ -200,9 +209,8 @@ class Journal:
         if self._company is not None:
             _finish(self._company)
 
-    def _count(self, action: StateAction) -> None:
-        content = getattr(action, "content", None)
-        self._waiting_bytes += len(content) + 64 if isinstance(content, str) else 256
+    def _count(self, size: int) -> None:
+        self._waiting_bytes += size + _AROUND
         if self._waiting_bytes > _WAITING_BYTES:
             self._room.clear()
 
@@ -224,7 +232,7 @@ class Journal:
             self._publish_took = time.perf_counter() - started
 
     async def _wait_for_company(self) -> None:
-        window = min(_WINDOW, 2 * self._publish_took)
+        window = min(_WINDOW, _SHARE * self._publish_took)
         if window < _SHORTEST_WINDOW:
             return
         loop = asyncio.get_running_loop()
@@ -281,16 +289,19 @@ class Journal:
             seq += 1
             if isinstance(item.action, bytes):
                 continue
-            made = envelope(item.channel, item.encoded, seq, item.origin, item.rejection)
             if item.only_to is None:
-                self.recent.add(seq, item.channel, made)
+                self.recent.add(seq, item.channel, item.encoded, item.origin)
                 if self.subscriptions.is_followed(item.channel):
-                    run.append((item.channel, self._frame(notification(made))))
+                    run.append((item.channel, self._message(item, seq)))
             else:
                 self._deliver(run, seq - 1)
                 run = []
-                item.only_to.publish(self._frame(notification(made)))
+                item.only_to.publish(self._message(item, seq))
         self._deliver(run, seq)
+
+    def _message(self, item: Item, seq: int) -> bytes:
+        made = envelope(item.channel, item.encoded, seq, item.origin, item.rejection)
+        return self._frame(notification(made))
 
     def _do(self, barrier: Barrier, seq: int) -> None:
         try:

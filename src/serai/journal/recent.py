@@ -6,18 +6,23 @@ from collections import deque
 from collections.abc import Collection
 from typing import NamedTuple
 
+from serai.journal.envelopes import envelope
+
 __all__ = ["MAX_BYTES", "MAX_ENVELOPES", "Recent", "RecentEnvelope"]
 
 MAX_ENVELOPES = 10_000
 MAX_BYTES = 4 * 1024 * 1024
+_AROUND = 128
+"""About what an envelope has around its action."""
 
 
 class RecentEnvelope(NamedTuple):
-    """An envelope as JSON, with what is needed to find it."""
+    """What an envelope is made of. It is put together when someone asks for it: few are."""
 
     seq: int
     channel: str
-    envelope: bytes
+    action: bytes
+    origin: bytes | None
 
 
 class Recent:
@@ -32,13 +37,14 @@ class Recent:
         """Nothing up to this number is known here."""
         self._complete_after = seq
 
-    def add(self, seq: int, channel: str, envelope: bytes) -> None:
+    def add(self, seq: int, channel: str, action: bytes, origin: bytes | None) -> None:
         """Keep an envelope, and let the oldest go where there are too many."""
-        self._envelopes.append(RecentEnvelope(seq, channel, envelope))
-        self._bytes += len(envelope)
-        while len(self._envelopes) > MAX_ENVELOPES or self._bytes > MAX_BYTES:
-            oldest = self._envelopes.popleft()
-            self._bytes -= len(oldest.envelope)
+        envelopes = self._envelopes
+        envelopes.append(RecentEnvelope(seq, channel, action, origin))
+        self._bytes += len(action) + _AROUND
+        while len(envelopes) > MAX_ENVELOPES or self._bytes > MAX_BYTES:
+            oldest = envelopes.popleft()
+            self._bytes -= len(oldest.action) + _AROUND
             self._complete_after = oldest.seq
 
     def after(self, seq: int, channels: Collection[str]) -> list[bytes] | None:
@@ -50,6 +56,6 @@ class Recent:
             if recent.seq <= seq:
                 break
             if recent.channel in channels:
-                found.append(recent.envelope)
+                found.append(envelope(recent.channel, recent.action, recent.seq, recent.origin))
         found.reverse()
         return found

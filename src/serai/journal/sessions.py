@@ -34,7 +34,7 @@ class KeptSession:
         self._next_ordinal = next_ordinal
         self._new_turns: list[TurnRow] = []
         self._truncated_at: int | None = None
-        self._summary_written: bytes | None = None
+        self._summary_written: SessionSummary | None = None
         self._touched = False
         self._head_size = 0
         self._bytes_since_head = _HEAD_AFTER + 1  # a new session has no head
@@ -70,7 +70,7 @@ class KeptSession:
         kept._new_turns.clear()
         kept._truncated_at = None
         kept._touched = False
-        kept._summary_written = row.summary
+        kept._summary_written = summary
         return kept
 
     def apply(self, action: StateAction, now: Number) -> None:
@@ -121,10 +121,9 @@ class KeptSession:
             self._truncated_at = None
         batch.turns += self._new_turns
         self._new_turns = []
-        row = self.row()
-        if row.summary != self._summary_written:
-            self._summary_written = row.summary
-            batch.sessions.append(row)
+        if self.live.head.summary != self._summary_written:
+            self._summary_written = replace(self.live.head.summary)
+            batch.sessions.append(self.row())
         if self._bytes_since_head > max(_HEAD_AFTER, self._head_size):
             state = wire.encode(replace(self.live.snapshot(), turns=[]))
             batch.heads.append(HeadRow(self.uri, state, self._next_ordinal, last_item))

@@ -3,10 +3,11 @@
 uvicorn makes one `WebSocket` per upgrade and hands over the transport. The protocol itself is websockets'
 Sans-I/O `ServerProtocol`, without compression; what is here is the traffic:
 
-Out. Frames come ready made (`serai.serve.frames`) and wait in an outbox; once per tick of the event loop
-they go out in one write. The transport gets more only while it takes it, so what waits, waits here, where it
-can be counted and thrown away: a reader that falls behind by more than its bound is told so (4408), and
-nobody waits for it. Answers that a client asked for do not count. Instead, while as many bytes of answers
+Out. Frames come ready made (`serai.serve.frames`). The first of a tick of the event loop go straight to the
+transport, which is all that most ticks have; what follows waits in an outbox, and goes out in one write at
+the end of the tick. The transport gets more only while it takes it, so what waits, waits here, where it can
+be counted and thrown away: a reader that falls behind by more than its bound is told so (4408), and nobody
+waits for it. Answers that a client asked for do not count. Instead, while as many bytes of answers
 wait, its further requests are not read.
 
 In. Whole text messages go to the `Peer`, in order, at most so many per tick: who floods the port waits for
@@ -70,25 +71,34 @@ def websocket_class(guard: Guard, peer_factory: PeerFactory, limits: Limits) -> 
 
 
 class Ticker:
-    """Lets connections write once per tick of the event loop, with one callback for all of them."""
+    """Counts ticks of the event loop, and lets connections write at their ends: one callback for them all."""
 
     def __init__(self) -> None:
+        self.number = 0
+        """Which tick this is. It stands still while nobody writes."""
+        self._due = False
         self._waiting: list[WebSocket] = []
 
     def add(self, one: WebSocket) -> None:
         """Call its `tick` soon, once."""
-        if not self._waiting:
-            asyncio.get_running_loop().call_soon(self._run)
         self._waiting.append(one)
+        self.expect_end()
+
+    def expect_end(self) -> None:
+        """Something was written: see to it that the tick ends."""
+        if not self._due:
+            self._due = True
+            asyncio.get_running_loop().call_soon(self._run)
 
     def _run(self) -> None:
+        self._due = False
+        self.number += 1
         waiting, self._waiting = self._waiting, []
         for one in waiting:
             try:
                 one.tick()
-            except Exception:
-                logger.exception("a connection could not be written to")
-                one.transport.abort()
+            except Exception as error:  # noqa: BLE001 - whatever it is, the others get theirs
+                _abandon(one, error)
 
 
 class WebSocket(asyncio.Protocol):
@@ -130,6 +140,8 @@ class WebSocket(asyncio.Protocol):
         self._outbox = Outbox()
         self._paused = True
         self._tick_due = False
+        # In which tick something went straight to the transport.
+        self._wrote_in = -1
         # The close frame, until it is written: it comes after all that waits.
         self._farewell = b""
         # How many bytes the transport was given.
@@ -156,14 +168,25 @@ class WebSocket(asyncio.Protocol):
 
     def send(self, frames: bytes) -> None:
         """See `Connection`."""
-        if self._open:
-            outbox = self._outbox
-            outbox.put(frames)
-            if not self._tick_due:
-                self._tick_due = True
-                self._ticker.add(self)
-            if outbox.unasked > self._limits.waiting_bytes:
-                self._enforce_bound()
+        if not self._open:
+            return
+        outbox, ticker = self._outbox, self._ticker
+        size = len(frames)
+        if self._wrote_in != ticker.number and not outbox.waiting and not self._paused and size <= _WRITE:
+            self._wrote_in = ticker.number
+            ticker.expect_end()
+            self._written += size
+            try:
+                self.transport.write(frames)
+            except Exception as error:  # noqa: BLE001 - whoever publishes goes on to the others
+                _abandon(self, error)
+            return
+        outbox.put(frames)
+        if not self._tick_due:
+            self._tick_due = True
+            ticker.add(self)
+        if outbox.unasked > self._limits.waiting_bytes:
+            self._enforce_bound()
 
     def respond(self, frames: bytes) -> None:
         """See `Connection`."""
@@ -487,6 +510,11 @@ class WebSocket(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _abandon(one: WebSocket, error: Exception) -> None:
+    logger.error("a connection could not be written to", exc_info=error)
+    one.transport.abort()
 
 
 def _address(peername: object) -> str:

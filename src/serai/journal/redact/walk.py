@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeAlias, TypeVar, cast
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeAlias, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 
@@ -44,26 +45,25 @@ class Walker:
         return cast("T", self._any(value, self._text))
 
     def _any(self, value: Any, rewrite: Rewrite) -> Any:
-        match value:
-            case str():
-                return rewrite(value)
-            case msgspec.Struct():
-                return self._struct(value)
-            case list():
-                return self._list(cast("list[Any]", value), rewrite)
-            case dict():
-                return self._dict(cast("dict[Any, Any]", value), rewrite)
-            case _:
-                return value
+        if isinstance(value, str):
+            return rewrite(value)
+        if isinstance(value, msgspec.Struct):
+            return self._struct(value)
+        if isinstance(value, list):
+            return self._list(cast("list[Any]", value), rewrite)
+        if isinstance(value, dict):
+            return self._dict(cast("dict[Any, Any]", value), rewrite)
+        return value
 
     def _struct(self, value: msgspec.Struct) -> msgspec.Struct:
-        changes: dict[str, Any] = {}
+        changes: dict[str, Any] | None = None
         for field, kind in _plan(type(value)):
             before = getattr(value, field)
             if before is None or before is msgspec.UNSET:
                 continue
             after = self._any(before, self._rewrites[kind])
             if after is not before:
+                changes = changes or {}
                 changes[field] = after
         return msgspec.structs.replace(value, **changes) if changes else value
 
@@ -96,11 +96,22 @@ def _named(name: str, value: str) -> str:
 def _plan(of: type[msgspec.Struct]) -> list[tuple[str, str]]:
     """Which fields of a type are looked at, and how."""
     plan: list[tuple[str, str]] = []
-    for field in (info.name for info in msgspec.structs.fields(of)):
+    for info in msgspec.structs.fields(of):
+        field = info.name
         if field in _WORDS and of.__module__.startswith("serai.ahp."):
             continue
-        plan.append((field, _kind(of, field)))
+        if not _holds_numbers_only(info.type):
+            plan.append((field, _kind(of, field)))
     return plan
+
+
+def _holds_numbers_only(annotation: Any) -> bool:
+    """Whether a field can hold no text at all."""
+    if get_origin(annotation) is Annotated:
+        return _holds_numbers_only(get_args(annotation)[0])
+    if get_origin(annotation) in {Union, UnionType}:
+        return all(map(_holds_numbers_only, get_args(annotation)))
+    return annotation in {bool, int, float, NoneType, msgspec.UnsetType}
 
 
 def _kind(of: type[msgspec.Struct], field: str) -> str:
