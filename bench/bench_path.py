@@ -27,7 +27,7 @@ from serai.host.host import Host
 from serai.host.session import Session
 from serai.host.turn import Turn
 from serai.serve.frames import text_frame
-from serai.serve.peer import AhpPeer
+from serai.serve.ahp.peer import AhpPeer
 from serai.serve.websocket import WebSocket
 from serai.store.sqlite import SqliteStore
 

@@ -20,7 +20,7 @@ from serai.host.host import Host
 from serai.journal.sessions import KeptSession
 from serai.serve.frames import text_frame
 from serai.serve.guard import digest
-from serai.serve.peer import AhpPeer
+from serai.serve.ahp.peer import AhpPeer
 from serai.serve.port import PortSettings, serve_port
 from serai.store.contract import Batch
 from serai.store.sqlite import SqliteStore

@@ -17,8 +17,8 @@ from serai.client.transport import Transport
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.host import Host, HostSettings
 from serai.host.turn import Turn
+from serai.serve.ahp.peer import AhpPeer
 from serai.serve.frames import text_frame
-from serai.serve.peer import AhpPeer
 from serai.store.memory import MemoryStore
 
 T = TypeVar("T")

@@ -14,9 +14,10 @@ from serai.client import AccessRefused, Client, Connected, ConnectionLost, conne
 from serai.client.address import DEFAULT_URL, find_address
 from serai.errors import ConfigInvalid
 from serai.host.turn import Turn
+from serai.serve.ahp.peer import AhpPeer
 from serai.serve.guard import digest
-from serai.serve.peer import AhpPeer
 from serai.serve.port import PortSettings, serve_port
+from serai.store.sqlite import SqliteStore
 
 TOKEN = "a-token-that-nobody-guesses"
 
@@ -95,6 +96,32 @@ class TestAddress:
         del environ["SERAI_URL"], environ["SERAI_TOKEN"]
         assert find_address(None, None, environ) == (DEFAULT_URL.replace("http", "ws") + "/", "kept")
         assert find_address("ws://[::1]:3", None, environ) == ("ws://[::1]:3/", "kept")
+
+    @pytest.mark.parametrize(
+        ("says", "url"),
+        [
+            ('{"pid": 1, "since": "", "address": "127.0.0.1:7791"}', "ws://127.0.0.1:7791/"),
+            ('{"address": "0.0.0.0:80"}', "ws://127.0.0.1:80/"),
+            ('{"address": "::1:80"}', "ws://[::1]:80/"),
+            ('{"address": "127.0.0.1:0"}', "ws://127.0.0.1:7777/"),
+            ('{"address": null}', "ws://127.0.0.1:7777/"),
+            ("[]", "ws://127.0.0.1:7777/"),
+            ("", "ws://127.0.0.1:7777/"),
+        ],
+    )
+    def test_the_host_of_this_machine_is_where_it_says_that_it_listens(
+        self, tmp_path: Path, says: str, url: str
+    ) -> None:
+        (tmp_path / "history.db.lock").write_text(says)
+        assert find_address(None, None, {"SERAI_HOME": str(tmp_path)}).url == url
+
+    async def test_a_host_writes_that_where_a_client_looks_for_it(self, tmp_path: Path) -> None:
+        store = SqliteStore(tmp_path / "history.db", b"k" * 32, address="127.0.0.1:7791")
+        await store.open()
+        try:
+            assert find_address(None, None, {"SERAI_HOME": str(tmp_path)}).url == "ws://127.0.0.1:7791/"
+        finally:
+            await store.close()
 
     def test_the_token_of_this_machine_is_shown_to_no_other(self, tmp_path: Path) -> None:
         (tmp_path / "token").write_text("kept\n")

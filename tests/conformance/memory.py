@@ -8,7 +8,7 @@ from typing import Any
 
 from serai.ahp.types import ROOT
 from serai.host.host import Host
-from serai.serve.peer import AhpPeer
+from serai.serve.ahp.peer import AhpPeer
 
 
 class Link:

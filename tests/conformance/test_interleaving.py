@@ -317,8 +317,8 @@ class Interleaving(RuleBasedStateMachine):
         await asyncio.gather(self.host.journal.writer, return_exceptions=True)
         for session in list(self.host._sessions.values()):
             await session.close()
-        if self.host._told is not None:
-            self.host._told.cancel()
+        if self.host.root._told is not None:
+            self.host.root._told.cancel()
         self.store.crash()
         self.host = await self._open()
         for guest in self.guests.values():
@@ -371,7 +371,7 @@ class Interleaving(RuleBasedStateMachine):
             known = guest.state.confirmed(uri)
             assert known is not None
             if uri == ROOT:
-                assert timeless(known) == timeless(self.host.root.snapshot())
+                assert timeless(known) == timeless(self.host.root.live.snapshot())
                 continue
             session = self.host.loaded(uri)
             assert session is not None, "a session that someone follows is in memory"

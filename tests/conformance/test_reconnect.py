@@ -115,7 +115,7 @@ async def test_past_a_bound_there_are_snapshots_instead(
 ) -> None:
     await leave(client, session)
     other = await connect("other", session)
-    for module in ("serai.journal.recent", "serai.serve.peer"):
+    for module in ("serai.journal.recent", "serai.serve.ahp.handshake"):
         monkeypatch.setattr(f"{module}.{bound}", 5)
     for number in range(30):
         await other.dispatch(session, "titleChanged", title=f"title {number}")

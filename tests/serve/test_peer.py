@@ -236,8 +236,8 @@ class TestReconnecting:
             wire.request(method, clientId="one", **params)
             await asyncio.sleep(0)
             wire.drop()
-            await until(lambda wire=wire: wire.peer._working is None)
+            await until(lambda wire=wire: wire.peer._in_line is None)
             await host.journal.committed()
-            assert not host.is_connected("one")
+            assert not host.clients.is_connected("one")
             assert not any(host.journal.subscriptions.is_followed(session) for session in SESSIONS)
             assert not host._wanted

@@ -15,17 +15,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
-from serai.ahp import jsonrpc, wire
+from serai.ahp import wire
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.notifications import (
-    SessionAddedParams,
-    SessionRemovedParams,
-    SessionSummaryChangedParams,
-    SessionSummaryChanges,
-)
-from serai.ahp.reducers import LiveRoot
-from serai.ahp.rules import Verdict, judge
+from serai.ahp.reducers import LiveState
 from serai.ahp.rules.config import problem_with_value
 from serai.ahp.types import (
     ROOT,
@@ -41,14 +34,17 @@ from serai.contract import AgentIdentity, AgentSession
 from serai.contract.registration import check_registration
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.agents import HostContext, HostedHarness
+from serai.host.channels import Channels
+from serai.host.clients import ClientLink, Clients
 from serai.host.deliveries import deliveries_channel, unsettled
 from serai.host.project import project_of
+from serai.host.root import Root
 from serai.host.session import Session
 from serai.journal.journal import Journal
 from serai.journal.redact import Redactor
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
-from serai.store.contract import MarkRow, Opening, SessionRow, Store
+from serai.store.contract import Opening, SessionRow, Store
 
 __all__ = ["Host", "HostSettings"]
 
@@ -117,8 +113,11 @@ class Host:
         self.redactor = redactor or Redactor()
         self.journal = Journal(store, frame)
         self.harnesses: dict[str, HostedHarness] = {harness.name: harness for harness in harnesses}
-        self.root = LiveRoot(RootState(agents=[harness.info for harness in self.harnesses.values()]))
-        self._frame = frame
+        agents = [harness.info for harness in self.harnesses.values()]
+        self.root = Root(self.journal, now, frame, RootState(agents=agents), self.settings.summary_delay)
+        self.clients = Clients(self.journal)
+        self.channels = Channels(self.journal)
+        self.journal.subscriptions.emptied = self._left
         self._rows: dict[str, SessionRow] = {}
         """What the store knew of each session when it was last written, for those that are not loaded."""
         self._sessions: dict[str, Session] = {}
@@ -126,17 +125,10 @@ class Host:
         self._loading: dict[str, asyncio.Task[Session]] = {}
         self._unrecovered: set[str] = set()
         """Sessions that have not been in memory since the host started."""
-        self._marks: dict[str, int] = {}
-        """How far each client that is connected has counted."""
         self._wanted: Counter[str] = Counter()
         """Sessions that someone is about to do something with, once they are in memory."""
         self._evicted: set[asyncio.Task[None]] = set()
         """Agents that are being let go."""
-        self._connected: Counter[str] = Counter()
-        self.handshakes = asyncio.Lock()
-        """Held while a client id is looked up and bound, so that two who want it do not both get it."""
-        self._changed: dict[str, SessionSummary] = {}
-        self._told: asyncio.TimerHandle | None = None
 
     # -- opening and closing -------------------------------------------------------------------------------
 
@@ -152,15 +144,15 @@ class Host:
                 await self.session(row.uri)
         if opening.last_committed:
             # Whoever followed the root channel before may know it otherwise.
-            self.act_on_root(a.RootAgentsChangedAction(agents=self.root.head.agents))
-            self.act_on_root(a.RootActiveSessionsChangedAction(active_sessions=0))
+            self.root.act(a.RootAgentsChangedAction(agents=self.root.live.head.agents))
+            self.root.act(a.RootActiveSessionsChangedAction(active_sessions=0))
         return opening
 
     async def close(self) -> None:
         """Stop what runs, write what waits, close the store."""
-        if self._told is not None:
-            self._told.cancel()
+        self.root.close()
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
+        await self.channels.close()
         await self.journal.close()
 
     # -- sessions ------------------------------------------------------------------------------------------
@@ -197,9 +189,15 @@ class Host:
             for uri in held:
                 if self._wanted[uri] <= 0:
                     del self._wanted[uri]
+                    self._left(uri)
             held.clear()
 
         return release
+
+    def _left(self, uri: str) -> None:
+        """Perhaps nobody follows a channel any more, nor is about to."""
+        if uri not in self._wanted and not self.journal.subscriptions.is_followed(uri):
+            self.channels.left(uri)
 
     async def _load(self, uri: str) -> Session:
         store = self.journal.store
@@ -229,7 +227,7 @@ class Host:
                 return
             if session.is_busy or self.journal.subscriptions.is_followed(uri) or session.kept.is_unsaved:
                 continue
-            if uri in self._wanted or uri in self._changed:
+            if uri in self._wanted or self.root.is_to_tell_of(uri):
                 continue  # it is needed at once, or the root channel has not been told yet
             total -= session.kept.size
             self._rows[uri] = session.kept.row()
@@ -287,7 +285,7 @@ class Host:
             lifecycle=SessionLifecycle.CREATING.value,
             turns=source.turns if source else [],
             config=resolved_config(harness, {**_values(source), **(params.config or {})}),
-            active_client=params.active_client if self.is_connected(client_id) else None,
+            active_client=params.active_client if self.clients.is_connected(client_id) else None,
             server_tools=harness.tools or None,
         )
         await self.journal.committed()
@@ -297,10 +295,7 @@ class Host:
         kept = KeptSession.create(uri, state)
         session = self._sessions[uri] = Session(self, kept, settings)
         self.journal.touch(kept)
-        self._tell(
-            "root/sessionAdded",
-            SessionAddedParams(channel=ROOT, summary=replace(kept.live.head.summary)),
-        )
+        self.root.added(kept.live.head.summary)
         self.journal.then(lambda _seq: session.begin())
         self._evict()
         return session
@@ -331,9 +326,8 @@ class Host:
             release()
         if session is None or self._sessions.pop(uri, None) is None:
             raise ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
-        self._changed.pop(uri, None)
         self.journal.side.disposed.append(uri)
-        self._tell("root/sessionRemoved", SessionRemovedParams(channel=ROOT, session=uri))
+        self.root.removed(uri)
         self.journal.then(lambda _seq: self.journal.subscriptions.drop(uri))
         await session.close()
         self.activity_changed()
@@ -377,105 +371,49 @@ class Host:
 
     # -- clients -------------------------------------------------------------------------------------------
 
-    def client_connected(self, client_id: str) -> None:
+    def client_connected(self, client_id: str, link: ClientLink) -> None:
         """A client has one more connection."""
-        self._connected[client_id] += 1
+        self.clients.connected(client_id, link)
 
-    def client_disconnected(self, client_id: str) -> None:
+    def client_disconnected(self, client_id: str, link: ClientLink) -> None:
         """A client has one connection less; with the last one it is gone."""
-        self._connected[client_id] -= 1
-        if self._connected[client_id] > 0:
-            return
-        del self._connected[client_id]
-        self._marks.pop(client_id, None)
-        for session in list(self._sessions.values()):
-            session.client_left(client_id)
+        if self.clients.disconnected(client_id, link):
+            for session in list(self._sessions.values()):
+                session.client_left(client_id)
 
-    def is_connected(self, client_id: str) -> bool:
-        """Whether a client has a connection."""
-        return client_id in self._connected
+    # -- channels ------------------------------------------------------------------------------------------
 
-    def start_counting(self, client_id: str, mark: int) -> None:
-        """A client begins to count: anew (0), or after a mark."""
-        self._marks[client_id] = mark
-        self.journal.side.marks.append(MarkRow(client_id, mark))
+    async def bring(self, uri: str) -> None:
+        """Bring a channel into memory, if there is such a channel."""
+        if await self.session(uri) is None:
+            await self.channels.bring(uri)
 
-    def go_on_counting(self, client_id: str, mark: int) -> None:
-        """A client goes on from a mark, or from where another connection of its own is by now."""
-        self.start_counting(client_id, self._marks.get(client_id, mark))
+    def is_loaded(self, uri: str) -> bool:
+        """Whether a channel is in memory."""
+        return uri == ROOT or uri in self._sessions or self.channels.get(uri) is not None
 
-    def counts(self, client_id: str, client_seq: int) -> bool:
-        """Whether a client's number is new. If so it is remembered, also on disk, with the next commit.
+    def state_of(self, uri: str) -> bytes | None:
+        """The state of a channel that is in memory, as JSON."""
+        live = self._live(uri)
+        return None if live is None else wire.encode(live.snapshot())
 
-        Some clients do not count: 0 is always new.
-        """
-        if client_seq == 0:
-            return True
-        if client_seq <= self._marks.get(client_id, 0):
-            return False
-        self._marks[client_id] = client_seq
-        self.journal.side.marks.append(MarkRow(client_id, client_seq))
-        return True
+    def _live(self, uri: str) -> LiveState[Any] | None:
+        if uri == ROOT:
+            return self.root.live
+        found = self.loaded(uri) or self.channels.get(uri)
+        return found.live if found else None
 
-    # -- the root channel ----------------------------------------------------------------------------------
-
-    def act_on_root(self, action: a.StateAction, origin: a.ActionOrigin | None = None) -> None:
-        """Let an action of the root channel happen."""
-        self.root.apply(action, self.now())
-        self.journal.append(ROOT, action, origin=origin)
-
-    def dispatch_on_root(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
-        """Take an action on the root channel from a client."""
-        judgement = judge(self.root, action, origin.client_id)
-        if judgement.verdict is Verdict.ACCEPT:
-            self.act_on_root(action, origin)
-        elif judgement.verdict is Verdict.REJECT:
-            self.journal.reject(ROOT, action, origin, judgement.reason or "rejected", sender)
+    def dispatch(self, uri: str, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
+        """Take an action from a client, on a channel that is in memory. On any other it is ignored."""
+        found = self.root if uri == ROOT else self.loaded(uri) or self.channels.get(uri)
+        if found is not None:
+            found.dispatch(action, origin, sender)
 
     def activity_changed(self) -> None:
         """Tell the root channel when more or fewer sessions have a turn running."""
         active = sum(session.live.turn is not None for session in self._sessions.values())
-        if active != (self.root.head.active_sessions or 0):
-            self.act_on_root(a.RootActiveSessionsChangedAction(active_sessions=active))
-
-    def summary_changed(self, session: Session) -> None:
-        """Tell the root channel soon, if the summary has changed: several changes become one notification."""
-        self._changed.setdefault(session.uri, session.told_summary)
-        if self._told is None:
-            loop = asyncio.get_running_loop()
-            self._told = loop.call_later(self.settings.summary_delay, self._tell_summaries)
-
-    def _tell_summaries(self) -> None:
-        self._told = None
-        changed, self._changed = self._changed, {}
-        for uri, before in changed.items():
-            session = self._sessions.get(uri)
-            if session is None:
-                continue
-            now = replace(session.live.head.summary)
-            session.told_summary = now
-            changes = _difference(before, now)
-            if changes:
-                params = SessionSummaryChangedParams(
-                    channel=ROOT, session=uri, changes=SessionSummaryChanges(**changes)
-                )
-                self._tell("root/sessionSummaryChanged", params)
-
-    def _tell(self, method: str, params: wire.Value) -> None:
-        """Send a notification to those who follow the root channel, after all that it reflects."""
-        message = self._frame(jsonrpc.encode(jsonrpc.Notification(method=method, params=params)))
-        self.journal.then(lambda _seq: self.journal.subscriptions.deliver([(ROOT, message)]))
-
-
-_NEVER_CHANGES = {"resource", "provider", "created_at", "extra"}
-
-
-def _difference(before: SessionSummary, now: SessionSummary) -> dict[str, Any]:
-    return {
-        name: getattr(now, name)
-        for name in now.__struct_fields__
-        if name not in _NEVER_CHANGES and getattr(now, name) != getattr(before, name)
-    }
+        if active != (self.root.live.head.active_sessions or 0):
+            self.root.act(a.RootActiveSessionsChangedAction(active_sessions=active))
 
 
 def _values(source: SessionState | None) -> FreeForm:

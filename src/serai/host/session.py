@@ -99,7 +99,7 @@ class Session:
             # What was held back before this action is the agent's, whoever dispatched the action.
             whose = origin if masked.__class__ is action.__class__ else None
             self.journal.append(self.uri, light, origin=whose, session=self.kept)
-        self.host.summary_changed(self)
+        self.host.root.summary_changed(self)
 
     def act_in_turn(self, turn_id: str, action: a.StateAction) -> None:
         """Let an action of the agent happen, unless its turn is over: someone may have cancelled it."""
@@ -447,7 +447,7 @@ class Session:
 
     async def _give_up(self, client_id: str) -> None:
         await asyncio.sleep(self.settings.client_grace)
-        if self.host.is_connected(client_id):
+        if self.host.clients.is_connected(client_id):
             return
         for call_id in self._calls_of(client_id):
             action = a.SessionToolCallCompleteAction(

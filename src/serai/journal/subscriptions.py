@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 __all__ = ["Subscriber", "Subscriptions"]
@@ -19,6 +20,8 @@ class Subscriptions:
     """Channels and their subscribers, both ways."""
 
     def __init__(self) -> None:
+        self.emptied: Callable[[str], None] = _ignore
+        """Is called with a channel that has lost its last follower."""
         self._by_channel: dict[str, dict[Subscriber, None]] = {}
         self._by_subscriber: dict[Subscriber, set[str]] = {}
 
@@ -32,18 +35,20 @@ class Subscriptions:
         followers = self._by_channel.get(channel)
         if followers is None or subscriber not in followers:
             return
-        del followers[subscriber]
-        if not followers:
-            del self._by_channel[channel]
         self._by_subscriber[subscriber].discard(channel)
+        self._leave(channel, subscriber)
 
     def forget(self, subscriber: Subscriber) -> None:
         """The subscriber is gone."""
         for channel in self._by_subscriber.pop(subscriber, set()):
-            followers = self._by_channel[channel]
-            del followers[subscriber]
-            if not followers:
-                del self._by_channel[channel]
+            self._leave(channel, subscriber)
+
+    def _leave(self, channel: str, subscriber: Subscriber) -> None:
+        followers = self._by_channel[channel]
+        del followers[subscriber]
+        if not followers:
+            del self._by_channel[channel]
+            self.emptied(channel)
 
     def drop(self, channel: str) -> None:
         """The channel is gone."""
@@ -77,3 +82,7 @@ class Subscriptions:
             frames = b"".join(message for channel, message in messages if channel in followed)
             for subscriber in subscribers:
                 subscriber.publish(frames)
+
+
+def _ignore(channel: str) -> None:
+    del channel

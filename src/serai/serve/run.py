@@ -12,8 +12,8 @@ from serai.errors import StorageFailed
 from serai.host.agents import HostedHarness
 from serai.host.host import Host, HostSettings
 from serai.journal.redact import Redactor
+from serai.serve.ahp.peer import AhpPeer
 from serai.serve.frames import text_frame
-from serai.serve.peer import AhpPeer
 from serai.serve.port import PortSettings, serve_port
 from serai.store.contract import Store
 

@@ -1,0 +1,125 @@
+"""Channels beside the root and the sessions: terminals, changesets, watches.
+
+What they have in common is here. A channel is open while someone follows it or it has work to do; some are
+made by a command, others come to be when someone asks for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from serai.ahp import actions as a
+from serai.ahp.channels import ChannelKind, kind_of
+from serai.ahp.reducers import LiveState
+from serai.ahp.rules import Verdict, judge
+from serai.journal.journal import Journal
+from serai.journal.subscriptions import Subscriber
+
+__all__ = ["Channel", "Channels", "Opener"]
+
+
+class Channel:
+    """A channel with a state.
+
+    Args:
+        journal: Where its actions go.
+        now: The clock, in milliseconds since 1970.
+        uri: Its name.
+        live: Its state. It belongs to the channel.
+    """
+
+    def __init__(self, journal: Journal, now: Callable[[], int], uri: str, live: LiveState[Any]) -> None:
+        self.journal = journal
+        self.uri = uri
+        self.live = live
+        self._now = now
+
+    def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, kept: bool = False) -> None:
+        """Let an action happen. By default it is numbered and published, and not written to disk."""
+        self.live.apply(action, self._now())
+        self.journal.append(self.uri, action, origin=origin, kept=kept)
+
+    def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
+        """Take an action from a client: it happens, or goes back with the reason."""
+        judgement = judge(self.live, action, origin.client_id)
+        if judgement.verdict is Verdict.REJECT:
+            self.journal.reject(self.uri, action, origin, judgement.reason or "rejected", sender)
+        elif judgement.verdict is Verdict.ACCEPT:
+            self.accept(action, origin)
+
+    def accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
+        """A client's action may happen. What else follows from it is for those who inherit this."""
+        self.act(action, origin)
+
+    def left(self) -> None:
+        """Nobody follows the channel any more. By default that changes nothing."""
+
+    async def close(self) -> None:
+        """The host stops, or the channel is no longer there: end what it does."""
+
+
+Opener = Callable[[str], Awaitable[Channel | None]]
+"""Makes the channel of a URI; `None` when there is none."""
+
+
+class Channels:
+    """The channels that are open."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._open: dict[str, Channel] = {}
+        self._opening: dict[str, asyncio.Task[Channel | None]] = {}
+        self._openers: dict[ChannelKind, Opener] = {}
+        self.streams: set[str] = set()
+        """Channels without a state that can be followed."""
+
+    def opened_by(self, kind: ChannelKind, opener: Opener) -> None:
+        """Channels of this kind come to be when someone asks for them."""
+        self._openers[kind] = opener
+
+    def get(self, uri: str) -> Channel | None:
+        """The channel, if it is open."""
+        return self._open.get(uri)
+
+    def add(self, channel: Channel) -> None:
+        """Open a channel."""
+        self._open[channel.uri] = channel
+
+    def remove(self, uri: str) -> Channel | None:
+        """A channel is no longer there; those who follow it hear no more once all before is published."""
+        channel = self._open.pop(uri, None)
+        if channel is not None:
+            self._journal.then(lambda _seq: self._journal.subscriptions.drop(uri))
+        return channel
+
+    async def bring(self, uri: str) -> Channel | None:
+        """The channel; it is opened if need be. Cancelling does not stop others who wait for it."""
+        channel = self._open.get(uri)
+        kind = kind_of(uri)
+        opener = self._openers.get(kind) if kind else None
+        if channel is not None or opener is None:
+            return channel
+        task = self._opening.get(uri)
+        if task is None:
+            task = self._opening[uri] = asyncio.ensure_future(self._bring(uri, opener))
+            task.add_done_callback(lambda _task: self._opening.pop(uri, None))
+        return await asyncio.shield(task)
+
+    async def _bring(self, uri: str, opener: Opener) -> Channel | None:
+        channel = await opener(uri)
+        if channel is not None:
+            self.add(channel)
+        return channel
+
+    def left(self, uri: str) -> None:
+        """Nobody follows a channel any more."""
+        channel = self._open.get(uri)
+        if channel is not None:
+            channel.left()
+
+    async def close(self) -> None:
+        """End all of them."""
+        await asyncio.gather(*(channel.close() for channel in self._open.values()))
+        self._open.clear()

@@ -1,0 +1,125 @@
+"""The root channel: what there is on this host, and what becomes of its sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from serai.ahp import actions as a
+from serai.ahp import jsonrpc, wire
+from serai.ahp.notifications import (
+    SessionAddedParams,
+    SessionRemovedParams,
+    SessionSummaryChangedParams,
+    SessionSummaryChanges,
+)
+from serai.ahp.reducers import LiveRoot
+from serai.ahp.rules import Verdict, judge
+from serai.ahp.types import ROOT, RootState, SessionSummary
+from serai.journal.journal import Journal
+from serai.journal.subscriptions import Subscriber
+
+if TYPE_CHECKING:
+    from serai.host.session import Session
+
+__all__ = ["Root"]
+
+_NEVER_CHANGES = {"resource", "provider", "created_at", "extra"}
+
+
+class Root:
+    """The root channel.
+
+    Args:
+        journal: Where its actions go.
+        now: The clock, in milliseconds since 1970.
+        frame: How a message becomes bytes on the wire.
+        state: What it begins with.
+        delay: How long changes of summaries are gathered before anyone is told, in seconds.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        now: Callable[[], int],
+        frame: Callable[[bytes], bytes],
+        state: RootState,
+        delay: float,
+    ) -> None:
+        self.live = LiveRoot(state)
+        self._journal = journal
+        self._now = now
+        self._frame = frame
+        self._delay = delay
+        self._changed: dict[str, Session] = {}
+        self._told: asyncio.TimerHandle | None = None
+
+    def close(self) -> None:
+        """Tell nobody anything any more."""
+        if self._told is not None:
+            self._told.cancel()
+
+    # -- actions -------------------------------------------------------------------------------------------
+
+    def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None) -> None:
+        """Let an action happen."""
+        self.live.apply(action, self._now())
+        self._journal.append(ROOT, action, origin=origin)
+
+    def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
+        """Take an action from a client."""
+        judgement = judge(self.live, action, origin.client_id)
+        if judgement.verdict is Verdict.ACCEPT:
+            self.act(action, origin)
+        elif judgement.verdict is Verdict.REJECT:
+            self._journal.reject(ROOT, action, origin, judgement.reason or "rejected", sender)
+
+    # -- sessions ------------------------------------------------------------------------------------------
+
+    def added(self, summary: SessionSummary) -> None:
+        """Tell of a new session."""
+        self._tell("root/sessionAdded", SessionAddedParams(channel=ROOT, summary=replace(summary)))
+
+    def removed(self, uri: str) -> None:
+        """Tell that a session is gone."""
+        self._changed.pop(uri, None)
+        self._tell("root/sessionRemoved", SessionRemovedParams(channel=ROOT, session=uri))
+
+    def summary_changed(self, session: Session) -> None:
+        """Tell soon, if the summary has changed: several changes become one notification."""
+        self._changed[session.uri] = session
+        if self._told is None:
+            self._told = asyncio.get_running_loop().call_later(self._delay, self._tell_summaries)
+
+    def is_to_tell_of(self, uri: str) -> bool:
+        """Whether a session's summary may have changed without anyone having been told."""
+        return uri in self._changed
+
+    def _tell_summaries(self) -> None:
+        self._told = None
+        changed, self._changed = self._changed, {}
+        for uri, session in changed.items():
+            now = replace(session.live.head.summary)
+            before, session.told_summary = session.told_summary, now
+            changes = _difference(before, now)
+            if changes:
+                params = SessionSummaryChangedParams(
+                    channel=ROOT, session=uri, changes=SessionSummaryChanges(**changes)
+                )
+                self._tell("root/sessionSummaryChanged", params)
+
+    def _tell(self, method: str, params: wire.Value) -> None:
+        """Send a notification to those who follow the root channel, after all that it reflects."""
+        message = self._frame(jsonrpc.encode(jsonrpc.Notification(method=method, params=params)))
+        self._journal.then(lambda _seq: self._journal.subscriptions.deliver([(ROOT, message)]))
+
+
+def _difference(before: SessionSummary, now: SessionSummary) -> dict[str, Any]:
+    return {
+        name: getattr(now, name)
+        for name in now.__struct_fields__
+        if name not in _NEVER_CHANGES and getattr(now, name) != getattr(before, name)
+    }

@@ -1,0 +1,88 @@
+"""Actions of clients: each happens, waits, is ignored, or goes back to its sender with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from serai.ahp import actions as a
+from serai.ahp import wire
+from serai.ahp.notifications import DispatchActionParams
+from serai.ahp.types import ROOT, Count
+from serai.errors import InvalidParams, SeraiError
+from serai.journal.envelopes import envelope, notification, origin_json
+from serai.serve.ahp.following import loaded
+from serai.serve.frames import text_frame
+
+if TYPE_CHECKING:
+    from serai.serve.ahp.peer import AhpPeer
+
+__all__ = ["dispatched", "unreadable"]
+
+
+class _LooseParams(Struct, rename="camel"):
+    channel: str
+    client_seq: Count
+    action: dict[str, Any]
+
+
+class _LooseDispatch(Struct, tag_field="method", tag="dispatchAction"):
+    """A dispatch whose action could not be read."""
+
+    params: _LooseParams
+
+
+def dispatched(peer: AhpPeer, params: DispatchActionParams) -> Coroutine[Any, Any, None] | None:
+    """Deal with an action, at once where its channel is in memory. On a channel that is not, ignore it."""
+    if params.channel == ROOT or peer.host.is_loaded(params.channel):
+        _dispatch(peer, params)
+        return None
+    return _dispatch_later(peer, params) if peer.host.knows(params.channel) else None
+
+
+def unreadable(peer: AhpPeer, data: bytes, error: InvalidParams) -> None:
+    """Send an action back that has the wrong content, if that much can be made out."""
+    try:
+        params = wire.decode(data, _LooseDispatch).params
+    except SeraiError:
+        return
+    if not (params.channel == ROOT or peer.host.is_loaded(params.channel) or peer.host.knows(params.channel)):
+        return  # an action on a channel that does not exist is ignored, whatever it is
+    origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
+    action = wire.UnknownType(extra=peer.host.redactor.redact_value(params.action, observed=False))
+    _reject(peer, params.channel, action, origin, f"invalid_action: {error}")
+
+
+async def _dispatch_later(peer: AhpPeer, params: DispatchActionParams) -> None:
+    try:
+        async with loaded(peer.host, [params.channel]):
+            _dispatch(peer, params)
+    except SeraiError as error:
+        origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
+        _reject(peer, params.channel, params.action, origin, f"{error.code}: {error}")
+
+
+def _dispatch(peer: AhpPeer, params: DispatchActionParams) -> None:
+    host, journal = peer.host, peer.journal
+    origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
+    action = host.redactor.redact_action(params.action, observed=False)
+    unavailable = journal.unavailable
+    if unavailable is not None:
+        _reject(peer, params.channel, action, origin, f"{unavailable.code}: {unavailable}")
+    elif not host.clients.counts(peer.client_id, params.client_seq):
+        _reject(peer, params.channel, action, origin, "duplicate")
+    else:
+        host.dispatch(params.channel, action, origin, peer)
+
+
+def _reject(peer: AhpPeer, channel: str, action: a.StateAction, origin: a.ActionOrigin, reason: str) -> None:
+    """Send an action back."""
+    journal = peer.journal
+    if journal.unavailable is None:
+        journal.reject(channel, action, origin, reason, peer)
+        return
+    # The line stands still: at once, then, with the last number that there was.
+    made = envelope(channel, wire.encode(action), journal.last_seq, origin_json(origin), reason)
+    peer.publish(text_frame(notification(made)))

@@ -1,0 +1,90 @@
+"""Following channels: a snapshot, and from then on all that happens."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from serai.ahp import commands as c
+from serai.ahp import jsonrpc
+from serai.ahp.channels import ChannelKind, kind_of
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.notifications import UnsubscribeParams
+from serai.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from serai.host.host import Host
+    from serai.serve.ahp.peer import AhpPeer
+
+__all__ = ["follow", "loaded", "states", "subscribe", "unknown", "unsubscribe"]
+
+
+async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Answer with a channel's state, and follow it from that very moment."""
+    channel: str = request.params.channel
+    async with loaded(peer.host, [channel]) as keep:
+        found = states(peer.host, [channel])
+        if not found:
+            raise unknown(channel)
+        release = keep()
+
+    def answer(seq: int) -> None:
+        [snapshot] = follow(peer, found, seq)
+        release()
+        peer.respond_now(request, c.SubscribeResult(snapshot=snapshot))
+
+    peer.journal.then(answer)
+
+
+def unsubscribe(peer: AhpPeer, params: UnsubscribeParams) -> None:
+    """Follow a channel no longer."""
+    peer.journal.then(lambda _seq: peer.journal.subscriptions.remove(params.channel, peer))
+
+
+@asynccontextmanager
+async def loaded(host: Host, channels: list[str]) -> AsyncGenerator[Callable[[], Callable[[], None]]]:
+    """Bring channels into memory for the length of a block.
+
+    Yields:
+        What keeps them there beyond it, and returns what lets them go.
+    """
+    release = host.hold(channels)
+    kept = False
+
+    def keep() -> Callable[[], None]:
+        nonlocal kept
+        kept = True
+        return release
+
+    try:
+        for channel in channels:
+            await host.bring(channel)
+        yield keep
+    finally:
+        if not kept:
+            release()
+
+
+def states(host: Host, channels: list[str]) -> dict[str, Raw]:
+    """The states of channels now, encoded. What happens later is not in them."""
+    found = ((channel, host.state_of(channel)) for channel in channels)
+    return {channel: Raw(state) for channel, state in found if state is not None}
+
+
+def follow(peer: AhpPeer, found: dict[str, Raw], seq: int) -> list[c.Snapshot]:
+    """Follow channels from this moment on: their snapshots reflect all up to `seq`."""
+    if not peer.is_gone:
+        for channel in found:
+            peer.journal.subscriptions.add(channel, peer)
+    return [c.Snapshot(resource=channel, state=state, from_seq=seq) for channel, state in found.items()]
+
+
+def unknown(channel: str) -> ProtocolError:
+    """The error for a channel that is not there."""
+    number = (
+        AhpErrorCode.SESSION_NOT_FOUND if kind_of(channel) is ChannelKind.SESSION else AhpErrorCode.NOT_FOUND
+    )
+    return ProtocolError(f"there is no channel {channel}", number=number)

@@ -1,0 +1,147 @@
+"""The beginning of a connection: a client introduces itself, or comes back to where it was."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw
+
+from serai.ahp import commands as c
+from serai.ahp import jsonrpc
+from serai.ahp.errors import AhpErrorCode
+from serai.errors import ProtocolError, SeraiError
+from serai.journal.envelopes import envelope
+from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES
+from serai.serve.ahp.following import follow, loaded, states
+from serai.store.contract import ClientRow
+
+if TYPE_CHECKING:
+    from serai.serve.ahp.peer import AhpPeer
+
+__all__ = ["initialize", "ping", "reconnect"]
+
+_log = logging.getLogger(__name__)
+
+_VERSION = re.compile(r"0\.2\.(?:0|[1-9][0-9]*)")
+_SUPPORTED = ["^0.2.0"]
+
+
+def ping(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Say that we are there."""
+    peer.respond(request)
+
+
+async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Agree on a version, bind the client id to its token, and give the first snapshots."""
+    params: c.InitializeParams = request.params
+    version = next((v for v in params.protocol_versions if _VERSION.fullmatch(v)), None)
+    if version is None:
+        peer.fail(
+            ProtocolError(
+                f"none of the versions {params.protocol_versions} is supported",
+                id=request.id,
+                number=AhpErrorCode.UNSUPPORTED_PROTOCOL_VERSION,
+                data={"supportedVersions": _SUPPORTED},
+            )
+        )
+        peer.journal.then(lambda _seq: peer.link.close(1002, "unsupported protocol version"))
+        return
+    host = peer.host
+    channels = list(dict.fromkeys(params.initial_subscriptions or ()))
+    async with loaded(host, channels) as keep:
+        async with host.clients.handshakes:
+            await _check_binding(peer, params.client_id)
+            peer.become(params.client_id)
+            row = ClientRow(params.client_id, version, peer.link.token_digest)
+            peer.journal.side.clients.append(row)
+            host.clients.start_counting(params.client_id, 0)
+        found, release = states(host, channels), keep()
+
+    def answer(seq: int) -> None:
+        snapshots = follow(peer, found, seq)
+        release()
+        result = c.InitializeResult(
+            protocol_version=version,
+            server_seq=seq,
+            snapshots=snapshots,
+            default_directory=host.settings.default_directory,
+        )
+        peer.respond_now(request, result)
+
+    peer.journal.then(answer)
+
+
+async def _check_binding(peer: AhpPeer, client_id: str) -> ClientRow | None:
+    await peer.journal.committed()  # an earlier connection may have bound it just now
+    known = await peer.journal.store.client(client_id)
+    if known is not None and known.token != peer.link.token_digest:
+        raise ProtocolError(
+            f"the client id {client_id!r} belongs to another token; choose another id",
+            number=AhpErrorCode.PERMISSION_DENIED,
+        )
+    return known
+
+
+async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Give a client what it has missed: all of it, or snapshots."""
+    params: c.ReconnectParams = request.params
+    journal, host = peer.journal, peer.host
+    last_seen = max(params.last_seen_server_seq, 0)
+    gaps = await journal.store.gaps()
+    lost_in_gaps = any(before < last_seen < first for before, first in gaps)
+    wanted = list(dict.fromkeys(params.subscriptions))
+    async with loaded(host, wanted) as keep:
+        async with host.clients.handshakes:
+            if await _check_binding(peer, params.client_id) is None:
+                raise ProtocolError(
+                    f"the client {params.client_id!r} is not known; initialize instead",
+                    number=AhpErrorCode.NOT_FOUND,
+                )
+            mark = await journal.store.mark(params.client_id)
+            peer.become(params.client_id)
+            host.clients.go_on_counting(params.client_id, mark)
+        found, release = states(host, wanted), keep()
+    missing = [channel for channel in wanted if channel not in found]
+    fence = asyncio.get_running_loop().create_future()
+
+    def stand(seq: int) -> None:
+        """From here on all is live; what comes is held until the answer has left."""
+        peer.held = []
+        follow(peer, found, seq)
+        release()
+        fence.set_result((seq, journal.recent.after(last_seen, found)))
+
+    journal.then(stand)
+    seq, replay = await fence
+    if last_seen > seq or lost_in_gaps:
+        replay = None
+    elif replay is None:
+        replay = await _replay_from_store(peer, list(found), last_seen, seq)
+    if replay is None:
+        result: Any = c.ReconnectSnapshotResult(
+            snapshots=[c.Snapshot(resource=r, state=state, from_seq=seq) for r, state in found.items()]
+        )
+    else:
+        result = {"type": "replay", "actions": [Raw(made) for made in replay], "missing": missing}
+    peer.respond_now(request, result)
+    held, peer.held = peer.held or [], None
+    for frames in held:
+        peer.link.send(frames)
+
+
+async def _replay_from_store(
+    peer: AhpPeer, channels: list[str], after: int, until: int
+) -> list[bytes] | None:
+    try:
+        rows = await peer.journal.store.replay(
+            channels, after=after, until=until, max_rows=MAX_ENVELOPES, max_bytes=MAX_BYTES
+        )
+    except SeraiError:
+        _log.exception("a replay cannot be read; snapshots do as well")
+        return None
+    if rows is None:
+        return None
+    return [envelope(row.channel, row.action, row.seq, row.origin) for row in rows]

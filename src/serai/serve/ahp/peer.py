@@ -1,0 +1,287 @@
+"""One client's connection: what it asks and dispatches, what it hears, and what it is asked, in one order.
+
+Messages of one connection are handled one after the other, but for commands that may take long and depend on
+nothing before them: those run alongside. Answers wait in the journal's line, so that whatever an answer
+reflects has been committed, and published to this client, before it leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Coroutine
+from typing import Any, NamedTuple, TypeAlias
+
+from serai.ahp import jsonrpc, wire
+from serai.ahp.notifications import DispatchActionParams, UnsubscribeParams
+from serai.depth import MAX_DEPTH
+from serai.errors import (
+    ConnectionLost,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    Mismatch,
+    ProtocolError,
+    SeraiError,
+)
+from serai.host.host import Host
+from serai.serve import Connection
+from serai.serve.ahp.dispatching import dispatched, unreadable
+from serai.serve.ahp.following import unsubscribe
+from serai.serve.ahp.table import COMMANDS, FIRST
+from serai.serve.frames import text_frame
+
+__all__ = ["AhpPeer"]
+
+_log = logging.getLogger(__name__)
+
+_MAX_BACKLOG_BYTES = 16 * 1024 * 1024
+_MAX_DEPTH = MAX_DEPTH - 28
+"""What comes in comes out again inside an envelope or a snapshot, and a client reads no deeper than that."""
+_TOO_MANY_REQUESTS = -32000
+_ANSWER_WITHIN = 30.0
+"""How long a client may take to answer what the host asks it, in seconds."""
+
+
+class _Unreadable(NamedTuple):
+    """A message with content that does not fit."""
+
+    data: bytes
+    error: ProtocolError
+
+
+_Incoming: TypeAlias = jsonrpc.Message | _Unreadable
+_Work: TypeAlias = Coroutine[Any, Any, None]
+
+
+class AhpPeer:
+    """A client, as the host sees it over one connection."""
+
+    def __init__(self, host: Host, link: Connection) -> None:
+        self.host = host
+        self.journal = host.journal
+        self.link = link
+        self.client_id = ""
+        """Empty before the handshake."""
+        self.is_gone = False
+        self.held: list[bytes] | None = None
+        """What is published while a replay is being read: it leaves after that."""
+        self._backlog: deque[tuple[_Incoming, int]] = deque()
+        self._backlog_bytes = 0
+        self._in_line: asyncio.Task[None] | None = None
+        self._alongside: set[asyncio.Task[None]] = set()
+        self._under_way = 0
+        self._asked: dict[float, asyncio.Future[jsonrpc.Success]] = {}
+        self._questions = 0
+
+    # -- the connection ------------------------------------------------------------------------------------
+
+    def received(self, data: bytes) -> None:
+        """Take a message. It is handled at once unless an earlier one is still under way."""
+        try:
+            message: _Incoming = jsonrpc.decode(data, _MAX_DEPTH)
+        except ProtocolError as error:
+            message = _Unreadable(data, error)
+        if isinstance(message, jsonrpc.Success | jsonrpc.Failure):
+            self._answered(message)
+            return
+        if isinstance(message, jsonrpc.Request) and not self._admit(message):
+            return
+        if self._in_line is not None:
+            self._backlog.append((message, len(data)))
+            self._backlog_bytes += len(data)
+            if self._backlog_bytes > _MAX_BACKLOG_BYTES:
+                self.link.close(1013, "too much is under way; wait for answers")
+            return
+        work = self._take(message)
+        if work is not None:
+            self._in_line = asyncio.create_task(self._work(work))
+
+    async def _work(self, work: _Work) -> None:
+        while True:
+            try:
+                await work
+            except Exception:  # noqa: BLE001 - what comes next is not to blame
+                _log.exception("a message of %s was not dealt with", self.link.remote)
+            while self._backlog and not self.is_gone:
+                message, size = self._backlog.popleft()
+                self._backlog_bytes -= size
+                more = self._take(message)
+                if more is not None:
+                    work = more
+                    break
+            else:
+                self._in_line = None
+                return
+
+    def disconnected(self) -> None:
+        """The connection is gone. That changes nothing but presence, and ends what only it waited for."""
+        self.is_gone = True
+        self._backlog.clear()
+        self.journal.subscriptions.forget(self)
+        for task in self._alongside:
+            task.cancel()
+        for answer in self._asked.values():
+            if not answer.done():
+                answer.set_exception(ConnectionLost(f"the client {self.client_id!r} is gone"))
+        if self.client_id:
+            self.host.client_disconnected(self.client_id, self)
+
+    def publish(self, frames: bytes) -> None:
+        """Hear of something: the journal's `Subscriber`."""
+        if self.held is not None:
+            self.held.append(frames)
+        else:
+            self.link.send(frames)
+
+    # -- messages ------------------------------------------------------------------------------------------
+
+    def _take(self, message: _Incoming) -> _Work | None:
+        match message:
+            case jsonrpc.Request():
+                return self._request(message)
+            case jsonrpc.Notification() if self.client_id:
+                return self._notified(message)
+            case _Unreadable(data, InvalidParams(id=None) as error) if self.client_id:
+                unreadable(self, data, error)  # a notification: nobody waits for an answer
+                return None
+            case _Unreadable(error=error) if not (isinstance(error, InvalidParams) and error.id is None):
+                self.fail(error)
+                return None
+            case _:
+                return None
+
+    def _notified(self, message: jsonrpc.Notification) -> _Work | None:
+        match message.params:
+            case UnsubscribeParams() as params:
+                unsubscribe(self, params)
+                return None
+            case DispatchActionParams() as params:
+                return dispatched(self, params)
+            case _:
+                return None
+
+    def _admit(self, request: jsonrpc.Request) -> bool:
+        """Whether one more request may be under way. If not, it is answered so."""
+        limit = self.host.settings.requests_per_connection
+        if self._under_way >= limit:
+            problem = f"{limit} requests are under way; wait for answers"
+            self.fail(ProtocolError(problem, id=request.id, number=_TOO_MANY_REQUESTS))
+            return False
+        self._under_way += 1
+        return True
+
+    def _request(self, request: jsonrpc.Request) -> _Work | None:
+        try:
+            if self.journal.unavailable is not None and request.method != "ping":
+                raise self.journal.unavailable  # what it would wait for may not come for long
+            command = COMMANDS.get(request.method)
+            self._check_order(request.method)
+            if command is None:
+                raise MethodNotFound(f"this host does not serve {request.method!r} yet")
+            work = command.serve(self, request)
+        except SeraiError as error:
+            self._under_way -= 1
+            self.fail(_answer_to(request, error))
+            return None
+        if work is None:
+            self._under_way -= 1
+            return None
+        if command.alongside:
+            task = asyncio.create_task(self._finish(request, work))
+            self._alongside.add(task)
+            task.add_done_callback(self._alongside.discard)
+            return None
+        return self._finish(request, work)
+
+    def _check_order(self, method: str) -> None:
+        if not self.client_id and method not in FIRST:
+            raise InvalidRequest(f"{method} comes before initialize: that must be first")
+        if self.client_id and method in FIRST and method != "ping":
+            raise InvalidRequest("this connection is initialized already")
+
+    async def _finish(self, request: jsonrpc.Request, work: _Work) -> None:
+        try:
+            await work
+        except SeraiError as error:
+            self.fail(_answer_to(request, error))
+        except Exception:  # noqa: BLE001 - a request gets an answer, whatever happens
+            _log.exception("%s failed", request.method)
+            self.fail(ProtocolError("the host failed; its log says why", id=request.id))
+        finally:
+            self._under_way -= 1
+
+    # -- answers -------------------------------------------------------------------------------------------
+
+    def respond(self, request: jsonrpc.Request, result: Any = None) -> None:
+        """Answer, after all that happened before."""
+        self._answer(jsonrpc.Success(id=request.id, result=result))
+
+    def respond_now(self, request: jsonrpc.Request, result: Any) -> None:
+        """Answer at once: for who stands in the journal's line already."""
+        self.link.respond(text_frame(jsonrpc.encode(jsonrpc.Success(id=request.id, result=result))))
+
+    def fail(self, error: ProtocolError) -> None:
+        """Answer with an error, after all that happened before."""
+        self._answer(jsonrpc.Failure.of(error))
+
+    def _answer(self, response: jsonrpc.Success | jsonrpc.Failure) -> None:
+        message = text_frame(jsonrpc.encode(response))
+        if self.journal.unavailable is None:
+            self.journal.then(lambda _seq: self.link.respond(message))
+        else:  # the line stands still, and this does not depend on it
+            self.link.respond(message)
+
+    def become(self, client_id: str) -> None:
+        """From now on this is the connection of that client."""
+        self.client_id = client_id
+        if not self.is_gone:
+            self.host.client_connected(client_id, self)
+
+    # -- questions to the client ---------------------------------------------------------------------------
+
+    async def ask(self, method: str, params: wire.Value) -> Any:
+        """Ask the client something, after all that it has heard of, and wait for its answer.
+
+        Cancelling forgets the question; an answer that comes later is ignored.
+
+        Raises:
+            ProtocolError: The client says no, with its own number; or it did not answer in time.
+            ConnectionLost: The client is gone.
+        """
+        if self.is_gone:
+            raise ConnectionLost(f"the client {self.client_id!r} is gone")
+        self._questions += 1
+        number = self._questions
+        answer: asyncio.Future[jsonrpc.Success] = asyncio.get_running_loop().create_future()
+        self._asked[number] = answer
+        question = text_frame(jsonrpc.encode(jsonrpc.Request(id=number, method=method, params=params)))
+        self.journal.then(lambda _seq: self.link.send(question))
+        try:
+            async with asyncio.timeout(_ANSWER_WITHIN):
+                return jsonrpc.result_of(await answer, method)
+        except TimeoutError:
+            problem = f"the client {self.client_id!r} did not answer {method} in {_ANSWER_WITHIN:g} s"
+            raise ProtocolError(problem) from None
+        except Mismatch as error:
+            raise ProtocolError(f"the client {self.client_id!r} answered {method} wrongly: {error}") from None
+        finally:
+            del self._asked[number]
+
+    def _answered(self, response: jsonrpc.Success | jsonrpc.Failure) -> None:
+        answer = self._asked.get(response.id) if isinstance(response.id, int | float) else None
+        if answer is None or answer.done():
+            return
+        if isinstance(response, jsonrpc.Success):
+            answer.set_result(response)
+        else:
+            error = response.error
+            answer.set_exception(ProtocolError(error.message, number=error.code, data=error.data))
+
+
+def _answer_to(request: jsonrpc.Request, error: SeraiError) -> ProtocolError:
+    if not isinstance(error, ProtocolError):
+        error = ProtocolError(str(error), data=error.to_wire())
+    error.id = request.id
+    return error

@@ -1,0 +1,102 @@
+"""Commands about sessions: making, ending and listing them, their turns and their settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from serai.ahp import commands as c
+from serai.ahp import jsonrpc
+from serai.ahp.channels import ChannelKind, kind_of
+from serai.errors import InvalidParams
+from serai.host.host import resolved_config
+from serai.serve.ahp.following import unknown
+
+if TYPE_CHECKING:
+    from serai.serve.ahp.peer import AhpPeer
+
+__all__ = [
+    "authenticate",
+    "complete_config",
+    "create",
+    "dispose",
+    "fetch_turns",
+    "list_sessions",
+    "resolve_config",
+]
+
+_MAX_TURNS = 200
+
+
+def list_sessions(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """All sessions, the last modified one first."""
+    peer.respond(request, c.ListSessionsResult(items=peer.host.summaries()))
+
+
+async def create(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Make a session under the URI that the client chose."""
+    params: c.CreateSessionParams = request.params
+    if kind_of(params.channel) is not ChannelKind.SESSION:
+        raise InvalidParams("a session's URI begins with ahp-session:/", field="params.channel")
+    await peer.host.create(params, peer.client_id)
+    peer.respond(request)
+
+
+async def dispose(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """End a session."""
+    await peer.host.dispose(request.params.channel)
+    peer.respond(request)
+
+
+async def fetch_turns(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """A page of a session's turns, oldest first."""
+    params: c.FetchTurnsParams = request.params
+    session = await peer.host.session(params.channel)
+    if session is None:
+        raise unknown(params.channel)
+    turns = session.live.head.turns
+    end = len(turns)
+    if params.before is not None:
+        place = session.kept.turn_at(params.before)
+        if place is None:
+            raise InvalidParams(f"there is no turn {params.before!r}", field="params.before")
+        end = place
+    limit = _MAX_TURNS if params.limit is None else params.limit
+    if limit < 1:
+        raise InvalidParams("must be at least 1", field="params.limit")
+    start = max(0, end - min(limit, _MAX_TURNS))
+    peer.respond(request, c.FetchTurnsResult(turns=turns[start:end], has_more=start > 0))
+
+
+def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Which settings a session has, and which values with those given."""
+    params: c.ResolveSessionConfigParams = request.params
+    harness = peer.host.harness(params.provider or peer.host.settings.default_provider)
+    config = resolved_config(harness, params.config or {})
+    result = c.ResolveSessionConfigResult(schema=harness.schema, values=config.values if config else {})
+    peer.respond(request, result)
+
+
+def complete_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """The values of a setting that contain what was typed."""
+    params: c.SessionConfigCompletionsParams = request.params
+    harness = peer.host.harness(params.provider or peer.host.settings.default_provider)
+    known = harness.schema.properties.get(params.property)
+    if known is None:
+        raise InvalidParams(f"there is no setting {params.property!r}", field="params.property")
+    query = (params.query or "").casefold()
+    labels = known.enum_labels or known.enum or []
+    items = [
+        c.SessionConfigValueItem(value=value, label=label)
+        for value, label in zip(known.enum or [], labels, strict=False)
+        if query in value.casefold() or query in label.casefold()
+    ]
+    peer.respond(request, c.SessionConfigCompletionsResult(items=items))
+
+
+def authenticate(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Take a token for a protected resource of an agent."""
+    del peer
+    raise InvalidParams(
+        f"no agent of this host has a protected resource {request.params.resource!r}",
+        field="params.resource",
+    )

@@ -1,0 +1,42 @@
+"""Which command is served by which function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from serai.ahp import jsonrpc
+from serai.serve.ahp import following, handshake, resources, sessions
+
+if TYPE_CHECKING:
+    from serai.serve.ahp.peer import AhpPeer
+
+__all__ = ["COMMANDS", "FIRST", "Command"]
+
+
+class Command(NamedTuple):
+    """How a command is served."""
+
+    serve: Callable[[AhpPeer, jsonrpc.Request], Coroutine[Any, Any, None] | None]
+    """Answers the request, by itself or with what it returns. What it raises is the answer, too."""
+    alongside: bool = False
+    """Whether what comes after it need not wait: it may take long, and nothing depends on it."""
+
+
+FIRST = frozenset({"ping", "initialize", "reconnect"})
+"""What may come before the handshake, or is it."""
+
+COMMANDS: dict[str, Command] = {
+    "ping": Command(handshake.ping),
+    "initialize": Command(handshake.initialize),
+    "reconnect": Command(handshake.reconnect),
+    "subscribe": Command(following.subscribe),
+    "listSessions": Command(sessions.list_sessions),
+    "createSession": Command(sessions.create),
+    "disposeSession": Command(sessions.dispose),
+    "fetchTurns": Command(sessions.fetch_turns),
+    "resolveSessionConfig": Command(sessions.resolve_config),
+    "sessionConfigCompletions": Command(sessions.complete_config),
+    "authenticate": Command(sessions.authenticate),
+    "resourceRead": Command(resources.read, alongside=True),
+}
