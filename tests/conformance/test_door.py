@@ -111,13 +111,43 @@ async def test_every_message_that_enters_has_its_records_in_the_journal(
         by_delivery.setdefault(record["deliveryId"], []).append(record["type"])
     assert list(by_delivery.values()) == [
         ["delivery.created", "delivery.handing", "delivery.delivered"],
-        ["delivery.created", "delivery.handing", "delivery.delivered"],
-        ["delivery.created", "delivery.delivered"],
+        ["delivery.created", "delivery.accepted", "delivery.handing", "delivery.delivered"],
+        ["delivery.created", "delivery.accepted", "delivery.delivered"],
+    ]
+    held = [record["receipt"]["metadata"] for record in found if record["type"] == "delivery.accepted"]
+    assert held == [
+        {"heldBy": "host", "waitsFor": "idle"},
+        {"heldBy": "host", "waitsFor": "next-tool-call"},
     ]
     created = [record for record in found if record["type"] == "delivery.created"]
     assert [record["context"]["mode"] for record in created] == ["immediate", "on-idle", "next-tool-call"]
     delivered = [record["receipt"] for record in found if record["type"] == "delivery.delivered"]
     assert all(receipt["metadata"]["evidence"] for receipt in delivered)
+
+
+async def test_a_message_that_waits_is_accepted_and_ends_with_a_receipt_whatever_becomes_of_it(
+    house: House, client: Client, session: str
+) -> None:
+    await client.dispatch(session, "turnStarted", turnId="t", userMessage={"text": "work 600 every 1"})
+    await client.hear("turnStarted")
+    for number, text in enumerate(["first", "second"]):
+        await client.dispatch(
+            session, "pendingMessageSet", kind="queued", id=f"q{number}", userMessage={"text": text}
+        )
+    await client.dispatch(
+        session, "pendingMessageSet", kind="queued", id="q0", userMessage={"text": "changed"}
+    )
+    await client.dispatch(session, "pendingMessageRemoved", kind="queued", id="q1")
+    await client.hear("pendingMessageRemoved")
+    ends = {
+        record["deliveryId"]: record["receipt"].get("reason", record["receipt"]["status"])
+        for record in await records(house, session)
+        if "receipt" in record
+    }
+    assert [end for end in ends.values() if end != "delivered"] == ["replaced", "cancelled", "accepted"]
+    await client.request("disposeSession", channel=session)
+    last = (await records(house, session))[-1]
+    assert (last["type"], last["receipt"]["reason"]) == ("delivery.failed", "session_disposed")
 
 
 async def test_a_message_and_its_delivery_are_committed_together(house: House, client: Client) -> None:

@@ -98,3 +98,76 @@ async def test_a_message_being_handed_over_gets_its_receipt_and_a_deferred_choic
     await asyncio.gather(*session._tasks, return_exceptions=True)
     host.journal.writer.cancel()
     await asyncio.gather(host.journal.writer, return_exceptions=True)
+
+
+async def test_a_message_that_waited_keeps_its_delivery_over_a_restart() -> None:
+    store = MemoryStore()
+    answered: list[str] = []
+
+    async def answer(turn: Turn) -> None:
+        answered.append(turn.message.text)
+        if turn.message.text == "hello":
+            await asyncio.Event().wait()
+
+    async def opened() -> Host:
+        host = Host(store, [CallbackHarness("waits", answer)], lambda message: message)
+        await host.open()
+        return host
+
+    def say(text: str) -> a.SessionPendingMessageSetAction:
+        return a.SessionPendingMessageSetAction(kind="queued", id=text, user_message=UserMessage(text=text))
+
+    host = await opened()
+    session = await host.create(CreateSessionParams(channel=SESSION, provider="waits"), "c")
+    async with asyncio.timeout(WITHIN):
+        while session.live.head.lifecycle != "ready":
+            await host.journal.committed()
+        for number, text in enumerate(["hello", "later"]):
+            session.dispatch(say(text), a.ActionOrigin(client_id="c", client_seq=number), Nobody())
+        while not answered:
+            await host.journal.committed()
+    store.crash()
+
+    again = await opened()
+    recovered = await again.session(SESSION)
+    assert recovered is not None
+    async with asyncio.timeout(WITHIN):
+        recovered.dispatch(say("last"), a.ActionOrigin(client_id="c", client_seq=9), Nobody())
+        while answered != ["hello", "later", "last"]:
+            await again.journal.committed()
+    await again.close()
+    rows = [msgspec.json.decode(row.action) for row in await store.rows(deliveries_channel(SESSION), 0)]
+    told: dict[str, list[str]] = {}
+    for row in rows:
+        told.setdefault(row["deliveryId"], []).append(row["type"].removeprefix("delivery."))
+    assert list(told.values())[:2] == [
+        ["created", "accepted", "handing", "delivered"],
+        ["created", "accepted", "handing", "delivered"],
+    ]
+
+
+async def test_an_agent_whose_turn_was_taken_away_cannot_speak_in_one_of_the_same_name() -> None:
+    going = asyncio.Event()
+    turns: list[Turn] = []
+
+    async def answer(turn: Turn) -> None:
+        turns.append(turn)
+        going.set()
+        await asyncio.Event().wait()
+
+    host = Host(MemoryStore(), [CallbackHarness("slow", answer)], lambda message: message)
+    await host.open()
+    session = await host.create(CreateSessionParams(channel=SESSION, provider="slow"), "c")
+    origin = a.ActionOrigin(client_id="c", client_seq=0)
+    start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="hello"))
+    async with asyncio.timeout(WITHIN):
+        while session.live.head.lifecycle != "ready":
+            await host.journal.committed()
+        session.dispatch(start, origin, Nobody())
+        await going.wait()
+        session.dispatch(a.SessionTruncatedAction(), origin, Nobody())
+        session.dispatch(start, origin, Nobody())
+        assert session.live.turn is not None
+        await turns[0].say("from before")
+        assert session.live.turn.snapshot().response_parts == []
+    await host.close()

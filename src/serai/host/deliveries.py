@@ -92,9 +92,9 @@ class Door:
         self._record("delivery.created", delivery_id, message=to_wire(message), context=to_wire(context))
         return Delivery(message, context)
 
-    def handing(self, delivery_id: str) -> None:
-        """Record that the message is about to leave for the agent."""
-        self._record("delivery.handing", delivery_id)
+    def handing(self, delivery_id: str, turn_id: str) -> None:
+        """Record that the message is about to leave for the agent, and which turn it begins."""
+        self._record("delivery.handing", delivery_id, turnId=turn_id)
 
     def receipt(self, delivery_id: str, receipt: MessageReceipt) -> None:
         """Record what became of it."""
@@ -128,8 +128,10 @@ class Unsettled(NamedTuple):
     """What was under way in a session when its host was stopped."""
 
     deliveries: list[str]
-    """Those that have no receipt, oldest first."""
+    """Those that were on their way to the agent, oldest first."""
     deferred: list[Deferred]
+    held: list[Delivery]
+    """Those that waited for their moment, and go on waiting."""
 
 
 class _Record(msgspec.Struct):
@@ -137,6 +139,8 @@ class _Record(msgspec.Struct):
     delivery_id: str = msgspec.field(name="deliveryId")
     action: msgspec.Raw = msgspec.Raw(b"")
     origin: msgspec.Raw = msgspec.Raw(b"")
+    message: msgspec.Raw = msgspec.Raw(b"")
+    context: msgspec.Raw = msgspec.Raw(b"")
 
 
 _read_record = msgspec.json.Decoder(_Record).decode
@@ -144,13 +148,22 @@ _read_record = msgspec.json.Decoder(_Record).decode
 
 def unsettled(rows: list[StoredRow]) -> Unsettled:
     """What the records of a session leave open."""
-    deliveries: dict[str, None] = {}
+    created: dict[str, _Record] = {}
+    under_way: dict[str, None] = {}
+    held: dict[str, None] = {}
     deferred: dict[str, Deferred] = {}
     for row in rows:
         record = _read_record(row.action)
         match record.type:
-            case "delivery.created" | "delivery.handing":
-                deliveries[record.delivery_id] = None
+            case "delivery.created":
+                created[record.delivery_id] = record
+                under_way[record.delivery_id] = None
+            case "delivery.accepted":
+                under_way.pop(record.delivery_id, None)
+                held[record.delivery_id] = None
+            case "delivery.handing":
+                held.pop(record.delivery_id, None)
+                under_way[record.delivery_id] = None
             case "action.deferred":
                 deferred[record.delivery_id] = Deferred(
                     record.delivery_id,
@@ -160,8 +173,16 @@ def unsettled(rows: list[StoredRow]) -> Unsettled:
             case "action.applied":
                 deferred.pop(record.delivery_id, None)
             case _:
-                deliveries.pop(record.delivery_id, None)
-    return Unsettled(list(deliveries), list(deferred.values()))
+                for open_ones in (created, under_way, held):
+                    open_ones.pop(record.delivery_id, None)
+    return Unsettled(list(under_way), list(deferred.values()), [_delivery(created[found]) for found in held])
+
+
+def _delivery(record: _Record) -> Delivery:
+    return Delivery(
+        msgspec.json.decode(record.message, type=RelayMessage),
+        msgspec.json.decode(record.context, type=MessageContext),
+    )
 
 
 def _attachment(attachment: MessageAttachment) -> Attachment:

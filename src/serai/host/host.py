@@ -326,6 +326,7 @@ class Host:
             release()
         if session is None or self._sessions.pop(uri, None) is None:
             raise ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
+        session.mailbox.drop_all("session_disposed")
         self.journal.side.disposed.append(uri)
         self.root.removed(uri)
         self.journal.then(lambda _seq: self.journal.subscriptions.drop(uri))

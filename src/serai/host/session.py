@@ -30,6 +30,7 @@ from serai.contract import AgentSession, Delivered, DeliveryMode, Failed, refusa
 from serai.errors import SeraiError
 from serai.host.content import moved_out
 from serai.host.deliveries import Deferred, Delivery, Door, Unsettled
+from serai.host.mailbox import Mailbox, Waiting
 from serai.host.masking import Masking
 from serai.host.turn import Answers, Turn
 from serai.journal.sessions import KeptSession
@@ -63,11 +64,13 @@ class Session:
         self.kept = kept
         self.uri = kept.uri
         self.door = Door(host.journal, kept.uri, kept.live.head.summary.provider, host.redactor)
+        self.mailbox = Mailbox(self.door)
         self.told_summary = replace(kept.live.head.summary)
         """The summary as those who follow the root channel know it."""
         self._masking = Masking(host.redactor)
         self._agent: AgentSession | None = None
         self._turns: dict[str, Turn] = {}
+        """The turn that runs, by the delivery that began it."""
         self._expected: dict[Expected, asyncio.Future[Any]] = {}
         self._deferred: list[Deferred] = []
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -83,8 +86,8 @@ class Session:
     def is_busy(self) -> bool:
         """Whether something runs in it, or is about to, or a client lends it tools: it stays in memory."""
         head = self.live.head
-        waits = head.lifecycle == SessionLifecycle.CREATING or head.active_client is not None
-        return waits or self.live.turn is not None or bool(self._tasks) or self._awaited > 0
+        waits = head.lifecycle == SessionLifecycle.CREATING or head.active_client is not None or self.mailbox
+        return bool(waits or self.live.turn is not None or self._tasks or self._awaited)
 
     # -- actions -------------------------------------------------------------------------------------------
 
@@ -101,10 +104,14 @@ class Session:
             self.journal.append(self.uri, light, origin=whose, session=self.kept)
         self.host.root.summary_changed(self)
 
-    def act_in_turn(self, turn_id: str, action: a.StateAction) -> None:
+    def act_in_turn(self, turn: Turn, action: a.StateAction) -> None:
         """Let an action of the agent happen, unless its turn is over: someone may have cancelled it."""
-        if self.live.turn is not None and self.live.turn.id == turn_id:
+        if self.is_running(turn):
             self.act(action)
+
+    def is_running(self, turn: Turn) -> bool:
+        """Whether a turn still runs. Another one may have begun meanwhile, even under the same id."""
+        return turn in self._turns.values()
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client: it happens, waits, or goes back with the reason."""
@@ -135,17 +142,34 @@ class Session:
 
     def _accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
         if isinstance(action, a.SessionTurnStartedAction):
-            self._start_turn(action, origin, DeliveryMode.IMMEDIATE)
+            self._start_turn(action, origin)
             return
         answers = self._answers_before(action)
         had_turn = self.live.turn is not None
         self.act(action, origin)
+        self._file(action, origin)
         if had_turn and self.live.turn is None:
             stop = self._let_go()
             self._after_turn("cancelled")
             self._then(stop)
         else:
             self._then(lambda: self._effect(action, answers))
+
+    def _file(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
+        """Keep the mailbox in step with the messages that wait in the state."""
+        match action:
+            case a.SessionPendingMessageSetAction():
+                self.mailbox.put(
+                    Waiting(action.kind, action.id),
+                    action.user_message,
+                    delivery_id=self.host.new_id(),
+                    sender=origin.client_id,
+                    now=self.host.now(),
+                )
+            case a.SessionPendingMessageRemovedAction():
+                self.mailbox.drop(Waiting(action.kind, action.id), "cancelled")
+            case _:
+                pass
 
     def _then(self, effect: Callable[[], None]) -> None:
         """Do something once all that has happened here is committed, unless the session is closed then."""
@@ -207,41 +231,42 @@ class Session:
 
     def take_steering(self, message: PendingMessage) -> None:
         """The agent takes the steering message: it enters the session here."""
-        self.act(a.SessionPendingMessageRemovedAction(kind=PendingMessageKind.STEERING, id=message.id))
-        delivery_id = self.host.new_id()
-        self.door.enter(
-            delivery_id,
-            message.user_message,
-            sender="client",
-            mode=DeliveryMode.NEXT_TOOL_CALL,
-            now=self.host.now(),
-            metadata={"pendingMessageId": message.id},
-        )
-        self.door.receipt(delivery_id, Delivered(delivery_id=delivery_id, metadata={"evidence": "journal"}))
+        kind = PendingMessageKind.STEERING
+        self.act(a.SessionPendingMessageRemovedAction(kind=kind, id=message.id))
+        delivery = self.mailbox.take(Waiting(kind, message.id))
+        if delivery is not None:
+            delivery_id = delivery.context.id
+            evidence = Delivered(delivery_id=delivery_id, metadata={"evidence": "journal"})
+            self.door.receipt(delivery_id, evidence)
 
     # -- turns ---------------------------------------------------------------------------------------------
 
-    def _start_turn(
-        self, action: a.SessionTurnStartedAction, origin: a.ActionOrigin | None, mode: DeliveryMode
-    ) -> None:
+    def _start_turn(self, action: a.SessionTurnStartedAction, origin: a.ActionOrigin | None) -> None:
         first = not self.live.head.turns
-        delivery_id = self.host.new_id()
-        delivery = self.door.enter(
-            delivery_id,
+        delivery = self._waiting_for(action) or self.door.enter(
+            self.host.new_id(),
             action.user_message,
             sender=origin.client_id if origin else "queue",
-            mode=mode,
+            mode=DeliveryMode.IMMEDIATE,
             now=self.host.now(),
-            metadata={"turnId": action.turn_id},
         )
+        delivery_id = delivery.context.id
         self.act(action, origin)
         self._hold_no_more()
-        self.door.handing(delivery_id)
+        self.door.handing(delivery_id, action.turn_id)
         if first and not self.live.head.summary.title:
             self.act(a.SessionTitleChangedAction(title=_title(action.user_message)))
         self._turns[delivery_id] = Turn(self, action.turn_id, action.user_message)
         self.host.activity_changed()
         self._then(lambda: self._hand_over(delivery))
+
+    def _waiting_for(self, action: a.SessionTurnStartedAction) -> Delivery | None:
+        """The delivery of a message that waited for this turn."""
+        if action.queued_message_id is None:
+            return None
+        kinds = (PendingMessageKind.QUEUED, PendingMessageKind.STEERING)
+        found = (self.mailbox.take(Waiting(kind, action.queued_message_id)) for kind in kinds)
+        return next((delivery for delivery in found if delivery is not None), None)
 
     def _hand_over(self, delivery: Delivery) -> None:
         self._spawn(self._deliver(delivery))
@@ -290,8 +315,7 @@ class Session:
             self._end_turn(turn, None)
 
     def _end_turn(self, turn: Turn, error: ErrorInfo | None) -> None:
-        running = self.live.turn
-        if running is None or running.id != turn.id:
+        if not self.is_running(turn):
             return  # it was cancelled or truncated in the meantime
         if error is None:
             self.act(a.SessionTurnCompleteAction(turn_id=turn.id))
@@ -347,7 +371,7 @@ class Session:
         action = a.SessionTurnStartedAction(
             turn_id=self.host.new_id(), user_message=message.user_message, queued_message_id=message.id
         )
-        self._start_turn(action, None, DeliveryMode.ON_IDLE)
+        self._start_turn(action, None)
 
     def _hold(self, reason: str) -> None:
         self.act(a.SessionMetaChangedAction(meta={**(self.live.head.meta or {}), HELD: reason}))
@@ -409,6 +433,7 @@ class Session:
         """
         for delivery_id in unsettled.deliveries:
             self.door.receipt(delivery_id, Failed(delivery_id=delivery_id, reason="outcome_unknown"))
+        self.mailbox.restore({Waiting(**d.context.metadata["pendingMessage"]): d for d in unsettled.held})
         turn = self.live.turn
         if turn is not None:
             error = _error("interrupted", "the host was stopped while this turn was running")

@@ -177,9 +177,8 @@ class Turn:
 
     def steering(self) -> UserMessage | None:
         """Take the message that someone wants to reach the agent now, if there is one."""
-        live = self._session.live
-        message = live.head.steering_message
-        if message is None or live.turn is None or live.turn.id != self.id:
+        message = self._session.live.head.steering_message
+        if message is None or not self._session.is_running(self):
             return None
         self._session.take_steering(message)
         return message.user_message
@@ -218,7 +217,7 @@ class Turn:
         """
         self._part = None
         self._calls += 1
-        call = ToolCall(self._session, self.id, f"{self.id}-call-{self._calls}", name, input)
+        call = ToolCall(self._session, self, f"{self.id}-call-{self._calls}", name, input)
         if client_id is not None:
             call.expect_result()
         self._act(
@@ -244,17 +243,15 @@ class Turn:
         return call
 
     def _act(self, action: a.StateAction) -> None:
-        self._session.act_in_turn(self.id, action)
+        self._session.act_in_turn(self, action)
 
 
 class ToolCall:
     """A tool call of a running turn."""
 
-    def __init__(
-        self, session: Session, turn_id: str, call_id: str, name: str, tool_input: str | None
-    ) -> None:
+    def __init__(self, session: Session, turn: Turn, call_id: str, name: str, tool_input: str | None) -> None:
         self._session = session
-        self._turn_id = turn_id
+        self._turn = turn
         self.id = call_id
         self.name = name
         self.input = tool_input
@@ -284,9 +281,9 @@ class ToolCall:
         asked = confirmed is None
         answer = self._session.expect(("call", self.id)) if asked else None
         self._session.act_in_turn(
-            self._turn_id,
+            self._turn,
             a.SessionToolCallReadyAction(
-                turn_id=self._turn_id,
+                turn_id=self._turn.id,
                 tool_call_id=self.id,
                 meta=meta,
                 invocation_message=message,
@@ -311,9 +308,9 @@ class ToolCall:
     def show(self, *content: ToolResultContent) -> None:
         """Show what the running tool has so far."""
         self._session.act_in_turn(
-            self._turn_id,
+            self._turn,
             a.SessionToolCallContentChangedAction(
-                turn_id=self._turn_id, tool_call_id=self.id, content=list(content)
+                turn_id=self._turn.id, tool_call_id=self.id, content=list(content)
             ),
         )
 
@@ -339,9 +336,9 @@ class ToolCall:
         )
         answer = self._session.expect(("result", self.id)) if confirm_result else None
         self._session.act_in_turn(
-            self._turn_id,
+            self._turn,
             a.SessionToolCallCompleteAction(
-                turn_id=self._turn_id,
+                turn_id=self._turn.id,
                 tool_call_id=self.id,
                 result=result,
                 requires_result_confirmation=confirm_result or None,
