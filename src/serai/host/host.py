@@ -245,8 +245,15 @@ class Host:
         summaries += [wire.decode(row.summary, SessionSummary) for row in self._rows.values()]
         return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
 
-    async def create(self, params: CreateSessionParams, client_id: str) -> Session:
+    async def create(
+        self, params: CreateSessionParams, client_id: str, *, meta: FreeForm | None = None
+    ) -> Session:
         """Make a session. It is `creating` until its agent is there.
+
+        Args:
+            params: What was asked for.
+            client_id: Who asked, or which agent.
+            meta: What the session's `_meta` begins with.
 
         Raises:
             ProtocolError: It exists, or the provider or what it is forked from does not.
@@ -287,6 +294,7 @@ class Host:
             config=resolved_config(harness, {**_values(source), **(params.config or {})}),
             active_client=params.active_client if self.clients.is_connected(client_id) else None,
             server_tools=harness.tools or None,
+            meta=meta,
         )
         await self.journal.committed()
         if await self.journal.store.head(uri) is not None or self.knows(uri):

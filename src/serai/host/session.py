@@ -26,8 +26,9 @@ from serai.ahp.types import (
     ToolCallRunningState,
     UserMessage,
 )
+from serai.ahp.types import Turn as AhpTurn
 from serai.contract import AgentSession, Delivered, DeliveryMode, Failed, refusal
-from serai.errors import SeraiError
+from serai.errors import SeraiError, SessionFailed, SessionGone
 from serai.host.content import moved_out
 from serai.host.deliveries import Deferred, Delivery, Door, Unsettled
 from serai.host.mailbox import Mailbox, Waiting
@@ -72,6 +73,9 @@ class Session:
         self._turns: dict[str, Turn] = {}
         """The turn that runs, by the delivery that began it."""
         self._expected: dict[Expected, asyncio.Future[Any]] = {}
+        self._ends: dict[str, asyncio.Future[AhpTurn]] = {}
+        """Who waits for the end of a turn, by its id."""
+        self._begun = asyncio.Event()
         self._deferred: list[Deferred] = []
         self._tasks: set[asyncio.Task[Any]] = set()
         self._awaited = 0  # what is to happen here once something is committed
@@ -149,11 +153,14 @@ class Session:
         self.act(action, origin)
         self._file(action, origin)
         if had_turn and self.live.turn is None:
-            stop = self._let_go()
-            self._after_turn("cancelled")
-            self._then(stop)
+            self._turn_is_cancelled()
         else:
             self._then(lambda: self._effect(action, answers))
+
+    def _turn_is_cancelled(self) -> None:
+        stop = self._let_go()
+        self._after_turn("cancelled")
+        self._then(stop)
 
     def _file(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
         """Keep the mailbox in step with the messages that wait in the state."""
@@ -241,12 +248,14 @@ class Session:
 
     # -- turns ---------------------------------------------------------------------------------------------
 
-    def _start_turn(self, action: a.SessionTurnStartedAction, origin: a.ActionOrigin | None) -> None:
+    def _start_turn(
+        self, action: a.SessionTurnStartedAction, origin: a.ActionOrigin | None, sender: str = "queue"
+    ) -> None:
         first = not self.live.head.turns
         delivery = self._waiting_for(action) or self.door.enter(
             self.host.new_id(),
             action.user_message,
-            sender=origin.client_id if origin else "queue",
+            sender=origin.client_id if origin else sender,
             mode=DeliveryMode.IMMEDIATE,
             now=self.host.now(),
         )
@@ -259,6 +268,41 @@ class Session:
         self._turns[delivery_id] = Turn(self, action.turn_id, action.user_message)
         self.host.activity_changed()
         self._then(lambda: self._hand_over(delivery))
+
+    async def converse(self, message: UserMessage, sender: str) -> AhpTurn:
+        """Begin a turn, and wait for its end. Cancelling cancels the turn.
+
+        Raises:
+            SessionGone: Someone took the turn back, or the session is closed.
+        """
+        turn_id = self.host.new_id()
+        end = self._ends[turn_id] = asyncio.get_running_loop().create_future()
+        self._start_turn(a.SessionTurnStartedAction(turn_id=turn_id, user_message=message), None, sender)
+        try:
+            return await end
+        except asyncio.CancelledError:
+            if self.live.turn is not None and self.live.turn.id == turn_id:
+                self.cancel_turn()
+            raise
+        finally:
+            self._ends.pop(turn_id, None)
+
+    def cancel_turn(self) -> None:
+        """End the turn that runs, as a client would."""
+        if self.live.turn is not None:
+            self.act(a.SessionTurnCancelledAction(turn_id=self.live.turn.id))
+            self._turn_is_cancelled()
+
+    def _tell_end(self) -> None:
+        """A turn is over: whoever waits for its end gets it."""
+        last = self.live.head.turns[-1] if self.live.head.turns else None
+        for turn_id, end in self._ends.items():
+            if end.done():
+                continue
+            if last is not None and last.id == turn_id:
+                end.set_result(last)
+            else:
+                end.set_exception(SessionGone(f"the turn {turn_id!r} of {self.uri} was taken back"))
 
     def _waiting_for(self, action: a.SessionTurnStartedAction) -> Delivery | None:
         """The delivery of a message that waited for this turn."""
@@ -339,6 +383,7 @@ class Session:
 
     def _after_turn(self, interrupted: str | None) -> None:
         """The turn is over: what waited for its end happens now."""
+        self._tell_end()
         self._turns.clear()
         self._expected.clear()
         self._clear_activity()
@@ -410,6 +455,19 @@ class Session:
         else:
             self.act(a.SessionReadyAction())
             self.consume_queue()
+        self._begun.set()
+
+    async def ready(self) -> None:
+        """Wait until the agent of a new session is there.
+
+        Raises:
+            SessionFailed: It did not start.
+        """
+        if self.live.head.lifecycle == SessionLifecycle.CREATING:
+            await self._begun.wait()
+        error = self.live.head.creation_error
+        if error is not None:
+            raise SessionFailed(error.message, error_type=error.error_type)
 
     def _log_failure(self, what: str, error: Exception) -> None:
         """Log what an agent raised, with secrets masked: what it raised may hold any."""
@@ -493,6 +551,9 @@ class Session:
         """Stop what runs and let the agent go. The state stays."""
         self._closed = True
         self._let_go()()
+        for end in self._ends.values():
+            if not end.done():
+                end.set_exception(SessionGone(f"{self.uri} is closed"))
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

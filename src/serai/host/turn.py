@@ -42,6 +42,7 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.host.content import BLOB_SCHEME
+from serai.host.delegation import Subagent, delegate
 from serai.store.contract import BlobRow
 
 if TYPE_CHECKING:
@@ -182,6 +183,15 @@ class Turn:
             return None
         self._session.take_steering(message)
         return message.user_message
+
+    async def delegate(self, provider: str, message: UserMessage, *, title: str) -> Subagent:
+        """Begin a session for another agent. Show its `content` in a tool call, then wait for its `answer`.
+
+        Raises:
+            ProtocolError: There is no such agent.
+            CapabilityUnsupported: Too many agents stand one above the other.
+        """
+        return await delegate(self._session, provider, message, title)
 
     # -- doing ---------------------------------------------------------------------------------------------
 
