@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from serai.version import __version__
+
 if TYPE_CHECKING:
     from serai.client import connect
 
 __all__ = ["__version__", "connect"]
-
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

@@ -23,7 +23,8 @@ from serai.ahp.methods import NOTIFICATIONS, REQUESTS
 from serai.ahp.types import ROOT, RootState, SessionState, ToolCallResponsePart
 
 NOW = 9999
-FROM_HOST = {"action", "root/sessionAdded", "root/sessionRemoved", "root/sessionSummaryChanged"}
+TELEMETRY = {"otlp/exportLogs", "otlp/exportTraces", "otlp/exportMetrics"}
+FROM_HOST = {"action", "root/sessionAdded", "root/sessionRemoved", "root/sessionSummaryChanged", *TELEMETRY}
 
 
 class Refused(Exception):
@@ -114,7 +115,7 @@ class Client:
             decoded = wire.convert(params, NOTIFICATIONS[method])
         if method != "action":
             check_known(decoded)
-            assert params["channel"] == ROOT
+            assert params["channel"].startswith("ahp-otlp:" if method in TELEMETRY else ROOT)
             self.notes.append({"method": method, **params})
             return
         self._take_envelope(params, decoded)

@@ -380,7 +380,7 @@ class Interleaving(RuleBasedStateMachine):
 
 def _waits(session: Any) -> bool:
     """Whether its turn waits for someone, who does not come."""
-    return bool(session._expected)
+    return bool(session.expecting._futures)
 
 
 async def _at_once(what: Callable[..., Any], *arguments: Any) -> Any:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from serai import __version__
+from serai.version import __version__
 from serai.errors import SeraiError
 
 __all__ = ["main"]

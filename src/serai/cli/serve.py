@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from serai import __version__
+from serai.version import __version__
 from serai.config.keys import DatabaseKey, find_database_key, find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths

@@ -36,6 +36,7 @@ from serai.contract import (
     TextAttachment,
     to_wire,
 )
+from serai.host.observing import Observing
 from serai.journal.journal import Journal
 from serai.journal.redact import Redactor
 from serai.store.contract import StoredRow
@@ -58,12 +59,15 @@ class Delivery(msgspec.Struct, frozen=True):
 class Door:
     """Lets messages into one session and keeps the records of it."""
 
-    def __init__(self, journal: Journal, session: str, agent: str, redactor: Redactor) -> None:
+    def __init__(
+        self, journal: Journal, session: str, agent: str, redactor: Redactor, observing: Observing
+    ) -> None:
         self._journal = journal
         self._session = session
         self._agent = agent
         self._redactor = redactor
         self._channel = deliveries_channel(session)
+        self._observing = observing
 
     def enter(
         self,
@@ -89,6 +93,7 @@ class Door:
             created_at=moment,
         )
         context = MessageContext(id=delivery_id, mode=mode, reason=DeliveryReason.DM, metadata=metadata or {})
+        self._observing.entered(delivery_id, mode, context.reason)
         self._record("delivery.created", delivery_id, message=to_wire(message), context=to_wire(context))
         return Delivery(message, context)
 
@@ -98,6 +103,7 @@ class Door:
 
     def receipt(self, delivery_id: str, receipt: MessageReceipt) -> None:
         """Record what became of it."""
+        self._observing.receipt(delivery_id, receipt)
         told = self._redactor.redact_value(to_wire(receipt), observed=True)
         self._record(f"delivery.{told['status']}", delivery_id, receipt=told)
 

@@ -15,9 +15,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
-from serai.ahp import wire
+from serai.ahp import jsonrpc, wire
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.errors import AhpErrorCode
+from serai.ahp.notifications import OtlpExportParams
 from serai.ahp.reducers import LiveState
 from serai.ahp.rules.config import problem_with_value
 from serai.ahp.types import (
@@ -40,11 +41,15 @@ from serai.host.deliveries import deliveries_channel, unsettled
 from serai.host.project import project_of
 from serai.host.root import Root
 from serai.host.session import Session
-from serai.journal.journal import Journal
+from serai.journal.journal import Journal, Measured
 from serai.journal.redact import Redactor
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import Opening, SessionRow, Store
+from serai.telemetry.channels import METHODS, Level, Signal
+from serai.telemetry.channels import Channel as TelemetryChannel
+from serai.telemetry.channels import parse as telemetry_channel
+from serai.telemetry.telemetry import Telemetry
 
 __all__ = ["Host", "HostSettings"]
 
@@ -117,7 +122,14 @@ class Host:
         self.root = Root(self.journal, now, frame, RootState(agents=agents), self.settings.summary_delay)
         self.clients = Clients(self.journal)
         self.channels = Channels(self.journal)
+        self._frame = frame
         self.journal.subscriptions.emptied = self._left
+        self.telemetry = Telemetry(self.redactor.redact, time.time_ns, self._export)
+        metrics = self.telemetry.metrics
+        metrics.sessions.read_from(self.count)
+        metrics.active_turns.read_from(lambda: self.root.live.head.active_sessions or 0)
+        metrics.connections.read_from(self.clients.count)
+        self.journal.measured = self._measured
         self._rows: dict[str, SessionRow] = {}
         """What the store knew of each session when it was last written, for those that are not loaded."""
         self._sessions: dict[str, Session] = {}
@@ -135,6 +147,7 @@ class Host:
     async def open(self) -> Opening:
         """Open the store and bring the sessions back. Turns that were running end with an error."""
         opening = await self.journal.open()
+        self.telemetry.start()
         for row in await self.journal.store.sessions():
             self._rows[row.uri] = row
         self._unrecovered.update(self._rows)
@@ -153,6 +166,7 @@ class Host:
         self.root.close()
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
         await self.channels.close()
+        await self.telemetry.stop()
         await self.journal.close()
 
     # -- sessions ------------------------------------------------------------------------------------------
@@ -198,6 +212,8 @@ class Host:
         """Perhaps nobody follows a channel any more, nor is about to."""
         if uri not in self._wanted and not self.journal.subscriptions.is_followed(uri):
             self.channels.left(uri)
+            if telemetry_channel(uri) is not None:
+                self.telemetry.unfollow(uri)
 
     async def _load(self, uri: str) -> Session:
         store = self.journal.store
@@ -377,6 +393,32 @@ class Host:
         )
         check_registration(agent)
         return agent
+
+    # -- telemetry -----------------------------------------------------------------------------------------
+
+    def follow_stream(self, uri: str, subscriber: Subscriber) -> bool:
+        """Let someone follow a channel that has no state. Returns whether there is such a channel."""
+        if telemetry_channel(uri) is None:
+            return False
+        subscriptions = self.journal.subscriptions
+        if not subscriptions.is_followed(uri):
+            self.telemetry.follow(uri)
+        subscriptions.add(uri, subscriber)
+        return True
+
+    def _export(self, signal: Signal, level: Level | None, payload: dict[str, Any]) -> None:
+        """Bring telemetry to those who follow it. Nothing else depends on it, so it waits for nothing."""
+        uri = TelemetryChannel(signal, level).uri
+        params = OtlpExportParams(channel=uri, payload=payload)
+        message = jsonrpc.encode(jsonrpc.Notification(method=METHODS[signal], params=params))
+        self.journal.subscriptions.deliver([(uri, self._frame(message))])
+
+    def _measured(self, batch: Measured) -> None:
+        metrics = self.telemetry.metrics
+        metrics.actions.add(batch.items)
+        metrics.bytes_written.add(batch.size)
+        metrics.commit_time.record(batch.commit_seconds)
+        metrics.publish_time.record(batch.publish_seconds)
 
     # -- clients -------------------------------------------------------------------------------------------
 

@@ -19,7 +19,6 @@ from serai.ahp.types import (
     PendingMessage,
     PendingMessageKind,
     SessionLifecycle,
-    ToolCallConfirmationReason,
     ToolCallError,
     ToolCallPendingConfirmationState,
     ToolCallResult,
@@ -31,9 +30,11 @@ from serai.contract import AgentSession, Delivered, DeliveryMode, Failed, refusa
 from serai.errors import SeraiError, SessionFailed, SessionGone
 from serai.host.content import moved_out
 from serai.host.deliveries import Deferred, Delivery, Door, Unsettled
+from serai.host.expecting import Expecting
 from serai.host.mailbox import Mailbox, Waiting
 from serai.host.masking import Masking
-from serai.host.turn import Answers, Turn
+from serai.host.observing import Observing
+from serai.host.turn import Turn
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 
@@ -47,8 +48,6 @@ _log = logging.getLogger(__name__)
 _TITLE_LENGTH = 60
 HELD = "serai.queueHeld"
 """In a session's `_meta`: why its queue waits until someone goes on."""
-
-Expected = tuple[str, str]
 
 _TOOL_OUTPUT = (a.SessionToolCallCompleteAction, a.SessionToolCallContentChangedAction)
 """What a tool said, also one that a client ran: it is observed, not typed."""
@@ -64,7 +63,9 @@ class Session:
         self.journal = host.journal
         self.kept = kept
         self.uri = kept.uri
-        self.door = Door(host.journal, kept.uri, kept.live.head.summary.provider, host.redactor)
+        summary = kept.live.head.summary
+        self.observing = Observing(host.telemetry.activities, kept.uri, summary)
+        self.door = Door(host.journal, kept.uri, summary.provider, host.redactor, self.observing)
         self.mailbox = Mailbox(self.door)
         self.told_summary = replace(kept.live.head.summary)
         """The summary as those who follow the root channel know it."""
@@ -72,7 +73,7 @@ class Session:
         self._agent: AgentSession | None = None
         self._turns: dict[str, Turn] = {}
         """The turn that runs, by the delivery that began it."""
-        self._expected: dict[Expected, asyncio.Future[Any]] = {}
+        self.expecting = Expecting()
         self._ends: dict[str, asyncio.Future[AhpTurn]] = {}
         """Who waits for the end of a turn, by its id."""
         self._begun = asyncio.Event()
@@ -103,6 +104,7 @@ class Session:
             if blobs:
                 self.journal.side.blobs.extend(blobs)
             self.kept.apply(light, self.host.now())
+            self.observing.happened(light)
             # What was held back before this action is the agent's, whoever dispatched the action.
             whose = origin if masked.__class__ is action.__class__ else None
             self.journal.append(self.uri, light, origin=whose, session=self.kept)
@@ -204,37 +206,14 @@ class Session:
             action: What the client did.
             answers: The answers of an input request that it completed.
         """
+        self.expecting.tell(action, answers)
         match action:
-            case a.SessionToolCallConfirmedAction():
-                self._answer(("call", action.tool_call_id), action)
-                if not action.approved:
-                    self._answer(("complete", action.tool_call_id), _denied(action))
-            case a.SessionToolCallCompleteAction():
-                # It may still have waited for a yes, and nobody need say it any more.
-                self._answer(("call", action.tool_call_id), _not_needed(action))
-                self._answer(("complete", action.tool_call_id), action)
-            case a.SessionToolCallResultConfirmedAction():
-                self._answer(("result", action.tool_call_id), action)
-            case a.SessionInputCompletedAction():
-                self._answer(("input", action.request_id), Answers(action.response, answers))
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.QUEUED):
                 self._release_queue()
             case a.SessionPendingMessageRemovedAction() if not self.live.head.queued_messages:
                 self._hold_no_more()
             case _:
                 pass
-
-    # -- what an agent waits for ---------------------------------------------------------------------------
-
-    def expect(self, what: Expected) -> asyncio.Future[Any]:
-        """A future for an answer that some client will give."""
-        future = self._expected[what] = asyncio.get_running_loop().create_future()
-        return future
-
-    def _answer(self, what: Expected, answer: Any) -> None:
-        future = self._expected.pop(what, None)
-        if future is not None and not future.done():
-            future.set_result(answer)
 
     def take_steering(self, message: PendingMessage) -> None:
         """The agent takes the steering message: it enters the session here."""
@@ -260,6 +239,7 @@ class Session:
             now=self.host.now(),
         )
         delivery_id = delivery.context.id
+        self.observing.begins(delivery_id)
         self.act(action, origin)
         self._hold_no_more()
         self.door.handing(delivery_id, action.turn_id)
@@ -346,8 +326,10 @@ class Session:
         return self._spawn(self._run(turn, answer))
 
     async def _run(self, turn: Turn, answer: Coroutine[Any, Any, None]) -> None:
+        span = self.observing.turn
         try:
-            await answer
+            with span.current() if span else contextlib.nullcontext():
+                await answer
         except asyncio.CancelledError:
             raise
         except SeraiError as error:
@@ -370,14 +352,13 @@ class Session:
     def _let_go(self) -> Callable[[], None]:
         """The turn is no longer ours; another may begin. Returns what makes its agent stop."""
         turns, self._turns = self._turns, {}
-        expected, self._expected = self._expected, {}
+        expect_no_more = self.expecting.let_go()
 
         def stop() -> None:
             for turn in turns.values():
                 if turn.task is not None:
                     turn.task.cancel()
-            for future in expected.values():
-                future.cancel()
+            expect_no_more()
 
         return stop
 
@@ -385,7 +366,7 @@ class Session:
         """The turn is over: what waited for its end happens now."""
         self._tell_end()
         self._turns.clear()
-        self._expected.clear()
+        self.expecting.let_go()
         self._clear_activity()
         self._apply_deferred()
         if interrupted is None:
@@ -577,26 +558,3 @@ def _title(message: UserMessage) -> str:
 
 def _error(code: str, message: str) -> ErrorInfo:
     return ErrorInfo(error_type=code, message=message)
-
-
-def _not_needed(action: a.SessionToolCallCompleteAction) -> a.SessionToolCallConfirmedAction:
-    """What whoever waits to run a call is told when its owner has completed it already."""
-    return a.SessionToolCallConfirmedAction(
-        turn_id=action.turn_id,
-        tool_call_id=action.tool_call_id,
-        approved=True,
-        confirmed=ToolCallConfirmationReason.NOT_NEEDED.value,
-    )
-
-
-def _denied(action: a.SessionToolCallConfirmedAction) -> a.SessionToolCallCompleteAction:
-    """A client's own "no" to a call it was to run, as the result that the agent waits for."""
-    return a.SessionToolCallCompleteAction(
-        turn_id=action.turn_id,
-        tool_call_id=action.tool_call_id,
-        result=ToolCallResult(
-            success=False,
-            past_tense_message="The call was denied",
-            error=ToolCallError(message="the call was denied", code="denied"),
-        ),
-    )

@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from serai.ahp import actions as a
@@ -29,9 +28,7 @@ from serai.ahp.types import (
     ModelSelection,
     ReasoningResponsePart,
     SessionActiveClient,
-    SessionInputAnswer,
     SessionInputRequest,
-    SessionInputResponseKind,
     StringOrMarkdown,
     SystemNotificationResponsePart,
     ToolCallError,
@@ -43,6 +40,7 @@ from serai.ahp.types import (
 )
 from serai.host.content import BLOB_SCHEME
 from serai.host.delegation import Subagent, delegate
+from serai.host.expecting import Answers
 from serai.store.contract import BlobRow
 
 if TYPE_CHECKING:
@@ -52,19 +50,6 @@ __all__ = ["GRANTS", "Answers", "ToolCall", "Turn"]
 
 GRANTS = "serai.grants"
 """In a session's `_meta`: the tools that may run without asking again. Only the host writes it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """How an input request ended."""
-
-    response: str
-    answers: Mapping[str, SessionInputAnswer]
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the person answered."""
-        return self.response == SessionInputResponseKind.ACCEPT
 
 
 class Turn:
@@ -172,7 +157,7 @@ class Turn:
 
     async def ask(self, request: SessionInputRequest) -> Answers:
         """Ask the person something, and wait for the answer."""
-        answer = self._session.expect(("input", request.id))
+        answer = self._session.expecting.expect(("input", request.id))
         self._act(a.SessionInputRequestedAction(request=request))
         return await answer
 
@@ -289,7 +274,7 @@ class ToolCall:
         `meta` says what this confirmation is about. It goes out with the action and is not kept.
         """
         asked = confirmed is None
-        answer = self._session.expect(("call", self.id)) if asked else None
+        answer = self._session.expecting.expect(("call", self.id)) if asked else None
         self._session.act_in_turn(
             self._turn,
             a.SessionToolCallReadyAction(
@@ -344,7 +329,7 @@ class ToolCall:
             structured_content=structured,
             error=ToolCallError(message=error) if error is not None else None,
         )
-        answer = self._session.expect(("result", self.id)) if confirm_result else None
+        answer = self._session.expecting.expect(("result", self.id)) if confirm_result else None
         self._session.act_in_turn(
             self._turn,
             a.SessionToolCallCompleteAction(
@@ -361,7 +346,7 @@ class ToolCall:
 
     def expect_result(self) -> None:
         """A client runs this call: be ready for its result before the client knows of it."""
-        self._result = self._session.expect(("complete", self.id))
+        self._result = self._session.expecting.expect(("complete", self.id))
 
     async def result(self) -> ToolCallResult:
         """Wait for the result of a call that a client runs. A client that takes too long has failed."""

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
@@ -27,7 +27,7 @@ from serai.store.contract import Batch, Opening, Store
 if TYPE_CHECKING:
     from serai.journal.sessions import KeptSession
 
-__all__ = ["Journal"]
+__all__ = ["Journal", "Measured"]
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +47,16 @@ _RETRY = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 """How long to wait before a batch is tried again while the disk is full, in seconds."""
 
 
+class Measured(NamedTuple):
+    """What a batch took."""
+
+    items: int
+    size: int
+    """The bytes of its actions."""
+    commit_seconds: float
+    publish_seconds: float
+
+
 class Journal:
     """One ordered, durable log, and those who follow it.
 
@@ -63,6 +73,8 @@ class Journal:
         self.recent = Recent()
         self.unavailable: StorageUnavailable | None = None
         """Why nothing can be written at the moment."""
+        self.measured: Callable[[Measured], None] = _ignore
+        """Is called after each batch that was committed."""
         self._frame = frame
         self._last_seq = 0
         self._waiting: list[Item | Barrier] = []
@@ -223,6 +235,7 @@ class Journal:
                 await self._wait_for_company()
             self._wake.clear()
             items, batch = self._close_batch()
+            begun = time.perf_counter()
             first = await self._commit(batch)
             started = time.perf_counter()
             self._publish(items, first)
@@ -230,6 +243,9 @@ class Journal:
             # cost counts as publishing, and what they do belongs to the next batch.
             await asyncio.sleep(0)
             self._publish_took = time.perf_counter() - started
+            if not batch.is_empty:
+                size = sum(len(row.action) for row in batch.items if row is not None)
+                self.measured(Measured(len(batch.items), size, started - begun, self._publish_took))
 
     async def _wait_for_company(self) -> None:
         window = min(_WINDOW, _SHARE * self._publish_took)
@@ -313,6 +329,10 @@ class Journal:
         self._last_seq = max(self._last_seq, seq)
         if run:
             self.subscriptions.deliver(run)
+
+
+def _ignore(batch: Measured) -> None:
+    del batch
 
 
 def _finish(future: asyncio.Future[None]) -> None:

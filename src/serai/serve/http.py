@@ -16,8 +16,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from serai import __version__
 from serai.serve.guard import Guard, Refusal
+from serai.version import __version__
 
 __all__ = ["Guarded", "Readiness", "create_app"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.serve.ahp.peer import AhpPeer
 
-__all__ = ["follow", "loaded", "states", "subscribe", "unknown", "unsubscribe"]
+__all__ = ["follow", "follow_streams", "loaded", "states", "subscribe", "unknown", "unsubscribe"]
 
 
 async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
@@ -28,6 +28,9 @@ async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
     async with loaded(peer.host, [channel]) as keep:
         found = states(peer.host, [channel])
         if not found:
+            if peer.host.follow_stream(channel, peer):
+                peer.respond(request, c.SubscribeResult())
+                return
             raise unknown(channel)
         release = keep()
 
@@ -80,6 +83,11 @@ def follow(peer: AhpPeer, found: dict[str, Raw], seq: int) -> list[c.Snapshot]:
         for channel in found:
             peer.journal.subscriptions.add(channel, peer)
     return [c.Snapshot(resource=channel, state=state, from_seq=seq) for channel, state in found.items()]
+
+
+def follow_streams(peer: AhpPeer, channels: list[str]) -> list[str]:
+    """Follow those of some channels that have no state, and return the others."""
+    return [channel for channel in channels if not peer.host.follow_stream(channel, peer)]
 
 
 def unknown(channel: str) -> ProtocolError:

@@ -15,8 +15,9 @@ from serai.ahp.errors import AhpErrorCode
 from serai.errors import ProtocolError, SeraiError
 from serai.journal.envelopes import envelope
 from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES
-from serai.serve.ahp.following import follow, loaded, states
+from serai.serve.ahp.following import follow, follow_streams, loaded, states
 from serai.store.contract import ClientRow
+from serai.telemetry.channels import CAPABILITIES
 
 if TYPE_CHECKING:
     from serai.serve.ahp.peer import AhpPeer
@@ -58,7 +59,7 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
             row = ClientRow(params.client_id, version, peer.link.token_digest)
             peer.journal.side.clients.append(row)
             host.clients.start_counting(params.client_id, 0)
-        found, release = states(host, channels), keep()
+        found, release = states(host, follow_streams(peer, channels)), keep()
 
     def answer(seq: int) -> None:
         snapshots = follow(peer, found, seq)
@@ -68,6 +69,7 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
             server_seq=seq,
             snapshots=snapshots,
             default_directory=host.settings.default_directory,
+            telemetry=CAPABILITIES,
         )
         peer.respond_now(request, result)
 
@@ -103,6 +105,7 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
             mark = await journal.store.mark(params.client_id)
             peer.become(params.client_id)
             host.clients.go_on_counting(params.client_id, mark)
+        wanted = follow_streams(peer, wanted)
         found, release = states(host, wanted), keep()
     missing = [channel for channel in wanted if channel not in found]
     fence = asyncio.get_running_loop().create_future()
