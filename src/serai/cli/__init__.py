@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from serai.version import __version__
 from serai.errors import SeraiError
+from serai.version import __version__
 
 __all__ = ["main"]
 

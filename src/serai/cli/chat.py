@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from serai.ahp.types import URI, TurnState
+from serai.ahp.types import TurnState
 from serai.cli.sessions import add_connection_options, find_session
 from serai.cli.terminal import Terminal, TurnView, interrupts, open_terminal
 from serai.client import (
@@ -39,6 +39,7 @@ from serai.client import (
     connect,
     event_json,
 )
+from serai.client.address import find_address
 from serai.client.asking import Asking, Decided, Question, decide, is_open
 from serai.client.inbox import Inbox
 from serai.errors import SeraiError
@@ -74,13 +75,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=partial(_checked, parser))
 
 
-def _directory(path: str) -> URI:
-    return Path(path).resolve().as_uri()
+def _directory(path: str) -> Path:
+    return Path(path).resolve()
 
 
 def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if options.session and (options.agent or options.directory):
         parser.error("--agent and --directory are for a new session: leave out SESSION")
+    # What folders another machine has, its host knows.
+    is_here = options.directory and find_address(options.url, options.token).is_local
+    if is_here and not options.directory.is_dir():
+        parser.error(f"--directory: there is no folder {options.directory}")
     return asyncio.run(_main(options))
 
 
@@ -96,7 +101,8 @@ async def converse(client: Client, terminal: Terminal, options: argparse.Namespa
         session = await client.open_session(await find_session(client, options.session))
         await session.ready()
     else:
-        session = await client.create_session(options.agent, working_directory=options.directory)
+        directory = options.directory.as_uri() if options.directory else None
+        session = await client.create_session(options.agent, working_directory=directory)
     chat = Chat(client, session, terminal, once=options.once, as_json=options.json)
     try:
         return await chat.run()
@@ -219,11 +225,18 @@ class Chat:
             return
         title = f" {state.summary.title!r}" if state.summary.title else ""
         self._note(f"{state.summary.provider}{title} ({self._session.id}). /help tells more.")
+        if not state.turns and state.active_turn is None and (about := self._about(state.summary.provider)):
+            self._note(about)
         if state.turns:
             last = state.turns[-1]
             self._note(f"(turns so far: {len(state.turns)}; the last one:)\n> {last.user_message.text}")
             async for event in self._session.follow_turn(last.id):
                 self._view.show(event)
+
+    def _about(self, provider: str) -> str:
+        """What the agent says of itself, for whoever meets it for the first time."""
+        agents = self._client.root.agents if self._client.root else []
+        return next((agent.description for agent in agents if agent.provider == provider), "")
 
     async def _finish_errands(self) -> None:
         """What was asked of the host just before leaving is still done, if the host is there."""
@@ -318,12 +331,15 @@ class Chat:
         elif not rest:
             self._note(f"{command} needs a text after it.")
         elif command == "/queue":
-            self._do(session.queue(rest), "It waits for the end of the turn.")
+            self._do(session.queue(rest), "It waits for the end of the turn." if self._is_busy else None)
             self._is_busy = True  # an idle session takes it at once
         elif command == "/steer":
-            self._do(session.steer(rest), "It waits for the turn's next step.")
+            when = "It waits for the turn's next step." if self._is_busy else "It waits for the next turn."
+            self._do(session.steer(rest), when)
+            return
         else:
             self._do(session.set_title(rest), "The session has a new title.")
+            return
         self._show_prompt()
 
     def _prompt(self, text: str) -> None:
@@ -463,6 +479,7 @@ class Chat:
                 await work
                 if note is not None:
                     self._note(note)
+                    self._show_prompt()
             except SeraiError as error:
                 self._inbox.put(_Failed(error, question))
 
@@ -480,7 +497,9 @@ class Chat:
         self._terminal.note(text)
 
     def _show_prompt(self) -> None:
-        """The agent is done: the person may write."""
+        """The agent is done: the person may write. Where something is asked, that is what they answer."""
+        if self._asking:
+            self._wants_line.set()
         if self._is_busy or self._asking or self._exit is not None:
             return
         if self._no_more_lines:

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from serai.version import __version__
 from serai.config.keys import DatabaseKey, find_database_key, find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths
@@ -26,6 +25,7 @@ from serai.serve.guard import digest
 from serai.serve.port import PortSettings
 from serai.serve.run import run_host
 from serai.store.sqlite import SqliteStore
+from serai.version import __version__
 
 __all__ = ["configure"]
 
@@ -89,6 +89,7 @@ async def _run(
             limits=Limits(waiting_bytes=settings.slow_reader_bytes, message_bytes=settings.max_frame_bytes),
         ),
         started=lambda port: _welcome(configuration, key, token, port),
+        home=paths.home,
         redactor=redactor,
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 from serai.ahp import actions as a
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.reducers import LiveState
-from serai.ahp.rules import Verdict, judge
+from serai.ahp.rules import Judgement, Verdict, judge
 from serai.journal.journal import Journal
 from serai.journal.subscriptions import Subscriber
 
@@ -43,11 +43,15 @@ class Channel:
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client: it happens, or goes back with the reason."""
-        judgement = judge(self.live, action, origin.client_id)
+        judgement = self.judge(action, origin.client_id)
         if judgement.verdict is Verdict.REJECT:
             self.journal.reject(self.uri, action, origin, judgement.reason or "rejected", sender)
         elif judgement.verdict is Verdict.ACCEPT:
             self.accept(action, origin)
+
+    def judge(self, action: a.StateAction, sender: str) -> Judgement:
+        """What is to become of a client's action."""
+        return judge(self.live, action, sender)
 
     def accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
         """A client's action may happen. What else follows from it is for those who inherit this."""

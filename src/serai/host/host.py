@@ -10,6 +10,8 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec.structs import replace
@@ -41,10 +43,13 @@ from serai.host.deliveries import deliveries_channel, unsettled
 from serai.host.project import project_of
 from serai.host.root import Root
 from serai.host.session import Session
+from serai.host.terminals import Terminals
 from serai.journal.journal import Journal, Measured
 from serai.journal.redact import Redactor
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
+from serai.processes.leftovers import end_leftovers
+from serai.processes.processes import Processes
 from serai.store.contract import Opening, SessionRow, Store
 from serai.telemetry.channels import METHODS, Level, Signal
 from serai.telemetry.channels import Channel as TelemetryChannel
@@ -95,6 +100,8 @@ class Host:
         settings: How the host behaves.
         now: The clock, in milliseconds since 1970.
         new_id: Makes ids that nobody else has.
+        home: Where things beside the store are kept, such as records of processes; without one, in a folder
+            that goes with the host.
         redactor: Masks secrets; without one, those of known shapes only.
         settings_of: How a session behaves, given the URI of its working directory. It may read files.
     """
@@ -108,6 +115,7 @@ class Host:
         settings: HostSettings | None = None,
         now: Callable[[], int] = _now,
         new_id: Callable[[], str] = _new_id,
+        home: Path | None = None,
         redactor: Redactor | None = None,
         settings_of: Callable[[str | None], HostSettings] | None = None,
     ) -> None:
@@ -124,6 +132,10 @@ class Host:
         self.channels = Channels(self.journal)
         self._frame = frame
         self.journal.subscriptions.emptied = self._left
+        self._borrowed_home = None if home else TemporaryDirectory(prefix="serai-")
+        self.home = home or Path(self._borrowed_home.name if self._borrowed_home else "")
+        self.processes = Processes(self.home / "processes")
+        self.terminals = Terminals(self, self.processes)
         self.telemetry = Telemetry(self.redactor.redact, time.time_ns, self._export)
         metrics = self.telemetry.metrics
         metrics.sessions.read_from(self.count)
@@ -155,6 +167,10 @@ class Host:
         for row in list(self._rows.values()):
             if wire.decode(row.summary, SessionSummary).status & doing:
                 await self.session(row.uri)
+        for leftover in await end_leftovers(self.home / "processes"):
+            fate = "it was ended" if leftover.ended else "it could not be ended"
+            _log.warning("%s was left behind by a host that is gone; %s", leftover.what, fate)
+        await self.terminals.restore()
         if opening.last_committed:
             # Whoever followed the root channel before may know it otherwise.
             self.root.act(a.RootAgentsChangedAction(agents=self.root.live.head.agents))
@@ -166,8 +182,11 @@ class Host:
         self.root.close()
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
         await self.channels.close()
+        await self.processes.close()
         await self.telemetry.stop()
         await self.journal.close()
+        if self._borrowed_home is not None:
+            await asyncio.to_thread(self._borrowed_home.cleanup)
 
     # -- sessions ------------------------------------------------------------------------------------------
 
@@ -355,6 +374,7 @@ class Host:
         self.root.removed(uri)
         self.journal.then(lambda _seq: self.journal.subscriptions.drop(uri))
         await session.close()
+        await self.terminals.dispose_of(uri)
         self.activity_changed()
 
     # -- agents --------------------------------------------------------------------------------------------

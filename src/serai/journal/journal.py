@@ -173,6 +173,10 @@ class Journal:
         item = Item(channel, action, origin=origin_json(origin), kept=False, rejection=reason, only_to=sender)
         self._wait(item, urgent=True)
 
+    def echo(self, channel: str, action: StateAction, origin: ActionOrigin, sender: Subscriber) -> None:
+        """Tell an action to who dispatched it, and to nobody else. It takes a number and is not kept."""
+        self._wait(Item(channel, action, origin=origin_json(origin), kept=False, only_to=sender), urgent=True)
+
     def then(self, effect: Callable[[int], None]) -> None:
         """Do something once all that waits is committed and published.
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from serai.errors import StorageFailed
@@ -29,6 +30,7 @@ async def run_host(
     host_settings: HostSettings,
     port_settings: PortSettings,
     started: Callable[[int], None],
+    home: Path | None = None,
     redactor: Redactor | None = None,
     settings_of: Callable[[str | None], HostSettings] | None = None,
 ) -> None:
@@ -40,6 +42,7 @@ async def run_host(
         host_settings: How the host behaves.
         port_settings: Where it listens, and to whom.
         started: Is called with the port once clients can connect.
+        home: Where things beside the store are kept.
         redactor: Masks secrets.
         settings_of: How a session behaves, given the URI of its working directory.
 
@@ -49,7 +52,13 @@ async def run_host(
         StorageFailed: It is no longer known what was written: the host has to start again.
     """
     host = Host(
-        store, harnesses, text_frame, settings=host_settings, redactor=redactor, settings_of=settings_of
+        store,
+        harnesses,
+        text_frame,
+        settings=host_settings,
+        home=home,
+        redactor=redactor,
+        settings_of=settings_of,
     )
     opening = await host.open()
     try:

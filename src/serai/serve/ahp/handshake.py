@@ -11,6 +11,7 @@ from msgspec import Raw
 
 from serai.ahp import commands as c
 from serai.ahp import jsonrpc
+from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
 from serai.errors import ProtocolError, SeraiError
 from serai.journal.envelopes import envelope
@@ -121,7 +122,7 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
     seq, replay = await fence
     if last_seen > seq or lost_in_gaps:
         replay = None
-    elif replay is None:
+    elif replay is None and all(map(_is_stored, found)):
         replay = await _replay_from_store(peer, list(found), last_seen, seq)
     if replay is None:
         result: Any = c.ReconnectSnapshotResult(
@@ -133,6 +134,11 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
     held, peer.held = peer.held or [], None
     for frames in held:
         peer.link.send(frames)
+
+
+def _is_stored(channel: str) -> bool:
+    """Whether the store has all that happened on a channel. Of terminals and watches it does not."""
+    return kind_of(channel) in {ChannelKind.ROOT, ChannelKind.SESSION}
 
 
 async def _replay_from_store(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from serai.ahp import jsonrpc
-from serai.serve.ahp import following, handshake, resources, sessions
+from serai.serve.ahp import following, handshake, resources, sessions, terminals
 
 if TYPE_CHECKING:
     from serai.serve.ahp.peer import AhpPeer
@@ -38,5 +38,7 @@ COMMANDS: dict[str, Command] = {
     "resolveSessionConfig": Command(sessions.resolve_config),
     "sessionConfigCompletions": Command(sessions.complete_config),
     "authenticate": Command(sessions.authenticate),
+    "createTerminal": Command(terminals.create),
+    "disposeTerminal": Command(terminals.dispose),
     "resourceRead": Command(resources.read, alongside=True),
 }

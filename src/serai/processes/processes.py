@@ -1,0 +1,227 @@
+"""The one place where the host starts processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from serai.errors import SeraiError
+from serai.processes.census import Identity, Process, census, look, with_mark
+from serai.processes.child import Child
+from serai.processes.records import Record, Records
+from serai.processes.uninterrupted import uninterrupted
+from serai.processes.warden import Warden
+
+__all__ = ["ProcessNotStarted", "Processes"]
+
+# A session gets its controlling terminal when its leader opens one. Python offers no such step between fork
+# and exec that would be safe beside threads, so the leader is for a millisecond a shell, which opens it and
+# becomes the program.
+_OPEN_TERMINAL = ': <>"$0" && exec "$@"'
+
+
+class ProcessNotStarted(SeraiError):
+    """A process could not be started; nothing of it runs."""
+
+    code = "process_not_started"
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    argv: Sequence[str]
+    what: str
+    cwd: Path | None
+    environ: Mapping[str, str]
+    stdin: int
+    stdout: int
+    stderr: int
+    terminal: str | None
+    mark: str
+
+
+class Processes:
+    """The children of this host. Each is written down before it starts, and until it and its kind are gone.
+
+    A host that is killed leaves nothing: its warden (`warden.py`) ends what the records name, and so does the
+    next start (`end_leftovers`).
+
+    Args:
+        directory: Where the records are kept; one host at a time.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._records = Records(directory)
+        self._warden = Warden(directory)
+        self._host: Identity | None = None
+        self._children: set[Child] = set()
+        self._next_census: asyncio.Task[list[Process]] | None = None
+        self._counting = asyncio.Lock()
+        self._spawning = asyncio.Lock()
+        self._closed = False
+
+    @property
+    def children(self) -> frozenset[Child]:
+        """The children that are not gone yet."""
+        return frozenset(self._children)
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        what: str,
+        cwd: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        stdin: int = subprocess.DEVNULL,
+        stdout: int = subprocess.DEVNULL,
+        stderr: int = subprocess.DEVNULL,
+        terminal: str | None = None,
+    ) -> Child:
+        """Start a process in a session of its own. The event loop goes on meanwhile.
+
+        When this is cancelled, a child that has started all the same is ended.
+
+        Args:
+            argv: The program and its arguments. A name without a slash is looked for in `PATH`.
+            what: What it is, for people: it stands in the record.
+            cwd: Where it runs; by default where the host does.
+            environ: Its whole environment; by default the host's. A mark is added.
+            stdin: As `subprocess.Popen` takes it: `PIPE`, `DEVNULL` or a file descriptor.
+            stdout: The same.
+            stderr: The same.
+            terminal: The path of a terminal that shall be the session's own.
+
+        Raises:
+            ProcessNotStarted: The program or the directory is not there, or the system or the disk has no
+                room.
+        """
+        plan = _Plan(
+            argv=argv,
+            what=what,
+            cwd=cwd,
+            environ=os.environ if environ is None else environ,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            terminal=terminal,
+            mark=secrets.token_hex(8),
+        )
+        return await uninterrupted(self._start(plan), undo=_end)
+
+    async def close(self, grace: float = 5.0) -> None:
+        """End all children and start no more. Cancelling it leaves the rest to the warden."""
+        self._closed = True
+        async with self._spawning:
+            pass  # whoever is being started is a child now, and nobody is after that
+        await asyncio.gather(*(child.end(grace=grace, hangup=True) for child in self._children))
+        if not self._children:
+            await asyncio.to_thread(self._warden.dismiss)
+
+    # -- starting ------------------------------------------------------------------------------------------
+
+    async def _start(self, plan: _Plan) -> Child:
+        async with self._spawning:  # the system does it one at a time anyway, and there is one warden
+            if self._closed:
+                raise ProcessNotStarted(f"{plan.what} was not started, since the host is closing")
+            process, identity = await asyncio.to_thread(self._spawn, plan)
+            child = Child(
+                process, identity, plan.mark, plan.what, everyone=self._everyone, forget=self._forget
+            )
+            self._children.add(child)
+        return child
+
+    def _spawn(self, plan: _Plan) -> tuple[subprocess.Popen[bytes], Identity]:
+        """Write the intention down, start the process, and write down which it is. Runs in a thread."""
+        process = None
+        try:
+            argv = _as_leader(plan) if plan.terminal is not None else list(plan.argv)
+            if self._host is None:
+                self._host = _identity(os.getpid())
+            self._records.write(plan.mark, Record(plan.what, self._host))
+            self._warden.start()
+            # Without `preexec_fn` Python uses vfork: the time it takes does not grow with the host's memory.
+            process = subprocess.Popen(  # noqa: S603 - to start programs is what this is for
+                argv,
+                stdin=plan.stdin,
+                stdout=plan.stdout,
+                stderr=plan.stderr,
+                cwd=plan.cwd,
+                env=with_mark(dict(plan.environ), plan.mark),
+                start_new_session=True,
+                bufsize=0,
+            )
+            identity = _identity(process.pid)
+            self._records.write(plan.mark, Record(plan.what, self._host, identity))
+        except (OSError, ValueError) as error:
+            if process is not None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            with contextlib.suppress(OSError):
+                self._records.remove(plan.mark)
+            raise _refusal(plan, error) from error
+        return process, identity
+
+    # -- ending --------------------------------------------------------------------------------------------
+
+    def _forget(self, child: Child) -> None:
+        self._children.discard(child)
+        with contextlib.suppress(OSError):  # then the next start finds that nothing of it runs
+            self._records.remove(child.mark)
+
+    async def _everyone(self) -> list[Process]:
+        """All processes, counted after now. Whoever asks while one count runs shares the next."""
+        if self._next_census is None:
+            self._next_census = asyncio.create_task(self._count())
+        return await asyncio.shield(self._next_census)
+
+    async def _count(self) -> list[Process]:
+        async with self._counting:
+            self._next_census = None
+            return await asyncio.to_thread(census)
+
+
+async def _end(child: Child) -> None:
+    for pipe in (child.stdout, child.stderr):
+        if pipe is not None:
+            pipe.close()
+    await child.end()
+
+
+def _identity(pid: int) -> Identity:
+    process = look(pid)
+    return Identity(pid, process.started if process is not None else "")
+
+
+def _as_leader(plan: _Plan) -> list[str]:
+    """The command that opens its terminal and becomes the program. What would fail in it is found here."""
+    name = plan.argv[0]
+    if "/" in name:
+        path = (plan.cwd or Path()) / name
+        found = str(path) if os.access(path, os.X_OK) and not path.is_dir() else None
+    else:
+        found = shutil.which(name, path=plan.environ.get("PATH", os.defpath))
+    if found is None:
+        raise FileNotFoundError(2, "No such file or directory", name)
+    program = os.path.abspath(found)  # noqa: PTH100 - links stay as they are
+    return ["/bin/sh", "-c", _OPEN_TERMINAL, str(plan.terminal), program, *plan.argv[1:]]
+
+
+def _refusal(plan: _Plan, error: OSError | ValueError) -> ProcessNotStarted:
+    name = plan.argv[0]
+    if isinstance(error, ValueError):
+        return ProcessNotStarted(f"{plan.what} was not started: {error}")
+    if plan.cwd is not None and not plan.cwd.is_dir():
+        return ProcessNotStarted(f"{plan.what} was not started: {plan.cwd} is no directory")
+    if isinstance(error, FileNotFoundError):
+        return ProcessNotStarted(
+            f"{plan.what} was not started: there is no program {name!r}",
+            remedy="Install it, or name it with its whole path",
+        )
+    return ProcessNotStarted(f"{plan.what} was not started: {error.strerror} ({error.filename or name})")

@@ -1,0 +1,65 @@
+# Serai's shell integration for zsh. The marks are those of serai.bash; `B` is not needed, since zsh itself says
+# what was typed. The hooks are put in place at the first prompt, after the person's own files.
+
+typeset -g __serai_nonce=${SERAI_NONCE-}
+typeset -gi __serai_partial_line=0
+builtin unset SERAI_NONCE
+
+__serai_mark() {
+  builtin printf '\e]633;%s;%s\a' "$__serai_nonce" "$1"
+}
+
+# Sets __serai_escaped: the text with all that could end or divide a mark written as \xHH, and not too long.
+__serai_escape() {
+  builtin emulate -L zsh
+  local text=${1[1,12288]} backslash='\'
+  text=${text//$backslash/$backslash$backslash}
+  text=${text//';'/${backslash}x3b}
+  text=${text//$'\n'/${backslash}x0a}
+  text=${text//$'\r'/${backslash}x0d}
+  text=${text//$'\a'/${backslash}x07}
+  text=${text//$'\e'/${backslash}x1b}
+  text=${text//$'\x18'/${backslash}x18}
+  text=${text//$'\x1a'/${backslash}x1a}
+  __serai_escaped=$text
+}
+
+__serai_precmd() {
+  local exit_status=$? __serai_escaped
+  __serai_mark "D;$exit_status"
+  if (( __serai_partial_line )); then
+    __serai_partial_line=0
+    setopt prompt_sp
+    builtin print -Pn -- "%B%S%#%s%b${(l:COLUMNS-1:: :):-}\r \r"
+  fi
+  __serai_escape "$PWD"
+  __serai_mark "P;Cwd=$__serai_escaped"
+  __serai_mark A
+  return $exit_status
+}
+
+__serai_preexec() {
+  local __serai_escaped
+  __serai_escape "$1"
+  __serai_mark "C;1;$__serai_escaped"
+  # Zsh marks a last line without an end before it calls anyone. So that this does not count as the command's
+  # output, it is done after the command's end instead; not if the person has a precmd, which would come before.
+  if [[ -o prompt_sp && -o prompt_cr && -z ${PROMPT_EOL_MARK+set} ]] && (( ! $+functions[precmd] )); then
+    unsetopt prompt_sp
+    __serai_partial_line=1
+  fi
+}
+
+__serai_begin() {
+  local exit_status=$?
+  precmd_functions=(__serai_precmd ${precmd_functions:#__serai_begin})
+  preexec_functions=(${preexec_functions-} __serai_preexec)
+  builtin unset -f __serai_begin
+  __serai_precmd
+  return $exit_status
+}
+
+if [[ -n $__serai_nonce ]]; then
+  typeset -ga precmd_functions preexec_functions
+  precmd_functions+=(__serai_begin)
+fi

@@ -1,0 +1,312 @@
+r"""A terminal: a program on a pty of its own, as batches of AHP actions.
+
+    terminal = await Terminal.start(processes, cwd=Path.home())
+    terminal.write("ls\r")
+    while actions := await terminal.batch():
+        ...
+
+Whoever takes the batches sets the pace. While nobody does, nothing is read, and the program waits in its
+`write`, not the host in its memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import os
+import secrets
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from serai.ahp.actions import TerminalAction
+from serai.errors import InvalidParams, SeraiError
+from serai.processes.child import Child, Exit
+from serai.processes.processes import Processes, ProcessNotStarted
+from serai.processes.uninterrupted import uninterrupted
+from serai.terminals.environment import plan_launch
+from serai.terminals.marks import Marks
+from serai.terminals.outbox import Outbox
+
+if TYPE_CHECKING:
+    from serai.terminals.pty import Pty
+
+__all__ = ["Terminal", "TerminalsUnavailable"]
+
+BATCH = 64 * 1024
+"""About how much text is in a batch, at most. As much again may have been read and wait."""
+GATHER = 0.002
+"""How long a program that writes much is left alone, in seconds: then there is more to read at once."""
+_MUCH = 4000
+_QUIET = 0.2
+"""Output that was written before the end may still be on its way for so long, in seconds."""
+_RETRY = 0.2
+_LARGEST = 65535
+
+
+class TerminalsUnavailable(SeraiError):
+    """This system has no terminals that Serai can use."""
+
+    code = "terminals_unavailable"
+
+
+class Terminal:
+    """One running terminal. `start` makes it."""
+
+    def __init__(self, child: Child, pty: Pty, nonce: str | None, cols: int, rows: int) -> None:
+        from serai.terminals.pty import Keyboard  # noqa: PLC0415 - it does not exist on Windows
+
+        self.cols = cols
+        self.rows = rows
+        self._child = child
+        self._master = pty.master
+        self._keyboard = Keyboard(pty.master)
+        self._loop = asyncio.get_running_loop()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._marks = Marks(nonce)
+        self._outbox = Outbox()
+        self._news: asyncio.Future[None] | None = None
+        # While there is little, the loop says when there is more. While there is much, it is read by the
+        # clock: to ask the loop each time would cost more than to read. A full batch has to be taken first.
+        self._awaits = False
+        self._again: asyncio.TimerHandle | None = None
+        self._last_read = 0.0
+        self._hung_up = False
+        self._ended = False
+        self._watch = asyncio.create_task(self._await_exit())
+        self._await_output()
+
+    @classmethod
+    async def start(
+        cls,
+        processes: Processes,
+        *,
+        argv: Sequence[str] | None = None,
+        cwd: Path | None = None,
+        cols: int = 80,
+        rows: int = 24,
+        environ: Mapping[str, str] | None = None,
+        extra: Mapping[str, str] | None = None,
+        hide: Iterable[str] = (),
+        what: str = "a terminal",
+    ) -> Terminal:
+        """Start a program on a new terminal.
+
+        Cancelling it leaves nothing behind.
+
+        Args:
+            processes: Where the host's processes are started and written down.
+            argv: The program; by default the person's shell. A bash or zsh without arguments tells of its
+                commands.
+            cwd: Where it starts.
+            cols: The width.
+            rows: The height.
+            environ: The environment to start from; by default the host's. Serai's own secrets are left out.
+            extra: Variables to add to it.
+            hide: Names of variables to leave out of it.
+            what: What it is, for people: it stands in the record.
+
+        Raises:
+            InvalidParams: It cannot have that size.
+            ProcessNotStarted: The program or the directory is not there, or the system has no room.
+            TerminalsUnavailable: This is Windows.
+        """
+        if sys.platform == "win32":
+            raise TerminalsUnavailable(
+                "there are no terminals on Windows yet", remedy="Run the host in WSL, where there are"
+            )
+        from serai.terminals.pty import open_pty  # noqa: PLC0415 - it does not exist on Windows
+
+        _check_size(cols, rows)
+        nonce = secrets.token_hex(16)
+        launch = plan_launch(
+            argv, os.environ if environ is None else environ, extra=extra, hide=hide, nonce=nonce
+        )
+
+        async def begin() -> Terminal:
+            try:
+                pty = open_pty(cols, rows)
+            except OSError as error:
+                raise ProcessNotStarted(f"{what} was not started: {error.strerror}") from error
+            try:
+                child = await processes.start(
+                    launch.argv,
+                    what=what,
+                    cwd=cwd,
+                    environ=launch.environ,
+                    stdin=pty.slave,
+                    stdout=pty.slave,
+                    stderr=pty.slave,
+                    terminal=pty.path,
+                )
+            except BaseException:
+                pty.close()
+                raise
+            os.close(pty.slave)
+            return cls(child, pty, nonce if launch.integrated else None, cols, rows)
+
+        # The ends of the pty must stay open until the process has its own, also if nobody waits any more.
+        return await uninterrupted(begin(), undo=Terminal.end)
+
+    @property
+    def pid(self) -> int:
+        """The pid of the program, which is also the id of its session."""
+        return self._child.pid
+
+    @property
+    def exit(self) -> Exit | None:
+        """How the program ended; `None` while it runs."""
+        return self._child.exit
+
+    # -- what the host does --------------------------------------------------------------------------------
+
+    async def batch(self) -> list[TerminalAction]:
+        """Wait for what happens next: one or more actions in their order; none when the terminal has ended.
+
+        The last is `terminal/exited`. Its code is the program's, or 128 and the number of the signal that
+        ended it. One task at a time; cancelling it loses nothing.
+        """
+        while not self._outbox:
+            if self._ended:
+                return []
+            self._news = self._loop.create_future()
+            try:
+                await self._news
+            finally:
+                self._news = None
+        full = self._outbox.size >= BATCH
+        actions = self._outbox.take()
+        if full and not self._ended:
+            self._read_later(0)
+        return actions
+
+    def write(self, text: str) -> bool:
+        """Type. Returns `False`, and types nothing of it, when the program reads too slowly or has ended."""
+        return self._keyboard.write(text.encode("utf-8", "replace"))
+
+    def resize(self, cols: int, rows: int) -> None:
+        """Give the terminal another size. The program is told.
+
+        Raises:
+            InvalidParams: It cannot have that size.
+        """
+        from serai.terminals.pty import resize  # noqa: PLC0415 - it does not exist on Windows
+
+        _check_size(cols, rows)
+        self.cols, self.rows = cols, rows
+        if not self._ended:
+            resize(self._master, cols, rows)
+
+    def clear(self) -> None:
+        """What was shown is gone: a shell that waits at its prompt draws it again."""
+        if self._outbox.at_prompt:
+            self.write("\f")
+
+    async def wait(self) -> Exit:
+        """Wait until the program has ended. Its last output may still have to be taken."""
+        return await self._child.wait()
+
+    async def end(self, grace: float = 2.0) -> Exit:
+        """End the program and all that it started, as when a terminal's window is closed.
+
+        What it wrote last, up to a batch of it, can still be taken; after that `batch` returns nothing.
+        Cancelling this stops the waiting: the end comes all the same.
+        """
+        how = await self._child.end(grace=grace, hangup=True)
+        await asyncio.wait([self._watch], timeout=2 * _QUIET)
+        if not self._ended:  # nobody takes its output
+            self._finish(how)
+        return how
+
+    # -- reading -------------------------------------------------------------------------------------------
+
+    def _await_output(self) -> None:
+        """Read as soon as there is something."""
+        if not self._awaits:
+            self._loop.add_reader(self._master, self._read)
+            self._awaits = True
+
+    def _read_later(self, seconds: float | None) -> None:
+        """Read after some time, whether or not there is something; with `None`, after a batch was taken."""
+        if self._awaits:
+            self._loop.remove_reader(self._master)
+            self._awaits = False
+        self._again = None if seconds is None else self._loop.call_later(seconds, self._read)
+
+    def _read(self) -> None:
+        size = self._read_some()
+        if size:
+            self._last_read = self._loop.time()
+        if self._hung_up and self._child.exit is not None:
+            self._finish(self._child.exit)
+        elif self._hung_up:
+            self._read_later(_RETRY)  # the program has closed its terminal and runs on; it may open it again
+        elif self._outbox.size >= BATCH:
+            self._read_later(None)
+        elif size >= _MUCH:
+            self._read_later(GATHER)
+        else:
+            self._await_output()
+
+    def _read_some(self) -> int:
+        """Take what is there, up to the size of a batch. Returns how much that was."""
+        self._hung_up = False
+        chunks: list[bytes] = []
+        size = 0
+        read, master = os.read, self._master  # this is the one loop that has to be quick
+        while size < BATCH:
+            try:
+                chunk = read(master, BATCH)
+            except BlockingIOError:
+                break
+            except OSError:  # Linux: EIO when nobody has the other end open
+                chunk = b""
+            if not chunk:
+                self._hung_up = True
+                break
+            chunks.append(chunk)
+            size += len(chunk)
+        if chunks:
+            self._outbox.tell(self._marks.feed(self._decoder.decode(b"".join(chunks))))
+            self._wake()
+        return size
+
+    # -- the end -------------------------------------------------------------------------------------------
+
+    async def _await_exit(self) -> None:
+        """After the program's end, take what it wrote. What it left behind may hold the terminal open."""
+        how = await self._child.wait()
+        ended = self._loop.time()
+        while not self._ended:
+            if self._outbox.size < BATCH:
+                if self._again is not None:
+                    self._again.cancel()
+                self._read()
+                if not self._ended and self._loop.time() - max(ended, self._last_read) >= _QUIET:
+                    self._finish(how)
+            await asyncio.sleep(_QUIET / 4)
+
+    def _finish(self, how: Exit) -> None:
+        if self._again is not None:
+            self._again.cancel()
+        self._read_later(None)
+        self._ended = True
+        self._keyboard.close()
+        os.close(self._master)
+        self._outbox.tell(self._marks.feed(self._decoder.decode(b"", final=True)))
+        self._outbox.tell(self._marks.close())
+        self._outbox.exited(how.status)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._news is not None and not self._news.done() and self._outbox:
+            self._news.set_result(None)
+
+
+def _check_size(cols: int, rows: int) -> None:
+    for name, value in (("cols", cols), ("rows", rows)):
+        if not 1 <= value <= _LARGEST:
+            raise InvalidParams(
+                f"a terminal's {name} are from 1 to {_LARGEST}, not {value}", field=f"params.{name}"
+            )

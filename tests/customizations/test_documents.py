@@ -1,0 +1,189 @@
+"""Agents, skills, prompts and rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from serai.ahp.types import (
+    AgentCustomization,
+    CustomizationType,
+    PromptCustomization,
+    RuleCustomization,
+    SkillCustomization,
+)
+from serai.customizations.containers import Contents, Origin
+from serai.customizations.definitions import (
+    AgentDefinition,
+    PromptDefinition,
+    RuleDefinition,
+    SkillDefinition,
+)
+from serai.customizations.documents import read_document
+from serai.customizations.trees import FetchedTree
+from serai.errors import FileUnreadable
+
+AGENT, SKILL = CustomizationType.AGENT, CustomizationType.SKILL
+PROMPT, RULE = CustomizationType.PROMPT, CustomizationType.RULE
+
+
+def read(
+    path: str,
+    text: str | bytes,
+    contents: CustomizationType,
+    *,
+    folder: str = "f",
+    always: bool = False,
+    whole_name: bool = False,
+) -> Contents:
+    data = text.encode() if isinstance(text, str) else text
+    origin = Origin(FetchedTree({path: data}, "virtual://x"), "container", "Test", trusted=True)
+    into = Contents()
+    read_document(origin, path, folder, contents, into, always=always, whole_name=whole_name)
+    return into
+
+
+def test_an_agent_has_a_name_a_description_and_a_system_prompt() -> None:
+    into = read(
+        "f/reviewer.agent.md",
+        "---\nname: Reviewer\ndescription: Reviews.\ntools: [a, b]\n---\nYou review.\n",
+        AGENT,
+    )
+    [child], [definition] = into.children, into.definitions
+    assert isinstance(child, AgentCustomization)
+    assert isinstance(definition, AgentDefinition)
+    assert (child.name, child.description, child.uri) == (
+        "Reviewer",
+        "Reviews.",
+        "virtual://x/f/reviewer.agent.md",
+    )
+    assert definition.fields["tools"] == ["a", "b"]
+    assert definition.body() == "You review.\n"
+
+
+@pytest.mark.parametrize(
+    "ending", [".md", ".agent.md", ".chatmode.md", ".mdc", ".prompt.md", ".instructions.md"]
+)
+def test_without_a_name_the_files_name_counts(ending: str) -> None:
+    [child] = read(f"f/my.thing{ending}", "Text.", AGENT).children
+    assert isinstance(child, AgentCustomization)
+    assert (child.name, child.description) == ("my.thing", "Text.")
+
+
+def test_a_skill_is_known_by_its_folder_and_may_be_for_people_alone() -> None:
+    into = read(
+        "f/deploy/SKILL.md",
+        "---\ndescription: d\ndisable-model-invocation: true\nargument-hint: [env]\n---\n",
+        SKILL,
+    )
+    [child], [definition] = into.children, into.definitions
+    assert isinstance(child, SkillCustomization)
+    assert isinstance(definition, SkillDefinition)
+    assert (child.name, child.disable_model_invocation) == ("deploy", True)
+    assert definition.user_invocable
+    [quiet] = read("f/q/SKILL.md", "---\nuser-invocable: false\n---\nx", SKILL).definitions
+    assert isinstance(quiet, SkillDefinition)
+    assert (quiet.user_invocable, quiet.disable_model_invocation) == (False, False)
+
+
+def test_a_prompt_in_a_folder_is_named_by_its_path() -> None:
+    into = read("f/git/commit.toml", 'description = "Commits."\nprompt = "Commit {{args}}"', PROMPT)
+    [child], [definition] = into.children, into.definitions
+    assert isinstance(child, PromptCustomization)
+    assert isinstance(definition, PromptDefinition)
+    assert (child.name, child.description) == ("git:commit", "Commits.")
+    assert definition.body() == "Commit {{args}}"
+
+
+def test_a_prompt_says_what_its_arguments_are() -> None:
+    [definition] = read("f/fix.md", "---\nargument-hint: <issue>\n---\nFix $1\n", PROMPT).definitions
+    assert isinstance(definition, PromptDefinition)
+    assert (definition.name, definition.argument_hint, definition.body()) == ("fix", "<issue>", "Fix $1\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "always", "applies", "globs"),
+    [
+        ("Plain.", True, True, None),
+        ("Plain.", False, None, None),
+        (
+            "---\nglobs: *.ts, src/*.{js,jsx}\nalwaysApply: false\n---\nx",
+            False,
+            False,
+            ["*.ts", "src/*.{js,jsx}"],
+        ),
+        ("---\nglobs:\nalwaysApply: true\n---\nx", False, True, None),
+        ("---\nglobs:\n  - a\n  - 'b'\n---\nx", False, None, ["a", "b"]),
+        ("---\napplyTo: '**/*.py,**/*.pyi'\n---\nx", False, True, ["**/*.py", "**/*.pyi"]),
+        ("---\napplyTo: '**'\n---\nx", False, True, None),
+        ('---\npaths: ["src/**"]\n---\nx', True, True, ["src/**"]),
+        ("---\nalwaysApply: 'true'\n---\nx", False, True, None),
+    ],
+)
+def test_a_rule_says_when_it_applies(
+    text: str, always: bool, applies: bool | None, globs: list[str] | None
+) -> None:
+    into = read("f/style.mdc", text, RULE, always=always)
+    [child], [definition] = into.children, into.definitions
+    assert isinstance(child, RuleCustomization)
+    assert isinstance(definition, RuleDefinition)
+    assert (child.always_apply, child.globs) == (applies, globs)
+    assert (definition.always_apply, definition.globs) == (bool(applies), tuple(globs or ()))
+
+
+def test_a_rule_that_stands_alone_is_known_by_its_whole_name() -> None:
+    [child] = read("CLAUDE.md", "# X", RULE, folder="", always=True, whole_name=True).children
+    assert isinstance(child, RuleCustomization)
+    assert child.name == "CLAUDE.md"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "problem"),
+    [
+        ("f/a.md", "---\nname: x\nlist: [a\n---\n", "f/a.md, line"),
+        ("f/a.md", b"one\n\xff\xfe", "f/a.md, line 2: this is not UTF-8"),
+        ("f/a.toml", "x = ", "f/a.toml: Invalid value (at end of document)"),
+        ("f/a.toml", "x = 1", "it has no 'prompt'"),
+    ],
+)
+def test_a_broken_file_is_told_and_left_out(path: str, text: str | bytes, problem: str) -> None:
+    into = read(path, text, AGENT)
+    assert into.children == []
+    assert into.definitions == []
+    assert problem in into.problems[0]
+
+
+def test_a_rule_that_always_applies_counts_even_when_its_frontmatter_is_broken() -> None:
+    into = read("AGENTS.md", "---\nRules follow.\n", RULE, folder="", always=True)
+    assert into.problems == []
+    assert "AGENTS.md, line 1" in into.warnings[0]
+    [definition] = into.definitions
+    assert isinstance(definition, RuleDefinition)
+    assert definition.body() == "---\nRules follow.\n"
+
+
+def test_a_file_that_is_not_there_is_nothing() -> None:
+    into = Contents()
+    read_document(Origin(FetchedTree({}, "virtual://x"), "c", "Test", trusted=True), "a.md", "", AGENT, into)
+    assert into == Contents()
+
+
+def test_long_descriptions_are_cut_and_odd_ones_cleaned() -> None:
+    [child] = read("f/a.md", f"---\ndescription: '{'x' * 5000}'\n---\n", AGENT).children
+    assert isinstance(child, AgentCustomization)
+    assert len(child.description or "") == 1024
+    [odd] = read("f/a.md", '---\ndescription: "\\ud800!"\n---\n', AGENT).children or [None]
+    if isinstance(odd, AgentCustomization):
+        (odd.description or "").encode()
+
+
+def test_a_body_that_is_gone_is_an_error() -> None:
+    files = {"f/a.md": b"text"}
+    tree = FetchedTree(files, "virtual://x")
+    into = Contents()
+    read_document(Origin(tree, "c", "Test", trusted=False), "f/a.md", "f", AGENT, into)
+    [definition] = into.definitions
+    assert isinstance(definition, AgentDefinition)
+    assert not definition.runnable
+    tree._files.clear()
+    with pytest.raises(FileUnreadable, match="no longer there"):
+        definition.body()

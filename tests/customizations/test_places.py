@@ -1,0 +1,199 @@
+"""Every row of the table finds its file: the tests are made from the table, so that none can be forgotten."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serai.ahp.types import (
+    CustomizationLoadedState,
+    CustomizationType,
+    DirectoryCustomization,
+    PluginCustomization,
+)
+from serai.ahp.wire import encode
+from serai.customizations import Found, McpServerDefinition, watched
+from serai.customizations.places import (
+    MANIFESTS,
+    PLACES,
+    PLUGINS,
+    Format,
+    Place,
+    PluginLayout,
+    PluginPlace,
+    Where,
+)
+
+Write = Callable[..., Path]
+Look = Callable[..., Found]
+
+HOOKS = {
+    "Claude Code": {"hooks": {"Stop": [{"matcher": "x", "hooks": [{"type": "command", "command": "true"}]}]}},
+    "Copilot": {"version": 1, "hooks": {"sessionStart": [{"type": "command", "bash": "true"}]}},
+    "Cursor": {"version": 1, "hooks": {"stop": [{"command": "true"}]}},
+    "Codex": {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}},
+}
+
+
+def sample(place: Place) -> str:
+    """What people write into such a file."""
+    match place.format:
+        case Format.HOOKS:
+            return json.dumps(HOOKS[place.source])
+        case Format.SERVERS if place.pattern.endswith(".toml"):
+            return f'model = "x"\n[{place.key}.sample]\ncommand = "true"\n'
+        case Format.SERVERS if place.source == "OpenCode":
+            return f'{{// mine\n"{place.key}": {{"sample": {{"type": "local", "command": ["true"]}},}}}}'
+        case Format.SERVERS:
+            return json.dumps({place.key: {"sample": {"command": "true", "args": ["-x"]}}})
+        case Format.TOML:
+            return 'name = "sample"\ndescription = "A sample."\nprompt = "Do."\n'
+        case Format.MARKDOWN:
+            return "---\ndescription: A sample.\n---\n# Sample\n\nDo.\n"
+
+
+# As each tool's own documentation has it: the rows cannot vouch for their own keys.
+WRITTEN = {
+    ".mcp.json": '{"mcpServers": {"one": {"command": "npx", "args": ["-y", "x"]}}}',
+    ".vscode/mcp.json": '{"inputs": [], "servers": {"one": {"type": "stdio", "command": "npx", "args": []}}}',
+    ".cursor/mcp.json": '{"mcpServers": {"one": {"command": "npx"}}}',
+    ".codex/config.toml": 'model = "x"\n[mcp_servers.one]\ncommand = "npx"\nargs = ["-y"]\n',
+    ".gemini/settings.json": '{"theme": "x", "mcpServers": {"one": {"command": "npx"}}}',
+    "opencode.json": '{"$schema": "x", "mcp": {"one": {"type": "local", "command": ["npx", "-y"]}}}',
+    "opencode.jsonc": '{"mcp": {"one": {"type": "local", "command": ["npx"]}, /* two */}}',
+    "~/.copilot/mcp-config.json": '{"mcpServers": {"one": {"type": "local", "command": "npx"}}}',
+    "~/.config/opencode/opencode.json": '{"mcp": {"one": {"type": "local", "command": ["npx"]}}}',
+    "~/.config/opencode/opencode.jsonc": '{"mcp": {"one": {"type": "local", "command": ["npx"]}}} // x',
+}
+
+
+@pytest.mark.parametrize("path", WRITTEN)
+def test_servers_are_read_as_each_tool_writes_them(
+    path: str, work: Path, home: Path, look: Look, write: Write
+) -> None:
+    write(home if path.startswith("~/") else work, path.removeprefix("~/"), WRITTEN[path])
+    [server] = look().definitions
+    assert isinstance(server, McpServerDefinition)
+    assert (server.name, server.kind, server.command) == ("one", "stdio", "npx")
+
+
+def test_each_file_of_servers_has_its_example() -> None:
+    home_only = {Where.HOME: "~/"}
+    files = {
+        f"{home_only.get(place.where, '')}{place.folder}/{place.pattern}".lstrip("/")
+        for place in PLACES
+        if place.format is Format.SERVERS
+    }
+    assert files == set(WRITTEN)
+
+
+def rows() -> list[tuple[Place, Where]]:
+    scopes = {Where.BOTH: (Where.DIRECTORY, Where.HOME)}
+    return [(place, where) for place in PLACES for where in scopes.get(place.where, (place.where,))]
+
+
+@pytest.mark.parametrize(
+    ("place", "where"),
+    rows(),
+    ids=lambda value: value.name if isinstance(value, Where) else f"{value.folder}/{value.pattern}",
+)
+def test_each_place_is_found(
+    place: Place, where: Where, work: Path, home: Path, look: Look, write: Write
+) -> None:
+    root = work if where is Where.DIRECTORY else home
+    path = f"{place.folder}/{place.pattern}".lstrip("/").replace("**/", "").replace("*", "sample")
+    file = write(root, path, sample(place))
+    found = look()
+    [container] = found.customizations
+    assert isinstance(container, DirectoryCustomization)
+    assert container.contents == place.contents
+    assert container.uri == (root / place.folder).as_uri()
+    assert container.load == CustomizationLoadedState()
+    assert container.enabled
+    assert place.source in container.name
+    assert container.children is not None
+    child: Any = container.children[0]
+    assert len(container.children) == 1
+    assert encode(child).startswith(f'{{"type":"{place.contents.value}"'.encode())
+    assert child.uri == file.as_uri()
+    if place.format in {Format.MARKDOWN, Format.TOML}:
+        assert child.description == "A sample."
+    if place.contents is not CustomizationType.HOOK and not (
+        place.is_one_file and place.format is Format.MARKDOWN
+    ):
+        assert child.name == "sample"
+    [definition] = found.definitions
+    assert (definition.id, definition.container, definition.runnable) == (child.id, container.id, True)
+    assert any(folder.concerns(file) for folder in watched(work, home))
+
+
+@pytest.mark.parametrize(
+    ("place", "where"),
+    [(place, where) for place, where in rows() if "**" in place.pattern],
+    ids=lambda value: value.name if isinstance(value, Where) else f"{value.folder}/{value.pattern}",
+)
+def test_places_of_any_depth_are_searched_in_depth(
+    place: Place, where: Where, work: Path, home: Path, look: Look, write: Write
+) -> None:
+    root = work if where is Where.DIRECTORY else home
+    path = f"{place.folder}/{place.pattern}".replace("**", "a/b").replace("*", "sample")
+    file = write(root, path, sample(place))
+    [container] = look().customizations
+    assert isinstance(container, DirectoryCustomization)
+    children: list[Any] = list(container.children or [])
+    assert [child.uri for child in children] == [file.as_uri()]
+    assert any(folder.concerns(file) for folder in watched(work, home))
+
+
+def plugin_rows() -> list[tuple[PluginPlace, Where]]:
+    scopes = {Where.BOTH: (Where.DIRECTORY, Where.HOME)}
+    return [(place, where) for place in PLUGINS for where in scopes.get(place.where, (place.where,))]
+
+
+@pytest.mark.parametrize(
+    ("place", "where"),
+    plugin_rows(),
+    ids=lambda value: value.name if isinstance(value, Where) else value.path,
+)
+def test_each_place_of_plugins_is_found(
+    place: PluginPlace, where: Where, work: Path, home: Path, look: Look, write: Write
+) -> None:
+    root = work if where is Where.DIRECTORY else home
+    match place.layout:
+        case PluginLayout.FOLDERS:
+            plugin, told = root / place.path / "tools", None
+        case PluginLayout.ITSELF:
+            plugin, told = root, write(root, place.path, '{"name": "tools"}')
+        case PluginLayout.REGISTRY:
+            plugin = home / "elsewhere" / "tools"
+            entry = {"scope": "user", "installPath": str(plugin)}
+            told = write(root, place.path, json.dumps({"version": 2, "plugins": {"tools@shop": [entry]}}))
+            write(root, ".claude/settings.json", '{"enabledPlugins": {"tools@shop": true}}')
+    write(plugin, "skills/greet/SKILL.md", "---\ndescription: Greets.\n---\nHello.\n")
+    found = look()
+    [container] = found.customizations
+    assert isinstance(container, PluginCustomization)
+    assert (container.name, container.uri) == ("tools", plugin.as_uri())
+    assert container.enabled is (place.layout is not PluginLayout.ITSELF)
+    children: list[Any] = list(container.children or [])
+    assert [child.name for child in children] == ["greet"]
+    assert found.definitions[0].plugin == "tools"
+    changed = told or plugin / "skills" / "greet" / "SKILL.md"
+    assert any(folder.concerns(changed) for folder in watched(work, home))
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS)
+def test_each_manifest_names_its_plugin(manifest: str, work: Path, look: Look, write: Write) -> None:
+    write(work, f".agents/plugins/folder/{manifest}", '{"name": "from-manifest"}')
+    [container] = look().customizations
+    assert isinstance(container, PluginCustomization)
+    assert container.name == "from-manifest"
+
+
+def test_rows_are_different() -> None:
+    paths = [(where, place.folder, place.pattern, place.contents) for place, where in rows()]
+    assert len(set(paths)) == len(paths)

@@ -1,0 +1,111 @@
+"""Plugins: default places, and what a manifest names."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from serai.ahp.types import McpServerCustomization
+from serai.customizations.containers import Origin
+from serai.customizations.definitions import (
+    AgentDefinition,
+    HookDefinition,
+    McpServerDefinition,
+    RuleDefinition,
+    SkillDefinition,
+)
+from serai.customizations.plugins import PluginContents, read_plugin
+from serai.customizations.trees import FetchedTree
+
+MANIFEST = ".plugin/plugin.json"
+
+
+def read(files: dict[str, str], manifest: dict[str, Any] | str | None = None) -> PluginContents:
+    data = {path: text.encode() for path, text in files.items()}
+    if manifest is not None:
+        data[MANIFEST] = (manifest if isinstance(manifest, str) else json.dumps(manifest)).encode()
+    return read_plugin(Origin(FetchedTree(data, "virtual://x"), "c", "Test", trusted=True, plugin="folder"))
+
+
+def names(contents: PluginContents, kind: type) -> list[str]:
+    return [item.name for item in contents.definitions if isinstance(item, kind)]
+
+
+def test_default_places_are_read_without_a_manifest() -> None:
+    contents = read(
+        {
+            "agents/a.md": "x",
+            "skills/s/SKILL.md": "x",
+            "commands/c.md": "x",
+            "rules/r.mdc": "x",
+            "hooks/hooks.json": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "y"}]}]}}',
+            ".mcp.json": '{"mcpServers": {"m": {"command": "y"}}}',
+            "mcp.json": '{"mcpServers": {"n": {"type": "stdio", "command": "y"}}}',
+            "README.md": "x",
+        }
+    )
+    assert contents.problems == []
+    assert names(contents, AgentDefinition) == ["a"]
+    assert names(contents, SkillDefinition) == ["s", "c"]
+    assert names(contents, RuleDefinition) == ["r"]
+    assert names(contents, HookDefinition) == ["hooks.json"]
+    assert names(contents, McpServerDefinition) == ["m", "n"]
+    assert {item.plugin for item in contents.definitions} == {"folder"}
+
+
+def test_a_manifest_names_more_places_and_each_file_counts_once() -> None:
+    contents = read(
+        {
+            "agents/a.md": "x",
+            "more/b.md": "x",
+            "extra/s/SKILL.md": "x",
+            "one/SKILL.md": "x",
+            "config/h.json": '{"hooks": {"Stop": [{"command": "y"}]}}',
+            "config/m.json": '{"m": {"command": "y"}}',
+        },
+        {
+            "name": "tools",
+            "agents": ["./agents/a.md", "./more/"],
+            "skills": ["./extra", "./one"],
+            "hooks": "./config/h.json",
+            "mcpServers": ["./config/m.json"],
+        },
+    )
+    assert contents.problems == []
+    assert contents.name == "tools"
+    assert names(contents, AgentDefinition) == ["a", "b"]
+    assert names(contents, SkillDefinition) == ["s", "one"]
+    assert names(contents, HookDefinition) == ["h.json"]
+    assert names(contents, McpServerDefinition) == ["m"]
+    assert {item.plugin for item in contents.definitions} == {"tools"}
+
+
+def test_hooks_and_servers_may_stand_in_the_manifest_itself() -> None:
+    manifest = {
+        "name": "p",
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "y"}]}]},
+        "mcpServers": {"m": {"command": "y"}},
+    }
+    contents = read({}, json.dumps(manifest, indent=2))
+    assert names(contents, HookDefinition) == ["plugin.json"]
+    assert names(contents, McpServerDefinition) == ["m"]
+    server = contents.children[-1]
+    assert isinstance(server, McpServerCustomization)
+    assert server.range is not None
+    assert (server.uri, server.range.start.line) == (f"virtual://x/{MANIFEST}", 15)
+
+
+@pytest.mark.parametrize("path", ["../other", "/etc", "./a/../../b", "a\\..\\b", 7])
+def test_a_manifest_cannot_lead_out_of_the_plugin(path: Any) -> None:
+    contents = read({"agents/a.md": "x"}, {"name": "p", "agents": [path]})
+    assert names(contents, AgentDefinition) == ["a"]
+    assert contents.problems[0].startswith(f"{MANIFEST}: 'agents' ")
+
+
+def test_a_broken_manifest_does_not_hide_what_is_there() -> None:
+    contents = read({"agents/a.md": "x"}, '{\n"name": }')
+    assert names(contents, AgentDefinition) == ["a"]
+    assert contents.problems[0].startswith(f"{MANIFEST}, line 2")
+    assert contents.name is None

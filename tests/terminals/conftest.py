@@ -1,0 +1,61 @@
+"""Processes for the terminals of a test, a home, and someone who watches."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serai.processes.census import census
+from serai.processes.processes import Processes
+from serai.terminals.terminal import Terminal
+from terminals.viewer import Viewer
+
+__all__ = ["Open"]
+
+Open = Callable[..., Awaitable[Viewer]]
+
+
+@pytest.fixture
+async def processes(tmp_path: Path) -> AsyncIterator[Processes]:
+    """When they are closed, nothing of them may be left: no process, no zombie, no file descriptor."""
+    descriptors = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    before = {process.pid for process in census() if process.parent == os.getpid()}
+    processes = Processes(tmp_path / "processes")
+    yield processes
+    await processes.close(grace=1)
+    assert [each for each in census() if each.parent == os.getpid() and each.pid not in before] == []
+    if descriptors:
+        assert len(os.listdir("/proc/self/fd")) <= descriptors
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A person's home, with nothing in it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return home
+
+
+@pytest.fixture
+async def open_terminal(processes: Processes, home: Path) -> AsyncIterator[Open]:
+    """Opens terminals that are watched, in an empty home, and closes them after the test."""
+    viewers: list[Viewer] = []
+
+    async def open_one(*argv: str, **options: Any) -> Viewer:
+        program = argv[0] if argv else "bash"
+        if shutil.which(program) is None:
+            pytest.skip(f"NOT CHECKED: {program} is not installed")
+        options.setdefault("cwd", home)
+        options.setdefault("environ", {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"})
+        viewer = Viewer(await Terminal.start(processes, argv=argv or None, **options))
+        viewers.append(viewer)
+        return viewer
+
+    yield open_one
+    await asyncio.gather(*(viewer.close() for viewer in viewers))

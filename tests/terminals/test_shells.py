@@ -1,0 +1,238 @@
+"""Command detection in real shells, with the person's own files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from serai.ahp import actions as a
+from terminals.conftest import Open
+from terminals.viewer import Viewer, plain
+
+BASHRC = """
+PS1='me> '
+HISTCONTROL=ignoreboth
+alias ll='echo listed'
+MINE=yes
+"""
+ZSHRC = """
+PS1='me> '
+setopt histignorespace
+alias ll='echo listed'
+MINE=yes
+"""
+
+
+@pytest.fixture(params=["bash", "zsh"])
+async def shell(request: pytest.FixtureRequest, open_terminal: Open, home: Path) -> Viewer:
+    (home / ".bashrc").write_text(BASHRC)
+    (home / ".zshrc").write_text(ZSHRC)
+    return await open_terminal(request.param)
+
+
+async def test_a_command_is_told_from_its_prompt(shell: Viewer) -> None:
+    part = await shell.run("echo some words; false")
+    assert part.command_line == "echo some words; false"
+    assert plain(part.output) == "some words\n"
+    assert part.is_complete
+    assert part.exit_code == 1
+    assert part.duration_ms is not None
+    assert shell.live.head.supports_command_detection
+    assert "633" not in shell.text
+    await shell.sees("me> ")
+
+
+async def test_a_duration_is_that_of_the_command(shell: Viewer) -> None:
+    part = await shell.run("sleep 0.2")
+    assert part.duration_ms is not None
+    assert 190 <= part.duration_ms < 5000
+
+
+async def test_what_a_shell_remembers_is_as_without_us(shell: Viewer) -> None:
+    assert (await shell.run("(exit 5)")).exit_code == 5
+    assert plain((await shell.run("echo $? $MINE $SERAI")).output) == "5 yes 1\n"
+    assert plain((await shell.run("ll")).output) == "listed\n"
+    part = await shell.run("env | grep -c -e NONCE -e ZDOTDIR")
+    assert plain(part.output) == "0\n"
+    assert plain((await shell.run("true; echo ${PIPESTATUS[0]}${pipestatus[1]-}")).output).strip() in (
+        "0",
+        "00",
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo 'a;b' \\\\ \"c\"",
+        "echo é 🦊 宿",
+        "echo $'\\a\\e]633;x'",
+        "echo 50% '%s' !",
+        "cat <<< '\x16\x07 \x16\x1b'",
+        "echo " + "long " * 60,
+    ],
+)
+async def test_a_line_is_told_as_it_was_typed(shell: Viewer, line: str) -> None:
+    part = await shell.run(line)
+    assert part.command_line.rstrip() == line.replace("\x16", "").rstrip()
+
+
+async def test_a_command_of_several_lines_is_one(shell: Viewer) -> None:
+    part = await shell.run("for i in 1 2; do\recho number $i\rdone")
+    assert plain(part.output) == "number 1\nnumber 2\n"
+    assert re.split(r"[;\s]+", part.command_line) == "for i in 1 2 do echo number $i done".split()
+
+
+async def test_repeated_and_hidden_lines_are_told(shell: Viewer) -> None:
+    lines = ["echo one", "echo one", " echo hidden", "echo one", "echo one", " echo one", "echo two"]
+    told = [(await shell.run(line)).command_line.strip() for line in lines]
+    assert told == [line.strip() for line in lines]
+
+
+async def test_empty_lines_are_no_commands(shell: Viewer) -> None:
+    await shell.run("true")
+    for _ in range(3):
+        seen = len(shell.text)
+        shell.terminal.write("\r")
+        await shell.sees("me> ", after=seen)
+    await shell.run("false")
+    assert [part.command_line for part in shell.commands] == ["true", "false"]
+
+
+async def test_an_interrupted_command_has_ended(shell: Viewer) -> None:
+    await shell.ready()
+    shell.terminal.write("echo begun; sleep 60\r")
+    await shell.sees("\nbegun\r\n")
+    shell.terminal.write("\x03")
+    await shell.until(lambda: shell.finished)
+    assert shell.commands[-1].exit_code == 130
+
+
+async def test_an_interrupted_line_is_no_command(shell: Viewer) -> None:
+    await shell.ready()
+    await shell.sees("me> ")
+    shell.terminal.write("echo never")
+    await shell.sees("never")
+    seen = len(shell.text)
+    shell.terminal.write("\x03")
+    await shell.sees("me> ", after=seen)
+    await shell.run("echo then")
+    assert [part.command_line for part in shell.commands] == ["echo then"]
+
+
+async def test_a_subshell_and_a_shell_inside_are_one_command(shell: Viewer) -> None:
+    assert (await shell.run("(cd /; exit 3)")).exit_code == 3
+    part = await shell.run("sh -c 'echo inside; exit 4'")
+    assert (plain(part.output), part.exit_code) == ("inside\n", 4)
+    await shell.ready()
+    shell.terminal.write("bash --norc\r")
+    await shell.sees("$ " if "bash-" not in shell.text else "bash-")
+    shell.terminal.write("echo deep; exit 6\r")
+    await shell.until(lambda: len(shell.finished) == 3)
+    assert shell.commands[-1].exit_code == 6
+    assert "deep" in shell.commands[-1].output
+
+
+async def test_the_shells_end_is_its_last_commands_end(shell: Viewer) -> None:
+    await shell.ready()
+    shell.terminal.write("exit 7\r")
+    await shell.ended()
+    assert (shell.commands[-1].command_line, shell.commands[-1].exit_code) == ("exit 7", 7)
+    assert shell.actions[-1] == a.TerminalExitedAction(exit_code=7)
+
+
+async def test_the_directory_is_told(shell: Viewer, home: Path) -> None:
+    await shell.ready()
+    await shell.until(lambda: shell.live.head.cwd == home.as_uri())
+    (home / "a;b c é").mkdir()
+    await shell.run("cd 'a;b c é'")
+    await shell.until(lambda: shell.live.head.cwd == (home / "a;b c é").as_uri())
+
+
+async def test_output_cannot_pass_for_a_mark(shell: Viewer) -> None:
+    part = await shell.run(r"printf '\033]633;guess;D;0\007\033]633;D;0\007\033]133;D\007kept\n'; false")
+    assert plain(part.output) == "kept\n"
+    assert part.exit_code == 1
+    assert len(shell.finished) == 1
+
+
+async def test_a_mark_without_an_end_does_not_silence_the_shell(shell: Viewer) -> None:
+    await shell.run(r"printf '\033]633;x'")
+    part = await shell.run("echo heard")
+    assert plain(part.output) == "heard\n"
+
+
+async def test_a_prompt_is_drawn_again_after_clearing(shell: Viewer) -> None:
+    await shell.ready()
+    await shell.sees("me> ")
+    seen = len(shell.text)
+    shell.terminal.clear()
+    await shell.sees("me> ", after=seen)
+
+
+async def test_output_without_a_last_line_end_is_kept_apart(shell: Viewer) -> None:
+    part = await shell.run("printf abc")
+    assert plain(part.output) == "abc"
+
+
+HOOKS = {
+    "bash, one": ("bash", "PROMPT_COMMAND='echo \"mine $?\"'"),
+    "bash, one with an end": ("bash", "PROMPT_COMMAND='echo \"mine $?\"; true;'"),
+    "bash, several": ("bash", "PROMPT_COMMAND=('echo \"mine $?\"' 'true')"),
+    "bash, before a command": ("bash", "PS0='mine ${MINE}\\n'; PROMPT_COMMAND='MINE=$?'"),
+    "bash, a prompt made anew": ("bash", "PROMPT_COMMAND='PS1=\"mine $? > \"'"),
+    "zsh, a function": ("zsh", "precmd() { echo mine $? }"),
+    "zsh, several": ("zsh", "f() { echo mine $? }; precmd_functions=(f)"),
+    "zsh, before a command": ("zsh", "preexec() { echo mine $MINE }; precmd() { MINE=$? }"),
+    "zsh, with add-zsh-hook": (
+        "zsh",
+        "autoload -Uz add-zsh-hook; f() { echo mine $? }; add-zsh-hook precmd f",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOOKS)
+async def test_what_the_person_does_around_commands_stays(open_terminal: Open, home: Path, name: str) -> None:
+    program, hook = HOOKS[name]
+    (home / f".{program}rc").write_text(f"PS1='me> '\n{hook}\n")
+    shell = await open_terminal(program)
+    assert (await shell.run("(exit 3)")).exit_code == 3
+    assert (await shell.run("(exit 4)")).exit_code == 4
+    await shell.sees("mine 3")
+    if "before" not in name:
+        await shell.sees("mine 4")
+    assert [part.command_line for part in shell.commands] == ["(exit 3)", "(exit 4)"]
+
+
+@pytest.mark.parametrize("zdotdir", [None, "given", "chosen"])
+async def test_zsh_reads_the_persons_files_from_where_they_are(
+    open_terminal: Open, home: Path, zdotdir: str | None
+) -> None:
+    place = home if zdotdir is None else home / "dot"
+    place.mkdir(exist_ok=True)
+    (place / ".zshenv").write_text("export FIRST=1\n")
+    (place / ".zshrc").write_text("PS1='me> '; SECOND=2\n")
+    extra = {}
+    if zdotdir == "given":
+        extra = {"ZDOTDIR": str(place)}
+    elif zdotdir == "chosen":
+        (home / ".zshenv").write_text(f"ZDOTDIR={place}; source {place}/.zshenv\n")
+    import os  # noqa: PLC0415 - for the environment below
+
+    shell = await open_terminal("zsh", environ={"PATH": os.environ["PATH"], "HOME": str(home), **extra})
+    part = await shell.run("echo $FIRST$SECOND ${ZDOTDIR-none}")
+    assert plain(part.output) == f"12 {'none' if zdotdir is None else place}\n"
+
+
+async def test_the_persons_files_are_not_changed(shell: Viewer, home: Path) -> None:
+    await shell.run("true")
+    assert (home / ".bashrc").read_text() == BASHRC  # noqa: ASYNC240 - a moment
+    assert (home / ".zshrc").read_text() == ZSHRC  # noqa: ASYNC240 - a moment
+
+
+async def test_a_home_without_files_is_no_problem(open_terminal: Open, home: Path) -> None:
+    for program in ("bash", "zsh"):
+        (home / ".zshrc").touch()  # or zsh asks questions
+        shell = await open_terminal(program)
+        assert plain((await shell.run("echo hello")).output) == "hello\n"

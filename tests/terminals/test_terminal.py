@@ -1,0 +1,297 @@
+"""Real programs on real terminals."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from serai.ahp import actions as a
+from serai.errors import InvalidParams
+from serai.processes.child import Exit
+from serai.processes.processes import Processes, ProcessNotStarted
+from serai.terminals import terminal as module
+from serai.terminals.pty import INPUT_BOUND
+from serai.terminals.terminal import Terminal, TerminalsUnavailable
+from terminals.conftest import Open
+from terminals.viewer import LIMIT, plain
+
+
+def sh(script: str) -> tuple[str, str, str]:
+    return "/bin/sh", "-c", script
+
+
+async def test_a_program_runs_on_its_own_terminal(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("tty; echo $TERM $SERAI; ps -o tty= -p $$; exit 3"), cols=100, rows=30)
+    await view.ended()
+    tty, names, ps = plain(view.text).split("\n")[:3]
+    assert tty == f"/dev/{ps.strip()}"
+    assert names == "xterm-256color 1"
+    assert view.actions[-1] == a.TerminalExitedAction(exit_code=3)
+    assert view.terminal.exit == Exit(code=3)
+
+
+async def test_an_interactive_program_is_talked_to(open_terminal: Open) -> None:
+    view = await open_terminal(sys.executable, "-q", "-i", "-c", "import sys; sys.ps1 = 'py: '")
+    await view.sees("py: ")
+    view.terminal.write("print(6 * 7)\r")
+    await view.sees("\n42\r\n")
+    view.terminal.write("import os; os.get_terminal_size()\r")
+    await view.sees("columns=80, lines=24")
+    view.terminal.write("\x04")
+    await view.ended()
+    assert view.actions[-1] == a.TerminalExitedAction(exit_code=0)
+
+
+async def test_a_program_sees_another_size(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("trap 'stty size' WINCH; stty size; while :; do sleep 0.01; done"))
+    await view.sees("24 80")
+    view.terminal.resize(132, 43)
+    await view.sees("43 132")
+    assert (view.terminal.cols, view.terminal.rows) == (132, 43)
+
+
+@pytest.mark.parametrize(("cols", "rows"), [(0, 24), (80, 0), (-1, 24), (65536, 24)])
+async def test_a_size_that_cannot_be_is_refused(open_terminal: Open, cols: int, rows: int) -> None:
+    with pytest.raises(InvalidParams):
+        await open_terminal("cat", cols=cols, rows=rows)
+    view = await open_terminal("cat")
+    with pytest.raises(InvalidParams):
+        view.terminal.resize(cols, rows)
+
+
+async def test_a_program_that_is_killed_says_by_what(open_terminal: Open) -> None:
+    view = await open_terminal("sleep", "60")
+    os.kill(view.terminal.pid, signal.SIGKILL)
+    await view.ended()
+    assert view.terminal.exit == Exit(signal=signal.SIGKILL)
+    assert view.actions == [a.TerminalExitedAction(exit_code=128 + signal.SIGKILL)]
+
+
+async def test_a_terminal_that_is_ended_ends_like_a_closed_window(
+    open_terminal: Open, tmp_path: Path
+) -> None:
+    view = await open_terminal(
+        *sh("trap 'echo hung up; exit 9' HUP; echo ready; while :; do sleep 0.01; done")
+    )
+    await view.sees("ready")
+    assert await view.terminal.end() == Exit(code=9)
+    await view.ended()
+    assert "hung up" in view.text
+    assert await view.terminal.end() == Exit(code=9)
+    assert not view.terminal.write("too late")
+    view.terminal.resize(10, 10)
+    assert await view.terminal.batch() == []
+
+
+async def test_a_program_that_is_deaf_is_killed(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("trap '' HUP TERM; echo ready; while :; do sleep 0.01; done"))
+    await view.sees("ready")
+    assert await view.terminal.end(grace=0.05) == Exit(signal=signal.SIGKILL)
+
+
+async def test_characters_are_whole_however_they_are_read(open_terminal: Open) -> None:
+    script = r"for c in '\360' '\237' '\246' '\212' '\345\256' '\277\n'; do printf $c; sleep 0.01; done; printf '\377ok\342\202'"
+    view = await open_terminal(*sh(script))
+    await view.ended()
+    assert plain(view.text) == "🦊宿\n\N{REPLACEMENT CHARACTER}ok\N{REPLACEMENT CHARACTER}"
+
+
+async def test_wide_characters_and_emoji_are_typed_and_shown(open_terminal: Open) -> None:
+    view = await open_terminal("cat")
+    view.terminal.write("宿 👩‍👩‍👧 e\u0301\r")
+    await view.sees("宿 👩‍👩‍👧 e\u0301\r\n宿 👩‍👩‍👧 e\u0301\r\n")
+    view.terminal.write("a宿\x7fb\r")  # the system erases a character, not a byte of it
+    await view.sees("\nab\r\n")
+
+
+async def test_a_hundred_megabytes_pass_in_bounded_memory_and_nobody_waits(processes: Processes) -> None:
+    size = 100_000_000
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    terminal = await Terminal.start(processes, argv=sh(f"head -c {size} /dev/zero | tr '\\0' x"))
+    longest, last, largest, read = 0.0, time.monotonic(), 0, 0
+
+    async def tick() -> None:
+        nonlocal longest, last
+        while True:
+            await asyncio.sleep(0.001)
+            now = time.monotonic()
+            longest, last = max(longest, now - last), now
+
+    ticking = asyncio.create_task(tick())
+    while actions := await terminal.batch():
+        for action in actions:
+            if isinstance(action, a.TerminalDataAction):
+                read += len(action.data)
+                largest = max(largest, len(action.data))
+    ticking.cancel()
+    assert read == size
+    assert largest <= 2 * module.BATCH
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 20_000, "kilobytes"
+    assert longest < 0.5
+
+
+async def test_a_program_waits_while_nobody_takes_its_output(processes: Processes, tmp_path: Path) -> None:
+    terminal = await Terminal.start(
+        processes, argv=sh(f"yes | head -c 10000000; echo done > {tmp_path}/done")
+    )
+    async with asyncio.timeout(LIMIT):
+        while terminal._outbox.size < module.BATCH:  # noqa: ASYNC110 - nobody is told
+            await asyncio.sleep(0.001)
+    waiting = terminal._outbox.size
+    await asyncio.sleep(0.1)
+    assert terminal._outbox.size == waiting <= 2 * module.BATCH
+    assert os.listdir(tmp_path) == ["processes"]  # noqa: PTH208 - pathlib is not for here
+    read = 0
+    while actions := await terminal.batch():
+        read += sum(len(action.data) for action in actions if isinstance(action, a.TerminalDataAction))
+    assert read == 15_000_000  # a line end is two characters on a terminal
+    assert (await terminal.wait()) == Exit(code=0)
+
+
+async def test_a_terminal_nobody_looks_at_is_ended_too(processes: Processes) -> None:
+    terminal = await Terminal.start(processes, argv=["yes"])
+    async with asyncio.timeout(LIMIT):
+        while terminal._outbox.size < module.BATCH:  # noqa: ASYNC110 - nobody is told
+            await asyncio.sleep(0.001)
+    assert await terminal.end() == Exit(signal=signal.SIGHUP)
+    assert (await terminal.batch())[-1] == a.TerminalExitedAction(exit_code=128 + signal.SIGHUP)
+    assert await terminal.batch() == []
+
+
+async def test_input_that_nobody_reads_is_refused_and_does_not_block(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("stty raw -echo; echo ready; sleep 60"))
+    await view.sees("ready")
+    chunk = "x" * 60_000
+    taken = 0
+    while view.terminal.write(chunk):
+        taken += len(chunk)
+    assert INPUT_BOUND - len(chunk) < taken <= INPUT_BOUND + 200_000
+
+
+async def test_much_input_arrives_in_order(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("stty raw -echo; echo ready; head -c 500000 | cksum"))
+    await view.sees("ready")
+    for number in range(50_000):
+        assert view.terminal.write(f"{number:010}")
+    await view.ended()
+    import subprocess  # noqa: PLC0415 - for this line
+
+    data = "".join(f"{number:010}" for number in range(50_000)).encode()
+    expected = subprocess.run(["cksum"], input=data, capture_output=True, check=True).stdout.decode()  # noqa: S607, ASYNC221 - a moment
+    assert expected.strip() in plain(view.text)
+
+
+HOSTILE = [
+    r"\033]633;A\007\033]633;C;1;rm\007",
+    r"\033]133;D;0\007",
+    r"\033]0;%02000000d\007",
+    r"\033]633;%0200000d",
+    r"\033]0;\033]0;\033]\033]\033",
+    r"\235\033P\033\033\033[999999999999m\033[?1049h",
+]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+async def test_hostile_output_makes_nothing_happen(open_terminal: Open, hostile: str) -> None:
+    view = await open_terminal(*sh(rf"printf '{hostile}' 1; printf '\007\033[0mstill here\n'"))
+    await view.ended()
+    assert "still here" in view.text
+    assert "]633" not in view.text
+    kinds = {type(action) for action in view.actions}
+    assert kinds <= {a.TerminalDataAction, a.TerminalTitleChangedAction, a.TerminalExitedAction}
+
+
+async def test_titles_are_told(open_terminal: Open) -> None:
+    view = await open_terminal(*sh(r"printf '\033]0;a title\007'; sleep 60"))
+    await view.until(lambda: view.live.head.title == "a title")
+
+
+async def test_a_program_that_closes_its_terminal_and_opens_it_again_is_heard(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("exec </dev/null >/dev/null 2>&1; sleep 0.05; echo back >/dev/tty"))
+    await view.ended()
+    assert "back" in view.text
+    assert view.terminal.exit == Exit(code=0)
+
+
+async def test_the_end_does_not_wait_for_what_holds_the_terminal_open(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("trap '' HUP TERM; sleep 60 & echo last words"))
+    await view.ended()
+    assert "last words" in view.text
+    assert view.terminal.exit == Exit(code=0)
+
+
+async def test_fifty_terminals_at_once(open_terminal: Open) -> None:
+    views = await asyncio.gather(*(open_terminal("cat") for _ in range(50)))
+    for number, view in enumerate(views):
+        view.terminal.write(f"number {number}\r")
+    await asyncio.gather(
+        *(view.sees(f"number {number}\r\nnumber {number}\r\n") for number, view in enumerate(views))
+    )
+    await asyncio.gather(*(view.terminal.end() for view in views))
+    assert {view.terminal.exit for view in views} <= {Exit(signal=signal.SIGHUP), Exit(signal=signal.SIGTERM)}
+
+
+async def test_a_hundred_starts_and_stops_leave_no_descriptors(processes: Processes) -> None:
+    async def one(number: int) -> None:
+        terminal = await Terminal.start(processes, argv=["true"] if number % 2 else ["cat"])
+        if number % 2:
+            while await terminal.batch():
+                pass
+        await terminal.end()
+
+    for start in range(0, 100, 20):
+        await asyncio.gather(*(one(number) for number in range(start, start + 20)))
+
+
+async def test_what_cannot_start_says_so(open_terminal: Open, processes: Processes, tmp_path: Path) -> None:
+    with pytest.raises(ProcessNotStarted, match="no program"):
+        await Terminal.start(processes, argv=["/nowhere/at/all"])
+    with pytest.raises(ProcessNotStarted, match="is no directory"):
+        await open_terminal("cat", cwd=tmp_path / "missing")
+
+
+async def test_a_start_that_is_cancelled_leaves_nothing(processes: Processes) -> None:
+    starts = [asyncio.create_task(Terminal.start(processes, argv=["cat"])) for _ in range(10)]
+    await asyncio.sleep(0)
+    for start in starts:
+        start.cancel()
+    assert all(
+        isinstance(each, asyncio.CancelledError)
+        for each in await asyncio.gather(*starts, return_exceptions=True)
+    )
+    async with asyncio.timeout(LIMIT):
+        while len(asyncio.all_tasks()) > 1:  # noqa: ASYNC110 - the rest is nobody's to wait for
+            await asyncio.sleep(0.005)
+    assert not processes.children
+
+
+async def test_a_batch_that_is_cancelled_loses_nothing(processes: Processes) -> None:
+    terminal = await Terminal.start(processes, argv=["cat"])
+    waiting = asyncio.create_task(terminal.batch())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    terminal.write("here\r")
+    text = ""
+    while "here\r\nhere" not in text:
+        text += "".join(
+            each.data for each in await terminal.batch() if isinstance(each, a.TerminalDataAction)
+        )
+    await terminal.end()
+
+
+async def test_on_windows_it_says_that_there_are_none(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module.sys, "platform", "win32")
+    with pytest.raises(TerminalsUnavailable, match="no terminals on Windows yet"):
+        await Terminal.start(processes)
