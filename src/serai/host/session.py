@@ -40,6 +40,7 @@ from serai.journal.subscriptions import Subscriber
 
 if TYPE_CHECKING:
     from serai.host.host import Host, HostSettings
+    from serai.host.terminals import HostTerminal
 
 __all__ = ["Session"]
 
@@ -384,6 +385,11 @@ class Session:
     def _clear_activity(self) -> None:
         if self.live.head.summary.activity is not None:
             self.act(a.SessionActivityChangedAction())
+
+    def end_terminals(self, terminals: list[HostTerminal]) -> None:
+        """End what a turn that was cancelled has started."""
+        for terminal in terminals:
+            self._spawn(terminal.close())
 
     # -- the queue -----------------------------------------------------------------------------------------
 

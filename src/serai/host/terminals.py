@@ -28,6 +28,7 @@ from serai.ahp.types import (
     TerminalSessionClaim,
     TerminalState,
     TerminalUnclassifiedPart,
+    ToolResultTerminalContent,
 )
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.channels import Channel
@@ -74,6 +75,11 @@ class HostTerminal(Channel):
         """What the root channel lists."""
         head = self.live.head
         return TerminalInfo(resource=self.uri, title=head.title, claim=head.claim, exit_code=head.exit_code)
+
+    @property
+    def content(self) -> ToolResultTerminalContent:
+        """What a tool call shows of it."""
+        return ToolResultTerminalContent(resource=self.uri, title=self.live.head.title)
 
     @property
     def has_ended(self) -> bool:

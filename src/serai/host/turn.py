@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from serai.ahp import actions as a
@@ -31,6 +31,7 @@ from serai.ahp.types import (
     SessionInputRequest,
     StringOrMarkdown,
     SystemNotificationResponsePart,
+    TerminalSessionClaim,
     ToolCallError,
     ToolCallResult,
     ToolResultContent,
@@ -45,6 +46,7 @@ from serai.store.contract import BlobRow
 
 if TYPE_CHECKING:
     from serai.host.session import Session
+    from serai.host.terminals import HostTerminal
 
 __all__ = ["GRANTS", "Answers", "ToolCall", "Turn"]
 
@@ -60,6 +62,7 @@ class Turn:
         self.id = turn_id
         self.message = message
         """What the turn answers."""
+        self._terminals: list[HostTerminal] = []
         self._part: tuple[type, str] | None = None
         self._parts = 0
         self._calls = 0
@@ -72,11 +75,13 @@ class Turn:
         turn it is cancelled.
         """
         self.task = self._session.own_turn(self, answer)
-        self.task.add_done_callback(lambda _task: self._leave(answer))
+        self.task.add_done_callback(lambda task: self._leave(task, answer))
 
-    def _leave(self, answer: Coroutine[Any, Any, None]) -> None:
+    def _leave(self, task: asyncio.Task[None], answer: Coroutine[Any, Any, None]) -> None:
         """The answer has ended, one way or another: leave nothing of it behind."""
         answer.close()  # a turn that is cancelled at once never began it
+        if task.cancelled():
+            self._session.end_terminals(self._terminals)
 
     # -- the session ---------------------------------------------------------------------------------------
 
@@ -236,6 +241,29 @@ class Turn:
             edits=edits,
         )
         return call
+
+    async def terminal(
+        self, argv: Sequence[str], *, title: str | None = None, call: ToolCall | None = None
+    ) -> HostTerminal:
+        """Run a program in a terminal that anyone can follow. Show its `content` in a tool call.
+
+        When the turn is cancelled the program is ended; otherwise it runs on, also after the turn.
+
+        Args:
+            argv: The program and its arguments. It starts in the session's folder.
+            title: What people see.
+            call: The tool call that it belongs to.
+
+        Raises:
+            SeraiError: The program cannot be started.
+        """
+        host = self._session.host
+        claim = TerminalSessionClaim(
+            session=self._session.uri, turn_id=self.id, tool_call_id=call.id if call else None
+        )
+        terminal = await host.terminals.start(f"ahp-terminal:/{host.new_id()}", claim, argv=argv, title=title)
+        self._terminals.append(terminal)
+        return terminal
 
     def _act(self, action: a.StateAction) -> None:
         self._session.act_in_turn(self, action)

@@ -1,0 +1,173 @@
+"""Terminals that agents use, and what becomes of terminals when the host stops."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from serai.ahp import actions as a
+from serai.ahp.commands import CreateSessionParams, CreateTerminalParams
+from serai.ahp.types import (
+    TerminalClientClaim,
+    TerminalSessionClaim,
+    TerminalUnclassifiedPart,
+    ToolResultTerminalContent,
+    UserMessage,
+)
+from serai.harness.callback import Answer, CallbackHarness
+from serai.host.host import Host
+from serai.host.session import Session
+from serai.host.terminals import HostTerminal
+from serai.host.turn import Turn
+from serai.journal.subscriptions import Subscriber
+from serai.store.memory import MemoryStore
+
+WITHIN = 10
+ORIGIN = a.ActionOrigin(client_id="c", client_seq=0)
+TERMINAL = "ahp-terminal:/t"
+
+
+class Nobody(Subscriber):
+    def publish(self, frames: bytes) -> None:
+        del frames
+
+
+class Inn:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = MemoryStore()
+        self.answer: Answer | None = None
+        self.host = self._host()
+
+    def _host(self) -> Host:
+        async def answer(turn: Turn) -> None:
+            assert self.answer is not None
+            await self.answer(turn)
+
+        home = self.folder / "home"
+        return Host(self.store, [CallbackHarness("agent", answer)], lambda message: message, home=home)
+
+    async def restart(self) -> None:
+        await self.host.close()
+        self.host = self._host()
+        await self.host.open()
+
+    async def begin(self, answer: Answer) -> Session:
+        self.answer = answer
+        params = CreateSessionParams(
+            channel="ahp-session:/s", provider="agent", working_directory=self.folder.as_uri()
+        )
+        session = await self.host.create(params, "c")
+        await session.ready()
+        start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="go"))
+        session.dispatch(start, ORIGIN, Nobody())
+        return session
+
+
+@pytest.fixture
+async def inn(tmp_path: Path) -> AsyncGenerator[Inn]:
+    inn = Inn(tmp_path)
+    await inn.host.open()
+    async with asyncio.timeout(WITHIN):
+        yield inn
+    await inn.host.close()
+
+
+async def test_an_agent_runs_a_program_that_can_be_followed(inn: Inn) -> None:
+    done: asyncio.Future[HostTerminal] = asyncio.get_running_loop().create_future()
+
+    async def answer(turn: Turn) -> None:
+        call = await turn.tool("bash", "Run", message="pwd", confirmed="not-needed")
+        terminal = await turn.terminal(["sh", "-c", "pwd; exit 4"], title="pwd", call=call)
+        call.show(terminal.content)
+        assert await terminal.wait() == 4
+        await call.done("Ran it", content=[terminal.content])
+        done.set_result(terminal)
+
+    await inn.begin(answer)
+    terminal = await done
+    assert str(inn.folder) in terminal.text()
+    assert terminal.content == ToolResultTerminalContent(resource=terminal.uri, title="pwd")
+    claim = terminal.live.head.claim
+    assert claim == TerminalSessionClaim(session="ahp-session:/s", turn_id="t", tool_call_id="t-call-1")
+    assert inn.host.channels.get(terminal.uri) is terminal
+
+
+async def test_a_cancelled_turn_takes_its_programs_with_it(inn: Inn) -> None:
+    started: asyncio.Future[HostTerminal] = asyncio.get_running_loop().create_future()
+
+    async def answer(turn: Turn) -> None:
+        terminal = await turn.terminal(["sleep", "300"])
+        started.set_result(terminal)
+        await terminal.wait()
+
+    session = await inn.begin(answer)
+    terminal = await started
+    session.dispatch(a.SessionTurnCancelledAction(turn_id="t"), ORIGIN, Nobody())
+    assert await terminal.wait() == 129
+    while inn.host.processes.children:
+        await inn.host.journal.committed()
+
+
+async def test_secrets_that_a_program_prints_are_masked(inn: Inn) -> None:
+    inn.host.redactor.register("THE_KEY", "correct-horse-battery")
+    done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def answer(turn: Turn) -> None:
+        command = "printf correct-hor; sleep 0.05; printf 'se-battery\\n'"
+        terminal = await turn.terminal(["sh", "-c", command])
+        await terminal.wait()
+        done.set_result(terminal.text())
+
+    await inn.begin(answer)
+    assert (await done).strip() == "[secret:THE_KEY]"
+
+
+async def test_after_a_restart_terminals_have_ended_and_say_so(inn: Inn) -> None:
+    claim = TerminalClientClaim(client_id="c")
+    await inn.host.terminals.create(CreateTerminalParams(channel=TERMINAL, claim=claim, name="build"), "c")
+    await inn.restart()
+    terminal = inn.host.channels.get(TERMINAL)
+    assert isinstance(terminal, HostTerminal)
+    assert terminal.info.exit_code is not None
+    assert (terminal.info.title, terminal.has_ended) == ("build", True)
+    [listed] = inn.host.root.live.head.terminals or []
+    assert listed == terminal.info
+
+
+async def test_a_terminal_that_a_killed_host_left_says_that_it_was_stopped(inn: Inn) -> None:
+    claim = TerminalClientClaim(client_id="c")
+    await inn.host.terminals.create(CreateTerminalParams(channel=TERMINAL, claim=claim), "c")
+    await inn.host.journal.committed()
+    rows = await inn.store.rows("serai-terminals", 0)
+    await inn.host.terminals.dispose(TERMINAL)
+    left = MemoryStore()
+    await left.open()
+    inn.store = left
+    await inn.restart()
+    for row in rows:
+        inn.host.journal.record(row.channel, row.action)
+    await inn.restart()
+    terminal = inn.host.channels.get(TERMINAL)
+    assert isinstance(terminal, HostTerminal)
+    [part] = terminal.live.head.content
+    assert isinstance(part, TerminalUnclassifiedPart)
+    assert "the host was stopped" in part.value
+    assert terminal.info.exit_code == 129
+
+
+async def test_terminals_of_a_session_end_with_it(inn: Inn) -> None:
+    started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def answer(turn: Turn) -> None:
+        started.set_result((await turn.terminal(["sleep", "300"])).uri)
+
+    session = await inn.begin(answer)
+    uri = await started
+    await inn.host.dispose(session.uri)
+    assert inn.host.channels.get(uri) is None
+    assert not inn.host.processes.children
+    assert not inn.host.root.live.head.terminals
