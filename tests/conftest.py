@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,15 @@ def _is_whole_suite(config: pytest.Config) -> bool:
         return False
     asked_for = [(config.invocation_params.dir / argument).resolve() for argument in config.args]
     return any(path in {Path(__file__).parent, config.rootpath} for path in asked_for)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def an_empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Tests read nothing of the person who runs them: sessions look for customisations at home."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        yield home
 
 
 @pytest.fixture(scope="session")

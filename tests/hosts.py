@@ -17,9 +17,9 @@ from serai.host.agents import HostedHarness
 from serai.host.host import Host, HostSettings
 from serai.journal.redact import Redactor
 from serai.serve import Limits
+from serai.serve.ahp.peer import AhpPeer
 from serai.serve.frames import text_frame
 from serai.serve.guard import digest
-from serai.serve.ahp.peer import AhpPeer
 from serai.serve.port import PortSettings, serve_port
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore

@@ -6,9 +6,15 @@
     ├── ConfigInvalid           config_invalid            a setting has a value that it cannot have
     ├── ConnectionLost          connection_lost           the host cannot be reached, or is gone
     ├── Fenced                  fenced                    another host has taken over a session
+    ├── FileInTheWay            file_in_the_way           a file cannot be put back, or not be taken away
+    │   └── FileTooLarge        file_too_large            it is larger than what is read of one
     ├── FileUnreadable          file_unreadable           a file that was named cannot be read
+    ├── GitFailed               git_failed                a git command did not do what it was asked
+    │   └── GitTimedOut         git_timed_out             it took too long and was ended
+    ├── GitUnavailable          git_unavailable           there is no git that could be used
     ├── IllegalTransition       illegal_transition        a state machine does not have that step
     ├── Mismatch                mismatch                  JSON, but not of the shape that was asked for
+    ├── ProcessNotStarted       process_not_started       a process could not be started
     ├── ProtocolError           protocol_error            a JSON-RPC error, with its number
     │   ├── ParseError          parse_error               -32700  the frame is not JSON
     │   ├── InvalidRequest      invalid_request           -32600  JSON, but not a message
@@ -19,11 +25,12 @@
     ├── SessionGone             session_gone              a session is no longer there
     ├── StorageFailed           storage_failed            it is not known what was written: start again
     ├── StorageUnavailable      storage_unavailable       nothing was written; it may work later
-    └── StorageUnreadable       storage_unreadable        the database cannot be opened
-        ├── DatabaseCorrupt     database_corrupt          its content is damaged
-        ├── DatabaseLocked      database_locked           another host holds it
-        ├── SchemaNewer         schema_newer              a newer Serai wrote it
-        └── WrongKey            wrong_key                 the key does not open it
+    ├── StorageUnreadable       storage_unreadable        the database cannot be opened
+    │   ├── DatabaseCorrupt     database_corrupt          its content is damaged
+    │   ├── DatabaseLocked      database_locked           another host holds it
+    │   ├── SchemaNewer         schema_newer              a newer Serai wrote it
+    │   └── WrongKey            wrong_key                 the key does not open it
+    └── TerminalsUnavailable    terminals_unavailable     this system has no terminals that can be used
 
 `code` is stable: programs may depend on it. The message says what happened; `remedy` says what to do.
 """
@@ -40,13 +47,19 @@ __all__ = [
     "DatabaseCorrupt",
     "DatabaseLocked",
     "Fenced",
+    "FileInTheWay",
+    "FileTooLarge",
     "FileUnreadable",
+    "GitFailed",
+    "GitTimedOut",
+    "GitUnavailable",
     "IllegalTransition",
     "InvalidParams",
     "InvalidRequest",
     "MethodNotFound",
     "Mismatch",
     "ParseError",
+    "ProcessNotStarted",
     "ProtocolError",
     "Rejected",
     "SchemaNewer",
@@ -56,6 +69,7 @@ __all__ = [
     "StorageFailed",
     "StorageUnavailable",
     "StorageUnreadable",
+    "TerminalsUnavailable",
     "WrongKey",
 ]
 
@@ -143,10 +157,44 @@ class Fenced(SeraiError):
     code = "fenced"
 
 
+class FileInTheWay(SeraiError):
+    """A file cannot be put back, or not be taken away; nothing was done to it."""
+
+    code = "file_in_the_way"
+
+
+class FileTooLarge(FileInTheWay):
+    """A file is larger than what is read of one."""
+
+    code = "file_too_large"
+
+
 class FileUnreadable(SeraiError):
     """A file that was named cannot be read."""
 
     code = "file_unreadable"
+
+
+class GitFailed(SeraiError):
+    """A git command did not do what it was asked. `words` is what git said, if anything."""
+
+    code = "git_failed"
+
+    def __init__(self, message: str, *, words: str = "", remedy: str | None = None) -> None:
+        super().__init__(message, remedy=remedy)
+        self.words = words
+
+
+class GitTimedOut(GitFailed):
+    """A git command took too long and was ended."""
+
+    code = "git_timed_out"
+
+
+class GitUnavailable(SeraiError):
+    """There is no git that could be used."""
+
+    code = "git_unavailable"
 
 
 class IllegalTransition(SeraiError):
@@ -169,6 +217,12 @@ class Mismatch(SeraiError):
         super().__init__(f"{field}: {problem}" if field else problem)
         self.problem = problem
         self.field = field
+
+
+class ProcessNotStarted(SeraiError):
+    """A process could not be started; nothing of it runs."""
+
+    code = "process_not_started"
 
 
 class ProtocolError(SeraiError):
@@ -271,6 +325,12 @@ class WrongKey(StorageUnreadable):
     """The key does not open the database, or the file is no database of ours."""
 
     code = "wrong_key"
+
+
+class TerminalsUnavailable(SeraiError):
+    """This system has no terminals that Serai can use."""
+
+    code = "terminals_unavailable"
 
 
 class AccessRefused(SeraiError):

@@ -226,6 +226,29 @@ def test_an_answer_that_comes_after_the_unsubscribe_changes_nothing(result: Subs
     assert client.subscriptions == []
 
 
+def test_an_answer_to_what_was_unsubscribed_is_not_taken_for_that_to_the_subscribe_after_it() -> None:
+    client = following()
+    first = client.subscribe(S)
+    client.unsubscribe(S)
+    second = client.subscribe(S)
+    client.subscribed(S, SubscribeResult(snapshot=snapshot(seq=11, title="old")), NOW, first)
+    assert client.subscriptions == []  # what happens next would never be told
+    assert client.receive(envelope(21, queued("a")), NOW) is Outcome.BUFFERED
+    client.subscribed(S, SubscribeResult(snapshot=snapshot(seq=20, title="new")), NOW, second)
+    assert title(client) == "new"
+    assert queue(client) == ["a"]
+
+
+def test_of_two_subscribes_the_answer_to_the_last_one_counts() -> None:
+    client = following()
+    first, second = client.subscribe(S), client.subscribe(S)
+    client.receive(envelope(11, queued("a")), NOW)
+    client.subscribed(S, SubscribeResult(snapshot=snapshot(seq=10)), NOW, first)
+    client.receive(envelope(12, queued("b")), NOW)
+    client.subscribed(S, SubscribeResult(snapshot=snapshot(seq=10)), NOW, second)
+    assert queue(client) == ["a", "b"]
+
+
 def test_a_second_subscribe_starts_from_the_new_snapshot_and_loses_nothing() -> None:
     client = following(S)
     kept = client.dispatch(S, queued("mine"))
@@ -466,6 +489,30 @@ def test_a_replay_may_begin_with_what_is_known_already() -> None:
     again = [envelope(11, queued("a")), envelope(12, queued("b"))]
     client.reconnected(ReconnectReplayResult(actions=again, missing=[]), NOW)
     assert queue(client) == ["a", "b"]
+
+
+def test_a_snapshot_does_not_tell_which_of_our_actions_it_holds_so_they_are_shown_until_answered() -> None:
+    # The host took the message, and began a turn with it, before the connection broke.
+    client = following(S)
+    sent = client.dispatch(S, queued("mine"))
+    client.reconnect()
+    taken = {"id": "t", "userMessage": {"text": "x"}, "responseParts": []}
+    state = convert({**session_json(), "activeTurn": taken}, SessionState)
+    answer = ReconnectSnapshotResult(snapshots=[Snapshot(resource=S, state=state, from_seq=20)])
+    assert client.reconnected(answer, NOW).resend == [sent]
+    assert queue(client) == ["mine"]  # as if it waited still
+    assert client.receive(envelope(21, queued("mine"), sent, rejected="duplicate"), NOW) is Outcome.REJECTED
+    assert session_of(client) == client.confirmed(S) == state
+
+
+def test_who_knows_that_a_snapshot_holds_an_action_withdraws_it() -> None:
+    client = following(S)
+    sent = client.dispatch(S, queued("mine"))
+    client.reconnect()
+    client.reconnected(ReconnectSnapshotResult(snapshots=[snapshot(seq=20)]), NOW)
+    client.withdraw(sent)
+    assert client.pending == []
+    assert queue(client) == []
 
 
 def test_channels_that_are_missing_are_lost_with_what_was_pending_there() -> None:

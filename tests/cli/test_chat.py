@@ -26,6 +26,7 @@ from serai.ahp.types import (
 from serai.cli.chat import converse
 from serai.cli.terminal import StdinLines, clean
 from serai.client import Client, Rejected, SessionFailed, SessionGone
+from serai.harness.callback import CallbackHarness
 from serai.host.turn import Turn
 
 
@@ -154,13 +155,39 @@ class TestPipes:
     async def test_questions_one_by_one_with_checks_and_defaults(self) -> None:
         _, text = await piped("questions", "", "x", "Ada", "-1", "old", "", "maybe", "y", "9", "", "1, other")
         assert "Before I begin\nOpen this address: https://example.org/form\nYour name?" in text
-        assert "An answer is needed (or /decline). Your name?" in text
-        assert "the answer to 'name' must be at least 2 characters." in text
-        assert "the answer to 'age' must be at least 0." in text
+        assert "An answer is needed (or /decline).\nYour name?" in text
+        assert "It must be at least 2 characters.\n" in text
+        assert "It must be at least 0.\n" in text
         assert "'old' does not answer this." in text
         assert "(a whole number, at least 0, optional, empty: 30)" in text
         assert "  2  Pear: green (recommended)" in text
         assert "[accept: age=30 name='Ada' one='b' some=['x']['other'] sure=True]" in text
+
+    async def test_bounds_are_told_with_what_they_count(self) -> None:
+        _, text = await piped("questions", "/decline")
+        assert "Your name?\n(text, at least 2 characters)" in text
+
+    async def test_a_command_between_question_and_answer_leaves_the_question_open(self) -> None:
+        _, text = await piped("ask", "/help", "/title Asked", "y", "last")
+        assert '[True None {"command": "ls -l"} None]' in text
+        assert "The session has a new title." in text
+        assert "you said last" in text
+
+    async def test_an_agent_that_is_new_says_what_it_is(self) -> None:
+        house = House(agent=agent)
+        house.harnesses[:] = [CallbackHarness("agent", agent, description="Does what it is told.")]
+        async with house, house.client() as client:
+            desk = Desk("hi", person=False)
+            await talk(client, desk)
+            assert "/help tells more.\nDoes what it is told.\n" in desk.text
+            [summary] = await soon(client.list_sessions())
+            desk = Desk(person=False)
+            await talk(client, desk, summary.resource)
+            assert "Does what it is told." not in desk.text
+
+    async def test_a_message_for_no_turn_waits_for_the_next(self) -> None:
+        _, text = await piped("/steer faster", "hi")
+        assert "It waits for the next turn.\n" in text
 
     async def test_declined(self) -> None:
         _, text = await piped("questions", "/decline")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from itertools import repeat
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -98,6 +98,9 @@ class MemoryLink:
 
     respond = send
 
+    async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
+        self.transport.inbox.put(b"".join([piece async for piece in pieces]))
+
     def flush(self) -> None:
         pass
 
@@ -108,12 +111,13 @@ class MemoryLink:
 class House:
     """Our own host with some agents, which can be restarted and whose connections can be cut."""
 
+    host: Host
+
     def __init__(self, **agents: Callable[[Turn], Coroutine[Any, Any, None]]) -> None:
         self.store = MemoryStore()
         self.harnesses = [
             CallbackHarness(name, answer, capabilities=STEERABLE) for name, answer in agents.items()
         ]
-        self.host = self._new_host()
         self.links: list[MemoryLink] = []
         self.token_digest = ""
         self.tries = 0
@@ -124,9 +128,13 @@ class House:
         return Host(self.store, self.harnesses, text_frame, settings=settings)
 
     async def __aenter__(self) -> Self:
+        await self._start()
+        return self
+
+    async def _start(self) -> None:
+        self.host = self._new_host()
         await self.host.open()
         self.is_reachable = True
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -140,9 +148,7 @@ class House:
 
     async def restart(self) -> None:
         await self.stop()
-        self.host = self._new_host()
-        await self.host.open()
-        self.is_reachable = True
+        await self._start()
 
     async def opener(self) -> Transport:
         self.tries += 1

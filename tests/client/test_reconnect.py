@@ -128,7 +128,7 @@ class TestOurHost:
         async with House(agent=agent) as house, house.client() as client, house.client() as other:
             session = await soon(client.create_session())
             turn = await soon(session.prompt("go"))
-            [link] = [one for one in house.links if one.peer._client_id == client.client_id]
+            [link] = [one for one in house.links if one.peer.client_id == client.client_id]
             opener, client._line._opener = client._line._opener, unreachable
             link.transport.cut()
             await soon(_event(client, Disconnected))
@@ -326,6 +326,55 @@ class TestScripted:
             second = await peer.expect("dispatchAction")
             peer.act(21, second["params"]["action"], second, reason="duplicate")
             await soon(change)
+
+    async def test_a_turn_that_the_snapshot_holds_is_not_shown_as_if_it_began_again(self) -> None:
+        host = ScriptedHost()
+        async with _Closing(host.client(S)) as client:
+            peer, session, _ = await self.begin(host, client)
+            prompt = asyncio.ensure_future(session.prompt("hi"))
+            dispatched = await peer.expect("dispatchAction")
+            peer.cut()
+            peer = await host.connection()
+            again = await peer.expect("reconnect")
+            turn = {
+                "id": dispatched["params"]["action"]["turnId"],
+                "userMessage": {"text": "hi"},
+                "responseParts": [{"kind": "markdown", "id": "p", "content": "one"}],
+            }
+            shown: list[Any] = []
+            waiting = asyncio.ensure_future(
+                session.until(lambda state: bool(shown.append(state.active_turn)))
+            )
+            await asyncio.sleep(0)
+            peer.answer(again, {"type": "snapshot", "snapshots": [snapshot(20, activeTurn=turn)]})
+            assert (
+                text_of([await soon(anext(await soon(prompt))), await soon(anext(prompt.result()))]) == "one"
+            )
+            assert [len(one.response_parts) for one in shown] == [0, 1]  # while it was hoped for, and then
+            waiting.cancel()
+
+    async def test_a_late_snapshot_is_not_taken_for_that_of_a_session_opened_again(self) -> None:
+        host = ScriptedHost()
+        async with _Closing(host.client()) as client:
+            opening = asyncio.ensure_future(client.open())
+            peer = await host.connection()
+            peer.answer(await peer.expect("initialize"), initialized(10))
+            await soon(opening)
+            first = asyncio.ensure_future(client.open_session(S))
+            asked = await peer.expect("subscribe")
+            client.unsubscribe(S)
+            second = asyncio.ensure_future(client.open_session(S))
+            await peer.expect("unsubscribe")
+            asked_again = await peer.expect("subscribe")
+            peer.answer(asked, {"snapshot": snapshot(11)})
+            peer.answer(asked_again, {"snapshot": snapshot(20, isNewer=True)})
+            with pytest.raises(SessionGone):
+                await soon(first)
+            session = await soon(second)
+            assert session.state.extra == {"isNewer": True}
+            renamed = asyncio.ensure_future(session.until(lambda state: state.summary.title == "B"))
+            peer.act(21, {"type": "session/titleChanged", "title": "B"})
+            await soon(renamed)
 
     async def test_a_host_that_forgot_the_client_is_told_again_what_can_be(self) -> None:
         host = ScriptedHost()

@@ -383,8 +383,8 @@ def _waits(session: Any) -> bool:
     return bool(session.expecting._futures)
 
 
-async def _at_once(what: Callable[..., Any], *arguments: Any) -> Any:
-    return what(*arguments)
+async def _at_once(what: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
+    return what(*arguments, **more)
 
 
 async def _step(count: int) -> None:

@@ -12,7 +12,9 @@ import pytest
 from conformance.client import Client, Refused, connecting
 from conformance.conftest import ONE, ROOT, new_session
 from hosts import House, housing
+from serai.ahp.methods import REQUESTS
 from serai.serve import Limits
+from serai.serve.ahp.table import COMMANDS
 
 NOT_JSON = ["", "{", "hello", '{"jsonrpc":"2.0",}', "[1, 2", '{"a":\x00}', '"\\ud800"', "NaN", "\ufeff{}"]
 NOT_A_MESSAGE = [
@@ -82,17 +84,8 @@ async def test_an_unknown_method_is_not_found(client: Client, method: str) -> No
     assert answer["error"]["code"] == -32601
 
 
-@pytest.mark.parametrize("method", ["createTerminal", "completions", "resourceWrite", "createResourceWatch"])
-async def test_a_method_that_is_not_served_yet_says_so(client: Client, method: str) -> None:
-    params = {
-        "createTerminal": {"claim": {"kind": "client", "clientId": "one"}},
-        "completions": {"kind": "userMessage", "text": "", "offset": 0},
-        "resourceWrite": {"uri": "file:///x", "data": "", "encoding": "utf-8"},
-        "createResourceWatch": {"uri": "file:///x"},
-    }[method]
-    with pytest.raises(Refused) as refused:
-        await client.request(method, **params)
-    assert refused.value.code == -32601
+def test_every_command_of_the_protocol_is_served() -> None:
+    assert set(COMMANDS) == set(REQUESTS)
 
 
 @pytest.mark.parametrize(

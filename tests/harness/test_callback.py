@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
-import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from websockets.asyncio.client import ClientConnection, connect
 
 from harness.conversation import Conversation, frame, prose
 from serai.ahp.types import SessionConfigPropertySchema, SessionConfigSchema, SessionLifecycle, TurnState
@@ -174,67 +170,3 @@ class TestCapabilities:
             assert conversation.state.lifecycle == SessionLifecycle.CREATION_FAILED
             assert conversation.state.creation_error
             assert conversation.state.creation_error.error_type == "capability_unsupported"
-
-
-class TestThePage:
-    """The example in docs/agents.md."""
-
-    async def test_the_program_runs_and_its_agent_answers_over_the_wire(
-        self, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        program = _program(Path(pytestconfig.rootpath, "docs", "agents.md"))
-        serving = asyncio.create_task(program["main"](port=0))
-        try:
-            async with asyncio.timeout(10), connect(await _address(serving, capsys)) as client:
-                assert await _converse(client, "hello") == "HELLO"
-        finally:
-            serving.cancel()
-            await asyncio.gather(serving, return_exceptions=True)
-
-
-def _program(page: Path) -> dict[str, Any]:
-    """The names that the page's one program defines."""
-    [program] = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    names: dict[str, Any] = {"__name__": "shout"}
-    exec(compile(program, str(page), "exec"), names)  # noqa: S102 - it is our own page
-    return names
-
-
-async def _address(serving: asyncio.Task[None], capsys: pytest.CaptureFixture[str]) -> str:
-    """What the program prints once it listens."""
-    printed = ""
-    while not printed.endswith("\n"):
-        assert not serving.done(), serving.exception()
-        await asyncio.sleep(0.005)
-        printed += capsys.readouterr().out
-    return printed.strip()
-
-
-async def _converse(client: ClientConnection, text: str) -> str:
-    """Make a session over the wire, say something, and return the answer."""
-    session = "ahp-session:/of-the-page"
-    sent = 0
-
-    async def send(method: str, *, ask: bool = True, **params: Any) -> None:
-        nonlocal sent
-        sent += 1
-        number = {"id": sent} if ask else {}
-        await client.send(json.dumps({"jsonrpc": "2.0", **number, "method": method, "params": params}))
-
-    await send("initialize", channel="ahp-root://", protocolVersions=["0.2.0"], clientId="reader")
-    await send("createSession", channel=session, provider="shout")
-    await send("subscribe", channel=session)
-    answer = ""
-    async for message in client:
-        heard = json.loads(message)
-        assert "error" not in heard, heard
-        ready = heard.get("result") and heard["result"].get("snapshot", {}).get("state", {})
-        action = heard.get("params", {}).get("action", {})
-        if action.get("type") == "session/ready" or (ready and ready["lifecycle"] == "ready"):
-            start = {"type": "session/turnStarted", "turnId": "t", "userMessage": {"text": text}}
-            await send("dispatchAction", ask=False, channel=session, clientSeq=1, action=start)
-        elif action.get("type") == "session/delta":
-            answer += action["content"]
-        elif action.get("type") == "session/turnComplete":
-            return answer
-    raise AssertionError("the connection ended before the turn")

@@ -13,6 +13,9 @@ from serai.ahp import actions as a
 from serai.ahp.types import (
     FileEdit,
     SessionActiveClient,
+    SessionInputSubmitted,
+    SessionInputTextAnswerValue,
+    SessionInputTextQuestion,
     ToolCallCancelledState,
     ToolCallCompletedState,
     ToolCallError,
@@ -84,6 +87,26 @@ class TestApproval:
         turn = await demo.end()
         assert cancelled(turn).user_suggestion
         assert "“use find”" in prose(turn)
+
+    async def test_who_means_to_suggest_something_and_does_not_is_asked(self, demo: Conversation) -> None:
+        demo.start("tool")
+        await demo.deny(option="deny-suggest")
+        [question] = (await demo.request()).questions or []
+        assert isinstance(question, SessionInputTextQuestion)
+        answer = SessionInputSubmitted(value=SessionInputTextAnswerValue(value="use find"))
+        await demo.answer({question.id: answer})
+        assert "“use find”" in prose(await demo.end())
+
+    @pytest.mark.parametrize("response", ["accept", "decline", "cancel"])
+    async def test_who_suggests_nothing_then_either_is_not_pressed(
+        self, demo: Conversation, response: str
+    ) -> None:
+        demo.start("tool")
+        await demo.deny(option="deny-suggest")
+        await demo.answer(None, response)
+        turn = await demo.end()
+        assert turn.state == TurnState.COMPLETE
+        assert "rather" not in prose(turn)
 
     @pytest.mark.parametrize("edited", ['{"command": "pwd"}', "pwd"])
     async def test_the_input_that_a_person_edited_is_the_one_that_counts(
@@ -220,6 +243,8 @@ class TestAgain:
         second = await demo.until(lambda: _asked_again(demo, first))
         assert second.confirmation_title == "Go on and install?"
         assert "allow-session" not in {option.id for option in second.options or ()}
+        again = await demo.heard("session/toolCallReady", 2)
+        assert again["_meta"] == {"serai.demo.permission": "write-outside"}
         await demo.approve()
         assert completed(await demo.end()).success
 

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from processes.watching import LIMIT, names, runs, until, written_pid
+from serai.errors import ProcessNotStarted
 from serai.processes import processes as module
 from serai.processes.census import MARK, census
 from serai.processes.child import Exit
-from serai.processes.processes import Processes, ProcessNotStarted
+from serai.processes.processes import Processes
 
 
 def shell(script: str) -> list[str]:
@@ -216,7 +217,7 @@ async def test_a_start_that_nobody_waits_for_is_undone(
 async def test_a_host_that_closes_starts_no_more(processes: Processes) -> None:
     child = await processes.start(["sleep", "60"], what="a sleeper")
     await processes.close()
-    assert child.exit == Exit(signal=signal.SIGHUP)
+    assert child.exit == Exit(signal=signal.SIGTERM)
     with pytest.raises(ProcessNotStarted, match="closing"):
         await processes.start(["true"], what="too late")
 

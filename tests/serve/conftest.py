@@ -17,7 +17,8 @@ from serai.serve import Connection, Limits, Peer
 from serai.serve.frames import text_frame
 from serai.serve.guard import Guard, digest
 from serai.serve.port import PortSettings, serve_port
-from serai.serve.websocket import Ticker, WebSocket
+from serai.serve.ticker import Ticker
+from serai.serve.websocket import WebSocket
 
 TOKEN = "a-token-of-the-tests"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from serai.errors import StorageFailed, StorageUnavailable
+from serai.errors import StorageFailed, StorageUnavailable, StorageUnreadable
 from serai.store.connection import write_fault
 from serai.store.contract import Batch, Row, TurnRow
 from serai.store.sqlite import SqliteStore
@@ -129,6 +129,32 @@ class TestItIsNotKnown:
 
         with disk.failing("sync", "history.db", apsw.SQLITE_IOERR_FSYNC), pytest.raises(StorageFailed):
             await asyncio.wait_for(append_on_and_on(), 10)
+
+    @pytest.mark.parametrize("file", ["history.db", "-wal"])
+    async def test_a_store_that_cannot_sync_at_its_end_lets_go_of_its_file_all_the_same(
+        self, disk: Disk, path: Path, opened: Opened, file: str
+    ) -> None:
+        store = SqliteStore(path, KEY, vfs=disk.name)
+        await store.open()
+        await store.append(batch(b"1"))
+        with (
+            disk.failing("sync", file, apsw.SQLITE_IOERR_FSYNC),
+            pytest.raises(StorageFailed, match="could not be synced"),
+        ):
+            await store.close()
+        again = SqliteStore(path, KEY)
+        await opened(again)
+        assert [row.action for row in await again.rows(A, 0)] == [b"1"]
+
+    async def test_one_that_could_not_be_opened_says_why_and_lets_go_of_it_too(
+        self, disk: Disk, path: Path, opened: Opened
+    ) -> None:
+        with (
+            disk.failing("sync", "", apsw.SQLITE_IOERR_FSYNC),
+            pytest.raises(StorageUnreadable, match="cannot be opened"),
+        ):
+            await SqliteStore(path, KEY, vfs=disk.name).open()
+        await opened(SqliteStore(path, KEY))
 
     @pytest.mark.parametrize(
         "code",

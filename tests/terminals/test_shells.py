@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 
 from serai.ahp import actions as a
 from terminals.conftest import Open
-from terminals.viewer import Viewer, plain
+from terminals.viewer import LIMIT, Viewer, plain
 
 BASHRC = """
 PS1='me> '
@@ -74,6 +76,7 @@ async def test_what_a_shell_remembers_is_as_without_us(shell: Viewer) -> None:
     ],
 )
 async def test_a_line_is_told_as_it_was_typed(shell: Viewer, line: str) -> None:
+    await shell.sees("me> ")  # before, the system would read the ^V
     part = await shell.run(line)
     assert part.command_line.rstrip() == line.replace("\x16", "").rstrip()
 
@@ -81,7 +84,8 @@ async def test_a_line_is_told_as_it_was_typed(shell: Viewer, line: str) -> None:
 async def test_a_command_of_several_lines_is_one(shell: Viewer) -> None:
     part = await shell.run("for i in 1 2; do\recho number $i\rdone")
     assert plain(part.output) == "number 1\nnumber 2\n"
-    assert re.split(r"[;\s]+", part.command_line) == "for i in 1 2 do echo number $i done".split()
+    words = re.split(r"[;\s]+", part.command_line)
+    assert words == ["for", "i", "in", "1", "2", "do", "echo", "number", "$i", "done"]
 
 
 async def test_repeated_and_hidden_lines_are_told(shell: Viewer) -> None:
@@ -102,8 +106,8 @@ async def test_empty_lines_are_no_commands(shell: Viewer) -> None:
 
 async def test_an_interrupted_command_has_ended(shell: Viewer) -> None:
     await shell.ready()
-    shell.terminal.write("echo begun; sleep 60\r")
-    await shell.sees("\nbegun\r\n")
+    shell.terminal.write("sh -c 'echo begun; exec sleep 60'\r")
+    await shell.sees("begun\r\n")
     shell.terminal.write("\x03")
     await shell.until(lambda: shell.finished)
     assert shell.commands[-1].exit_code == 130
@@ -115,8 +119,10 @@ async def test_an_interrupted_line_is_no_command(shell: Viewer) -> None:
     shell.terminal.write("echo never")
     await shell.sees("never")
     seen = len(shell.text)
-    shell.terminal.write("\x03")
-    await shell.sees("me> ", after=seen)
+    async with asyncio.timeout(LIMIT):
+        while "me> " not in shell.text[seen:]:  # a shell that is just drawing a line may miss it
+            shell.terminal.write("\x03")
+            await asyncio.sleep(0.05)
     await shell.run("echo then")
     assert [part.command_line for part in shell.commands] == ["echo then"]
 
@@ -127,7 +133,7 @@ async def test_a_subshell_and_a_shell_inside_are_one_command(shell: Viewer) -> N
     assert (plain(part.output), part.exit_code) == ("inside\n", 4)
     await shell.ready()
     shell.terminal.write("bash --norc\r")
-    await shell.sees("$ " if "bash-" not in shell.text else "bash-")
+    await shell.sees("bash-")
     shell.terminal.write("echo deep; exit 6\r")
     await shell.until(lambda: len(shell.finished) == 3)
     assert shell.commands[-1].exit_code == 6
@@ -218,8 +224,6 @@ async def test_zsh_reads_the_persons_files_from_where_they_are(
         extra = {"ZDOTDIR": str(place)}
     elif zdotdir == "chosen":
         (home / ".zshenv").write_text(f"ZDOTDIR={place}; source {place}/.zshenv\n")
-    import os  # noqa: PLC0415 - for the environment below
-
     shell = await open_terminal("zsh", environ={"PATH": os.environ["PATH"], "HOME": str(home), **extra})
     part = await shell.run("echo $FIRST$SECOND ${ZDOTDIR-none}")
     assert plain(part.output) == f"12 {'none' if zdotdir is None else place}\n"
@@ -227,8 +231,8 @@ async def test_zsh_reads_the_persons_files_from_where_they_are(
 
 async def test_the_persons_files_are_not_changed(shell: Viewer, home: Path) -> None:
     await shell.run("true")
-    assert (home / ".bashrc").read_text() == BASHRC  # noqa: ASYNC240 - a moment
-    assert (home / ".zshrc").read_text() == ZSHRC  # noqa: ASYNC240 - a moment
+    assert (home / ".bashrc").read_text() == BASHRC
+    assert (home / ".zshrc").read_text() == ZSHRC
 
 
 async def test_a_home_without_files_is_no_problem(open_terminal: Open, home: Path) -> None:

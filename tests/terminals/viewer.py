@@ -76,7 +76,7 @@ class Viewer:
     async def ended(self) -> None:
         """Wait until there is nothing more to take."""
         async with asyncio.timeout(LIMIT):
-            await self._task
+            await asyncio.shield(self._task)
 
     async def close(self) -> None:
         await self.terminal.end(grace=1)

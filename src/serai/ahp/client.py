@@ -77,6 +77,16 @@ class _Mirror:
         return found
 
 
+@dataclass(slots=True)
+class _Awaited:
+    """A snapshot that was asked for."""
+
+    asked: SubscribeParams
+    """The last request for it: an earlier one may have been taken back with an unsubscribe."""
+    envelopes: list[ActionEnvelope] = field(default_factory=list[ActionEnvelope])
+    """What came in the meantime."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reconnected:
     """What is to be done after a reconnect."""
@@ -101,15 +111,14 @@ class ClientState:
         self._stateless: set[URI] = set()
         # Channels that the next `initialized` answers for.
         self._wanted: list[URI] = []
-        # Envelopes that came before their channel's snapshot.
-        self._buffers: dict[URI, list[ActionEnvelope]] = {}
+        self._awaited: dict[URI, _Awaited] = {}
 
     # -- connecting ----------------------------------------------------------------------------------------
 
     def initialize(self, versions: list[str], subscriptions: list[URI] | None = None) -> InitializeParams:
         """What to send first on a new connection."""
         self._wanted = subscriptions or []
-        self._buffers.clear()
+        self._awaited.clear()
         return InitializeParams(
             channel=ROOT,
             protocol_versions=versions,
@@ -131,7 +140,7 @@ class ClientState:
 
     def reconnect(self) -> ReconnectParams:
         """What to send first on a connection that follows a broken one."""
-        self._buffers.clear()  # what was asked on the old one is not answered any more
+        self._awaited.clear()  # what was asked on the old one is not answered any more
         return ReconnectParams(
             channel=ROOT,
             client_id=self.client_id,
@@ -141,6 +150,11 @@ class ClientState:
 
     def reconnected(self, result: ReconnectResult, now: Number) -> Reconnected:
         """Take up where the host says we are: replay what was missed, or begin from snapshots.
+
+        A replay holds the answers to our actions. Snapshots do not tell which of them they hold: they have
+        the host's number, ours came with the answer, and that is lost. So all that is pending is shown on
+        top, as ever, and what a snapshot holds already is shown twice until the host refuses the repeat.
+        Whoever can tell from the state itself that an action is done may `withdraw` it at once.
 
         Raises:
             Mismatch: The host answered with something newer than we are; initialize instead.
@@ -174,26 +188,39 @@ class ClientState:
 
     def subscribe(self, uri: URI) -> SubscribeParams:
         """What to send in order to follow a channel. From now on its envelopes are kept for the snapshot."""
-        self._buffers.setdefault(uri, [])
-        return SubscribeParams(channel=uri)
+        asked = SubscribeParams(channel=uri)
+        self._awaited.setdefault(uri, _Awaited(asked)).asked = asked
+        return asked
 
-    def subscribed(self, uri: URI, result: SubscribeResult, now: Number) -> None:
-        """The host has answered: begin with the snapshot, then with what came in the meantime."""
-        buffered = self._buffers.pop(uri, None)
-        if buffered is None:
+    def subscribed(
+        self, uri: URI, result: SubscribeResult, now: Number, asked: SubscribeParams | None = None
+    ) -> None:
+        """The host has answered: begin with the snapshot, then with what came in the meantime.
+
+        Args:
+            uri: The channel.
+            result: The answer.
+            now: The time, for what came in the meantime.
+            asked: What `subscribe` gave for the request that is answered. An answer to an earlier one is
+                passed over: after an unsubscribe, what it tells of is no longer kept up to date. Without it,
+                an answer is taken for that to the last.
+        """
+        awaited = self._awaited.get(uri)
+        if awaited is None or (asked is not None and asked is not awaited.asked):
             return  # unsubscribed in the meantime
+        del self._awaited[uri]
         if result.snapshot is None:
             self._stateless.add(uri)
             return
         self._adopt(result.snapshot)
-        for envelope in buffered:
+        for envelope in awaited.envelopes:
             self.receive(envelope, now)
 
     def unsubscribe(self, uri: URI) -> UnsubscribeParams:
         """What to send in order to follow a channel no more. Its state is forgotten at once."""
         self._mirrors.pop(uri, None)
         self._stateless.discard(uri)
-        self._buffers.pop(uri, None)
+        self._awaited.pop(uri, None)
         return UnsubscribeParams(channel=uri)
 
     # -- state ---------------------------------------------------------------------------------------------
@@ -244,12 +271,12 @@ class ClientState:
         """Take in an envelope, live or replayed. One that was seen before changes nothing."""
         self._saw(envelope.server_seq)
         uri = envelope.channel
-        buffer = self._buffers.get(uri)
-        if buffer is not None:
-            buffer.append(envelope)
+        awaited = self._awaited.get(uri)
+        if awaited is not None:
+            awaited.envelopes.append(envelope)
         mirror = self._mirrors.get(uri)
         if mirror is None:
-            return Outcome.IGNORED if buffer is None else Outcome.BUFFERED
+            return Outcome.IGNORED if awaited is None else Outcome.BUFFERED
         ours = self._take_pending(mirror, envelope)
         if envelope.rejection_reason is not None:
             outcome = Outcome.REJECTED if ours else Outcome.IGNORED

@@ -14,6 +14,7 @@ from serai.config.keys import DatabaseKey, find_database_key, find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths
 from serai.config.settings import Settings
+from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 from serai.harness.demo import DemoHarness
 from serai.host.host import HostSettings
@@ -80,6 +81,7 @@ async def _run(
         [DemoHarness()],
         host_settings=_host_settings(settings),
         settings_of=lambda directory: _settings_of(configuration, flags, directory),
+        is_trusted=Trust(paths.trust).is_trusted,
         port_settings=PortSettings(
             host=settings.host,
             port=settings.port,

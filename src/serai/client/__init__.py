@@ -31,6 +31,7 @@ from serai.client.events import (
     UsageReported,
     event_json,
 )
+from serai.client.lending import ClientTool
 from serai.client.session import SessionClient
 from serai.client.turn import TurnResult, TurnStream
 from serai.errors import AccessRefused, ConnectionLost, Rejected, SessionFailed, SessionGone
@@ -39,6 +40,7 @@ __all__ = [
     "AccessRefused",
     "Client",
     "ClientEvent",
+    "ClientTool",
     "Connected",
     "ConnectionLost",
     "ContentAdded",

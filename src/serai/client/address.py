@@ -1,11 +1,12 @@
 """Where the host is, and the token that opens its door.
 
 What is given counts first, then the environment (`SERAI_URL`, `SERAI_TOKEN`), then the host of this machine:
-the default port, and the token in its state directory.
+where it says that it listens, or else the default port, and the token in its state directory.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -52,11 +53,26 @@ def find_address(
         ConfigInvalid: The URL is not one of a host.
     """
     environ = os.environ if environ is None else environ
-    found = _read(url or environ.get("SERAI_URL") or DEFAULT_URL)
+    found = _read(url or environ.get("SERAI_URL") or _own_host(environ) or DEFAULT_URL)
     token = token or found.token or environ.get("SERAI_TOKEN") or None
     if token is None and found.is_local:  # no other machine gets to see the token of this one
         token = _kept_token(environ)
     return Address(found.url, token)
+
+
+def _own_host(environ: Mapping[str, str]) -> str | None:
+    """Where the host of this machine is, or was last: it writes that into its lock (`serai.store.lock`)."""
+    database = find_paths(None, environ).database
+    try:
+        holder = json.loads(database.with_name(f"{database.name}.lock").read_bytes())
+        name, _, port = holder["address"].rpartition(":")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+    if not port.isdecimal() or int(port) == 0:
+        return None  # any free one: only the line that it printed tells which
+    if name in {"", "0.0.0.0", "::"}:  # noqa: S104 - it listens everywhere, also here
+        name = "127.0.0.1"
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
 def _kept_token(environ: Mapping[str, str]) -> str | None:

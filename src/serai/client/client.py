@@ -136,6 +136,7 @@ class Client(ChannelClient):
 
         Raises:
             ProtocolError: There is no such session.
+            SessionGone: It was left again in the meantime.
         """
         session = self._followers.get(uri)
         if not isinstance(session, SessionClient):
@@ -143,7 +144,8 @@ class Client(ChannelClient):
         try:
             await self.subscribe(uri)
         except SeraiError:
-            self._followers.pop(uri, None)
+            if self._followers.get(uri) is session:  # it may have been opened again in the meantime
+                del self._followers[uri]
             raise
         return session
 

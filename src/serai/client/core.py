@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -81,6 +81,7 @@ class ChannelClient:
         self._handlers: dict[str, Handler] = {}
         self._followers: dict[URI, SessionFollower] = {}
         self._subscribing: dict[URI, asyncio.Task[None]] = {}
+        self._errands: set[asyncio.Task[None]] = set()
         self._listeners = Listeners()
         self._is_known = False
         self.host_directory: URI | None = None
@@ -112,7 +113,7 @@ class ChannelClient:
         try:
             await self._line.close()
         finally:
-            tasks = list(self._subscribing.values())
+            tasks = [*self._subscribing.values(), *self._errands]
             for task in tasks:
                 task.cancel()
             if tasks:
@@ -175,6 +176,13 @@ class ChannelClient:
             raise ValueError(f"a host never asks {method!r}")
         self._handlers[method] = handler
 
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start something that the client's end cancels, and waits for."""
+        task = asyncio.create_task(work)
+        self._errands.add(task)
+        task.add_done_callback(self._errands.discard)
+        return task
+
     # -- requests ------------------------------------------------------------------------------------------
 
     async def request(self, method: str, params: Value) -> Any:
@@ -221,6 +229,7 @@ class ChannelClient:
 
         Raises:
             ProtocolError: There is no such channel.
+            SessionGone: It was unsubscribed from in the meantime.
         """
         if self.failure is not None:
             raise self.failure
@@ -230,14 +239,19 @@ class ChannelClient:
         if task is None:
             task = self._subscribing[uri] = asyncio.create_task(self._subscribe(uri))
             task.add_done_callback(partial(self._subscribe_ended, uri))
-        await asyncio.shield(task)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled() and not _is_cancelled():  # the channel is given up, not the caller
+                raise self.failure or SessionGone(f"{uri} is not followed any more") from None
+            raise
 
     async def _subscribe(self, uri: URI) -> None:
         while True:
             connection = await self._line.ready()
             params = self._state.subscribe(uri)
             try:
-                await connection.request("subscribe", params, partial(self._subscribed, uri))
+                await connection.request("subscribe", params, partial(self._subscribed, params))
             except ConnectionLost:
                 continue
             except SeraiError:
@@ -245,8 +259,9 @@ class ChannelClient:
                 raise
             return
 
-    def _subscribed(self, uri: URI, result: c.SubscribeResult) -> None:
-        self._state.subscribed(uri, result, _now())
+    def _subscribed(self, asked: c.SubscribeParams, result: c.SubscribeResult) -> None:
+        uri = asked.channel
+        self._state.subscribed(uri, result, _now(), asked)
         if uri in self._followers:
             self._followers[uri].caught_up()
 
@@ -383,6 +398,12 @@ class ChannelClient:
         if not self._line.is_closed:
             self._listeners.tell(Disconnected(str(error), None))
         self._listeners.end(None if self._line.is_closed else error)
+
+
+def _is_cancelled() -> bool:
+    """Whether someone cancels the task that runs now."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _now() -> int:

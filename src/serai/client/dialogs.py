@@ -227,11 +227,11 @@ def _ask(
         if not text and not question.required:
             return {question.id: None}
         if not text:
-            problem = "An answer is needed (or /decline). "
+            problem = "An answer is needed (or /decline).\n"
             continue
         value = _read(question, text)
         if value is None:
-            problem = f"{text!r} does not answer this. "
+            problem = f"{text!r} does not answer this.\n"
             continue
         try:
             found = problem_with_answer(request, question.id, answer_to(question, value))
@@ -239,7 +239,7 @@ def _ask(
             found = error.reason
         if found is None:
             return {question.id: value}
-        problem = f"{found}. "
+        problem = f"It {found.removeprefix(f'the answer to {question.id!r} ')}.\n"
 
 
 def _default(request: SessionInputRequest, question: Any) -> AnswerValue:
@@ -263,15 +263,30 @@ def _wording(question: Any, default: AnswerValue) -> str:
         lines.append(f"  {number}  {option.label}{about}{' (recommended)' if option.recommended else ''}")
     hints = [_HINTS[type(question)]]
     hints += ["or text of your own"] if getattr(question, "allow_freeform_input", False) else []
-    low, high = getattr(question, "min", None), getattr(question, "max", None)
-    hints += [f"at least {low}"] if low is not None else []
-    hints += [f"at most {high}"] if high is not None else []
+    hints += _bounds(question)
     hints += [f"format {question.format}"] if getattr(question, "format", None) else []
     hints += [] if question.required else ["optional"]
     if default is not None:
         hints.append(f"empty: {_shown(default)}")
     return "\n".join(lines) + f"\n({', '.join(hints)}) "
 
+
+def _bounds(question: Any) -> list[str]:
+    low, high = getattr(question, "min", None), getattr(question, "max", None)
+    unit = next((unit for kind, unit in _UNITS.items() if isinstance(question, kind)), "")
+    if low is not None and high is not None:
+        return [f"{low} to {high}{unit}"]
+    return [
+        f"{words} {bound}{unit}"
+        for words, bound in (("at least", low), ("at most", high))
+        if bound is not None
+    ]
+
+
+_UNITS: dict[type, str] = {
+    SessionInputTextQuestion: " characters",
+    SessionInputMultiSelectQuestion: " of them",
+}
 
 _HINTS: dict[type, str] = {
     SessionInputTextQuestion: "text",

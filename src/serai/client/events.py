@@ -6,7 +6,6 @@ print them, and `event_json` makes JSON of any of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
@@ -58,8 +57,7 @@ __all__ = [
 # -- a turn ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStarted:
+class TurnStarted(Struct, frozen=True):
     """The host has begun the turn."""
 
     type: ClassVar[str] = "turn.started"
@@ -67,8 +65,7 @@ class TurnStarted:
     message: UserMessage
 
 
-@dataclass(frozen=True, slots=True)
-class TextAdded:
+class TextAdded(Struct, frozen=True):
     """More of the answer, in Markdown."""
 
     type: ClassVar[str] = "text"
@@ -76,8 +73,7 @@ class TextAdded:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningAdded:
+class ReasoningAdded(Struct, frozen=True):
     """More of what the model thinks."""
 
     type: ClassVar[str] = "reasoning"
@@ -85,80 +81,70 @@ class ReasoningAdded:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ContentAdded:
+class ContentAdded(Struct, frozen=True):
     """Content that is kept elsewhere; `Client.read` fetches it."""
 
     type: ClassVar[str] = "content"
     content: ContentRef
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeGiven:
+class NoticeGiven(Struct, frozen=True):
     """Something that neither the agent nor the person said."""
 
     type: ClassVar[str] = "notice"
     content: StringOrMarkdown
 
 
-@dataclass(frozen=True, slots=True)
-class ToolWaiting:
+class ToolWaiting(Struct, frozen=True):
     """Someone is asked whether a call may run: answer with `approve` or `deny`."""
 
     type: ClassVar[str] = "tool.waiting"
     call: ToolCallPendingConfirmationState
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRunning:
+class ToolRunning(Struct, frozen=True):
     """A tool is at work. It comes again whenever the tool shows something new."""
 
     type: ClassVar[str] = "tool.running"
     call: ToolCallRunningState
 
 
-@dataclass(frozen=True, slots=True)
-class ResultWaiting:
+class ResultWaiting(Struct, frozen=True):
     """Someone is asked whether a result may be used: answer with `confirm_result`."""
 
     type: ClassVar[str] = "tool.result_waiting"
     call: ToolCallPendingResultConfirmationState
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFinished:
+class ToolFinished(Struct, frozen=True):
     """A call is over: it was completed, well or not, or it did not run."""
 
     type: ClassVar[str] = "tool.finished"
     call: ToolCallCompletedState | ToolCallCancelledState
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionAsked:
+class QuestionAsked(Struct, frozen=True):
     """The agent asks something: answer with `answer` or `decline`."""
 
     type: ClassVar[str] = "question.asked"
     request: SessionInputRequest
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionClosed:
+class QuestionClosed(Struct, frozen=True):
     """A question is no longer open: someone has answered, or the turn is over."""
 
     type: ClassVar[str] = "question.closed"
     request_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class UsageReported:
+class UsageReported(Struct, frozen=True):
     """What the turn has used so far."""
 
     type: ClassVar[str] = "usage"
     usage: UsageInfo
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnded:
+class TurnEnded(Struct, frozen=True):
     """The turn is over; nothing comes after it."""
 
     type: ClassVar[str] = "turn.ended"
@@ -187,8 +173,7 @@ TurnEvent: TypeAlias = (
 # -- the connection ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Connected:
+class Connected(Struct, frozen=True):
     """The host is there, for the first time or again."""
 
     type: ClassVar[str] = "connected"
@@ -198,8 +183,7 @@ class Connected:
     """Channels that were followed and are gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Disconnected:
+class Disconnected(Struct, frozen=True):
     """The connection is lost, or another try to get it back has failed."""
 
     type: ClassVar[str] = "disconnected"
@@ -208,24 +192,21 @@ class Disconnected:
     """When the next try begins, in seconds; `None` when there will be none."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionAdded:
+class SessionAdded(Struct, frozen=True):
     """There is a new session on the host."""
 
     type: ClassVar[str] = "session.added"
     summary: SessionSummary
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRemoved:
+class SessionRemoved(Struct, frozen=True):
     """A session is gone."""
 
     type: ClassVar[str] = "session.removed"
     session: URI
 
 
-@dataclass(frozen=True, slots=True)
-class SessionChanged:
+class SessionChanged(Struct, frozen=True):
     """What a list of sessions shows of one has changed."""
 
     type: ClassVar[str] = "session.changed"
@@ -233,8 +214,7 @@ class SessionChanged:
     changes: SessionSummaryChanges
 
 
-@dataclass(frozen=True, slots=True)
-class SignInNeeded:
+class SignInNeeded(Struct, frozen=True):
     """A protected resource needs a token: hand it over with `Client.authenticate`."""
 
     type: ClassVar[str] = "auth.required"
@@ -250,10 +230,10 @@ ClientEvent: TypeAlias = (
 def event_json(event: TurnEvent | ClientEvent) -> dict[str, Any]:
     """An event as JSON: its `type`, and its fields with the protocol's names."""
     found: dict[str, Any] = {"type": event.type}
-    for one in fields(event):
-        value = getattr(event, one.name)
+    for name in event.__struct_fields__:
+        value = getattr(event, name)
         if value is not None:
-            found[_camel(one.name)] = to_json(value) if isinstance(value, Struct) else value
+            found[_camel(name)] = to_json(value) if isinstance(value, Struct) else value
     return found
 
 

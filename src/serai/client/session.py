@@ -18,6 +18,7 @@ from serai.ahp.types import (
     URI,
     MessageAttachment,
     PendingMessageKind,
+    SessionActiveClient,
     SessionInputResponseKind,
     ToolCallCancellationReason,
     ToolCallConfirmationReason,
@@ -25,8 +26,9 @@ from serai.ahp.types import (
 )
 from serai.client.answers import AnswerValue, answers_to
 from serai.client.following import SessionFollower
+from serai.client.lending import ClientTool, Lender
 from serai.client.turn import TurnStream
-from serai.errors import Rejected
+from serai.errors import Rejected, SeraiError
 
 if TYPE_CHECKING:
     from serai.client.client import Client
@@ -40,6 +42,7 @@ class SessionClient(SessionFollower):
     def __init__(self, client: Client, uri: URI) -> None:
         super().__init__(client, uri)
         self._client = client
+        self._lender = Lender(client.client_id, self.dispatch, client.spawn)
 
     def __repr__(self) -> str:
         return f"SessionClient({self.uri!r})"
@@ -149,6 +152,31 @@ class SessionClient(SessionFollower):
         await self.dispatch(
             a.SessionToolCallResultConfirmedAction(turn_id=turn_id, tool_call_id=call_id, approved=approved)
         )
+
+    async def lend(self, *tools: ClientTool, display_name: str | None = None) -> None:
+        """Lend tools of this client to the agent, in place of those that it lent before; none ends it.
+
+        They run here when the agent calls them, as long as this session is followed. A client whose
+        connection was lost for too long is no longer asked, and lends them again.
+
+        Args:
+            tools: The tools. Each has a name of its own.
+            display_name: The client's name for people.
+
+        Raises:
+            Rejected: Another client lends its tools to this session.
+        """
+        before, self._lender.tools = self._lender.tools, {tool.definition.name: tool for tool in tools}
+        active = SessionActiveClient(
+            client_id=self._client.client_id,
+            display_name=display_name,
+            tools=[tool.definition for tool in tools],
+        )
+        try:
+            await self.dispatch(a.SessionActiveClientChangedAction(active_client=active if tools else None))
+        except Rejected:
+            self._lender.tools = before
+            raise
 
     # -- questions -----------------------------------------------------------------------------------------
 
@@ -266,6 +294,25 @@ class SessionClient(SessionFollower):
                 was under way: then it is not known what became of the action.
         """
         await self._client.dispatch(self.uri, action)
+
+    # -- for the client ------------------------------------------------------------------------------------
+
+    def heard(self, action: a.StateAction) -> None:
+        """An action was confirmed."""
+        super().heard(action)
+        if self.live is not None:
+            self._lender.heard(action, self.live)
+
+    def caught_up(self) -> None:
+        """The state is known again, after a gap or for the first time."""
+        super().caught_up()
+        if self.live is not None:
+            self._lender.caught_up(self.live)
+
+    def failed(self, error: SeraiError) -> None:
+        """Nothing more will be known of the session."""
+        super().failed(error)
+        self._lender.stop()
 
     def _running(self) -> str:
         turn_id = self.active_turn_id

@@ -2,7 +2,7 @@
 
 A definition is `runnable` when the folder that it comes from is trusted and it is not switched off where it
 is declared. What is not runnable is never started: no hook, no MCP server, no command in a prompt or a skill.
-Whether its container is enabled is the session's matter; `container` names it.
+A session that has switched a container off marks what is in it: it is not `enabled`, and not runnable either.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class Definition:
         plugin: The plugin's name, for what comes from one.
         path: The file, relative to the folder or the plugin that it was found in.
         uri: The file's URI.
+        enabled: Whether its container is switched on. Discovery leaves it to the session.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Definition:
     uri: str
     name: str
     runnable: bool
+    enabled: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

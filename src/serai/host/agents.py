@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from logging import Logger
 from typing import TYPE_CHECKING, Any, Protocol
 
 from serai.ahp.types import AgentInfo, SessionConfigSchema, ToolDefinition
 from serai.contract import AgentIdentity, AgentSession
+from serai.customizations import Definition
 
 if TYPE_CHECKING:
     from serai.host.turn import Turn
@@ -31,6 +32,9 @@ class HostContext:
     """The session's working directory, as a URI."""
     turn: TurnOf
     """The turn that a delivery begins: `context.turn(delivery_id)`."""
+    definitions: Callable[[], Awaitable[tuple[Definition, ...]]]
+    """The customisations of the session, as they are when it is asked. Use those that are `enabled`, and run
+    nothing of those that are not `runnable`."""
 
 
 class TurnOf(Protocol):

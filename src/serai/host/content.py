@@ -17,7 +17,7 @@ from serai.ahp.types import (
     ToolResultResourceContent,
     ToolResultTextContent,
 )
-from serai.errors import InvalidParams, ProtocolError
+from serai.errors import ProtocolError
 from serai.store.contract import BlobRow, Store
 
 __all__ = ["BLOB_SCHEME", "LARGE", "moved_out", "read_blob"]
@@ -66,18 +66,15 @@ def _moved(item: ToolResultContent, session: str, blobs: list[BlobRow]) -> ToolR
 
 
 async def read_blob(store: Store, params: ResourceReadParams) -> ResourceReadResult:
-    """The content behind a reference.
+    """The content behind a reference. What is asked for as text and is none comes as base64.
 
     Raises:
         ProtocolError: There is no such content.
-        InvalidParams: It is not text and was asked for as such.
     """
     blob = await store.blob(params.uri.removeprefix(BLOB_SCHEME))
     if blob is None:
         raise ProtocolError(f"there is no content {params.uri}", number=AhpErrorCode.CONTENT_NOT_FOUND)
     text = _text(blob) if params.encoding != ContentEncoding.BASE64 else None
-    if text is None and params.encoding == ContentEncoding.UTF8:
-        raise InvalidParams("the content is not text; ask for base64", field="params.encoding")
     if text is not None:
         return ResourceReadResult(
             data=text, encoding=ContentEncoding.UTF8.value, content_type=blob.content_type

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shutil
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import Any
 
 from msgspec.structs import replace
@@ -35,15 +36,20 @@ from serai.ahp.types import (
 )
 from serai.contract import AgentIdentity, AgentSession
 from serai.contract.registration import check_registration
+from serai.customizations import ClientPlugins
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.agents import HostContext, HostedHarness
 from serai.host.channels import Channels
 from serai.host.clients import ClientLink, Clients
+from serai.host.completions import Completions
+from serai.host.customized_folders import CustomizedFolders
 from serai.host.deliveries import deliveries_channel, unsettled
+from serai.host.files import Files
 from serai.host.project import project_of
 from serai.host.root import Root
 from serai.host.session import Session
 from serai.host.terminals import Terminals
+from serai.host.watches import ResourceWatches
 from serai.journal.journal import Journal, Measured
 from serai.journal.redact import Redactor
 from serai.journal.sessions import KeptSession
@@ -55,6 +61,7 @@ from serai.telemetry.channels import METHODS, Level, Signal
 from serai.telemetry.channels import Channel as TelemetryChannel
 from serai.telemetry.channels import parse as telemetry_channel
 from serai.telemetry.telemetry import Telemetry
+from serai.watching.watch import Watches
 
 __all__ = ["Host", "HostSettings"]
 
@@ -104,6 +111,8 @@ class Host:
             that goes with the host.
         redactor: Masks secrets; without one, those of known shapes only.
         settings_of: How a session behaves, given the URI of its working directory. It may read files.
+        is_trusted: Whether a person trusts a folder. It may read files. Without it, no folder is trusted.
+        user_home: The person's home, where customisations for all sessions are.
     """
 
     def __init__(
@@ -118,6 +127,8 @@ class Host:
         home: Path | None = None,
         redactor: Redactor | None = None,
         settings_of: Callable[[str | None], HostSettings] | None = None,
+        is_trusted: Callable[[Path], bool] = lambda _folder: False,
+        user_home: Path | None = None,
     ) -> None:
         self.settings = settings or HostSettings()
         self._settings_of: Callable[[str | None], HostSettings] = settings_of or (lambda _: self.settings)
@@ -131,10 +142,18 @@ class Host:
         self.clients = Clients(self.journal)
         self.channels = Channels(self.journal)
         self._frame = frame
+        self.journal.subscriptions.followed = self._followed
         self.journal.subscriptions.emptied = self._left
-        self._borrowed_home = None if home else TemporaryDirectory(prefix="serai-")
-        self.home = home or Path(self._borrowed_home.name if self._borrowed_home else "")
+        self._borrowed_home = None if home else Path(gettempdir()) / f"serai-{uuid.uuid4()}"
+        self.home = home or self._borrowed_home or Path()
         self.processes = Processes(self.home / "processes")
+        self.customized_folders = CustomizedFolders(user_home or _home_of_person(self.home), is_trusted)
+        self.client_plugins = ClientPlugins()
+        self.watches = Watches()
+        """Whoever has to know what changes on the disk asks here."""
+        self.files = Files(self)
+        self.resource_watches = ResourceWatches(self)
+        self.completions = Completions()
         self.terminals = Terminals(self, self.processes)
         self.telemetry = Telemetry(self.redactor.redact, time.time_ns, self._export)
         metrics = self.telemetry.metrics
@@ -151,8 +170,8 @@ class Host:
         """Sessions that have not been in memory since the host started."""
         self._wanted: Counter[str] = Counter()
         """Sessions that someone is about to do something with, once they are in memory."""
-        self._evicted: set[asyncio.Task[None]] = set()
-        """Agents that are being let go."""
+        self._chores: set[asyncio.Task[Any]] = set()
+        """What is done in the background, such as letting agents go."""
 
     # -- opening and closing -------------------------------------------------------------------------------
 
@@ -165,7 +184,9 @@ class Host:
         self._unrecovered.update(self._rows)
         doing = SessionStatus.IN_PROGRESS
         for row in list(self._rows.values()):
-            if wire.decode(row.summary, SessionSummary).status & doing:
+            summary = wire.decode(row.summary, SessionSummary)
+            self.files.session_added(summary.working_directory)
+            if summary.status & doing:
                 await self.session(row.uri)
         for leftover in await end_leftovers(self.home / "processes"):
             fate = "it was ended" if leftover.ended else "it could not be ended"
@@ -181,12 +202,16 @@ class Host:
         """Stop what runs, write what waits, close the store."""
         self.root.close()
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
+        await self.customized_folders.close()
         await self.channels.close()
         await self.processes.close()
+        await self.completions.close()
+        await asyncio.gather(*self._chores, return_exceptions=True)
+        await self.watches.close()
         await self.telemetry.stop()
         await self.journal.close()
         if self._borrowed_home is not None:
-            await asyncio.to_thread(self._borrowed_home.cleanup)
+            await asyncio.to_thread(shutil.rmtree, self._borrowed_home, ignore_errors=True)
 
     # -- sessions ------------------------------------------------------------------------------------------
 
@@ -227,8 +252,15 @@ class Host:
 
         return release
 
+    def _followed(self, uri: str) -> None:
+        """Someone follows a channel that nobody followed before."""
+        if (session := self._sessions.get(uri)) is not None:
+            session.customizations.attend()
+
     def _left(self, uri: str) -> None:
         """Perhaps nobody follows a channel any more, nor is about to."""
+        if (session := self._sessions.get(uri)) is not None:
+            session.customizations.attend()
         if uri not in self._wanted and not self.journal.subscriptions.is_followed(uri):
             self.channels.left(uri)
             if telemetry_channel(uri) is not None:
@@ -267,8 +299,16 @@ class Host:
             total -= session.kept.size
             self._rows[uri] = session.kept.row()
             del self._sessions[uri]
-            self._evicted.add(task := asyncio.create_task(session.close()))
-            task.add_done_callback(self._evicted.discard)
+            self.run(session.close())
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Have something done in the background that ends by itself. Closing the host waits for it."""
+        self._chores.add(task := asyncio.create_task(work))
+        task.add_done_callback(self._chores.discard)
+
+    def in_memory(self) -> list[Session]:
+        """The sessions in memory, the least recently used one first."""
+        return list(self._sessions.values())
 
     def count(self) -> int:
         """How many sessions there are."""
@@ -339,6 +379,7 @@ class Host:
         session = self._sessions[uri] = Session(self, kept, settings)
         self.journal.touch(kept)
         self.root.added(kept.live.head.summary)
+        self.files.session_added(directory)
         self.journal.then(lambda _seq: session.begin())
         self._evict()
         return session
@@ -370,6 +411,7 @@ class Host:
         if session is None or self._sessions.pop(uri, None) is None:
             raise ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
         session.mailbox.drop_all("session_disposed")
+        self.files.session_removed(session.live.head.summary.working_directory)
         self.journal.side.disposed.append(uri)
         self.root.removed(uri)
         self.journal.then(lambda _seq: self.journal.subscriptions.drop(uri))
@@ -409,6 +451,7 @@ class Host:
                 session=session.uri,
                 working_directory=head.summary.working_directory,
                 turn=session.turn_of,
+                definitions=session.customizations.definitions,
             ),
         )
         check_registration(agent)
@@ -485,6 +528,14 @@ class Host:
         active = sum(session.live.turn is not None for session in self._sessions.values())
         if active != (self.root.live.head.active_sessions or 0):
             self.root.act(a.RootActiveSessionsChangedAction(active_sessions=active))
+
+
+def _home_of_person(otherwise: Path) -> Path:
+    """The person's home. Who has none, such as a user that the system does not know, has nothing there."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return otherwise / "nobody"
 
 
 def _values(source: SessionState | None) -> FreeForm:

@@ -18,6 +18,8 @@ from serai.ahp.types import (
     ErrorInfo,
     PendingMessage,
     PendingMessageKind,
+    SessionInputRequest,
+    SessionInputResponseKind,
     SessionLifecycle,
     ToolCallError,
     ToolCallPendingConfirmationState,
@@ -29,8 +31,9 @@ from serai.ahp.types import Turn as AhpTurn
 from serai.contract import AgentSession, Delivered, DeliveryMode, Failed, refusal
 from serai.errors import SeraiError, SessionFailed, SessionGone
 from serai.host.content import moved_out
+from serai.host.customizations import SessionCustomizations
 from serai.host.deliveries import Deferred, Delivery, Door, Unsettled
-from serai.host.expecting import Expecting
+from serai.host.expecting import Answers, Expecting
 from serai.host.mailbox import Mailbox, Waiting
 from serai.host.masking import Masking
 from serai.host.observing import Observing
@@ -82,6 +85,7 @@ class Session:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._awaited = 0  # what is to happen here once something is committed
         self._closed = False
+        self.customizations = SessionCustomizations(self, self._spawn)
 
     @property
     def live(self) -> LiveSession:
@@ -122,6 +126,8 @@ class Session:
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client: it happens, waits, or goes back with the reason."""
+        if self.customizations.holds_up(action, origin, sender):
+            return
         judgement = self._refused(action) or judge(self.live, action, origin.client_id)
         match judgement.verdict:
             case Verdict.REJECT:
@@ -166,7 +172,7 @@ class Session:
         self._then(stop)
 
     def _file(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
-        """Keep the mailbox in step with the messages that wait in the state."""
+        """Keep what stands beside the state in step with it: the mailbox, the customisations."""
         match action:
             case a.SessionPendingMessageSetAction():
                 self.mailbox.put(
@@ -178,6 +184,10 @@ class Session:
                 )
             case a.SessionPendingMessageRemovedAction():
                 self.mailbox.drop(Waiting(action.kind, action.id), "cancelled")
+            case a.SessionCustomizationToggledAction():
+                self.customizations.toggled(action)
+            case a.SessionActiveClientChangedAction():
+                self.customizations.active_client_changed()
             case _:
                 pass
 
@@ -216,6 +226,27 @@ class Session:
             case _:
                 pass
 
+    async def ask(self, request: SessionInputRequest) -> Answers:
+        """Ask the person something that no turn waits for. It ends, unanswered, with a turn that runs.
+
+        Cancelling takes the question back.
+        """
+        answer = self.expecting.expect(("input", request.id))
+        self.act(a.SessionInputRequestedAction(request=request))
+        cancelled = Answers(SessionInputResponseKind.CANCEL.value, {})
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            if not answer.cancelled():
+                self._take_back(request.id)
+                raise
+            return cancelled
+
+    def _take_back(self, request_id: str) -> None:
+        if any(request.id == request_id for request in self.live.head.input_requests or ()):
+            response = SessionInputResponseKind.CANCEL.value
+            self.act(a.SessionInputCompletedAction(request_id=request_id, response=response))
+
     def take_steering(self, message: PendingMessage) -> None:
         """The agent takes the steering message: it enters the session here."""
         kind = PendingMessageKind.STEERING
@@ -248,6 +279,7 @@ class Session:
             self.act(a.SessionTitleChangedAction(title=_title(action.user_message)))
         self._turns[delivery_id] = Turn(self, action.turn_id, action.user_message)
         self.host.activity_changed()
+        self.customizations.turn_begins()
         self._then(lambda: self._hand_over(delivery))
 
     async def converse(self, message: UserMessage, sender: str) -> AhpTurn:
@@ -374,6 +406,7 @@ class Session:
             self.consume_queue()
         elif self.live.head.queued_messages:
             self._hold(interrupted)
+        self.customizations.attend()
         self.host.activity_changed()
 
     def _apply_deferred(self) -> None:
@@ -430,6 +463,7 @@ class Session:
     def begin(self) -> None:
         """Start the agent of a new session, and say so when it is there."""
         if not self._closed:
+            self.customizations.begin()
             self._spawn(self._begin())
 
     async def _begin(self) -> None:
@@ -483,6 +517,8 @@ class Session:
         if turn is not None:
             error = _error("interrupted", "the host was stopped while this turn was running")
             self.act(a.SessionErrorAction(turn_id=turn.id, error=error))
+        for request in list(self.live.head.input_requests or ()):
+            self._take_back(request.id)  # whoever asked is gone with the host
         self._clear_activity()
         self._deferred = unsettled.deferred
         self._apply_deferred()
@@ -501,6 +537,7 @@ class Session:
         active = self.live.head.active_client
         if active is not None and active.client_id == client_id:
             self.act(a.SessionActiveClientChangedAction(active_client=None))
+        self.customizations.client_left(client_id)
         if self._calls_of(client_id):
             self._spawn(self._give_up(client_id))
 
@@ -537,6 +574,7 @@ class Session:
     async def close(self) -> None:
         """Stop what runs and let the agent go. The state stays."""
         self._closed = True
+        self.customizations.close()
         self._let_go()()
         for end in self._ends.values():
             if not end.done():

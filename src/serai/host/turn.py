@@ -39,6 +39,7 @@ from serai.ahp.types import (
     UsageInfo,
     UserMessage,
 )
+from serai.customizations import Definition
 from serai.host.content import BLOB_SCHEME
 from serai.host.delegation import Subagent, delegate
 from serai.host.expecting import Answers
@@ -100,6 +101,13 @@ class Turn:
     def active_client(self) -> SessionActiveClient | None:
         """The client that lends its tools to the session now, and those tools."""
         return self._session.live.head.active_client
+
+    async def definitions(self) -> tuple[Definition, ...]:
+        """The agents, skills, prompts, rules, hooks and MCP servers that the session has now.
+
+        Use those that are `enabled`, and run nothing of those that are not `runnable`.
+        """
+        return await self._session.customizations.definitions()
 
     def granted(self, tool: str) -> bool:
         """Whether someone has allowed a tool for the rest of the session."""

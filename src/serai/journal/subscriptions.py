@@ -20,6 +20,8 @@ class Subscriptions:
     """Channels and their subscribers, both ways."""
 
     def __init__(self) -> None:
+        self.followed: Callable[[str], None] = _ignore
+        """Is called with a channel that has got its first follower."""
         self.emptied: Callable[[str], None] = _ignore
         """Is called with a channel that has lost its last follower."""
         self._by_channel: dict[str, dict[Subscriber, None]] = {}
@@ -27,8 +29,11 @@ class Subscriptions:
 
     def add(self, channel: str, subscriber: Subscriber) -> None:
         """From now on the subscriber follows the channel. Adding it again does nothing."""
+        is_first = channel not in self._by_channel
         self._by_channel.setdefault(channel, {})[subscriber] = None
         self._by_subscriber.setdefault(subscriber, set()).add(channel)
+        if is_first:
+            self.followed(channel)
 
     def remove(self, channel: str, subscriber: Subscriber) -> None:
         """The subscriber no longer follows the channel."""

@@ -59,6 +59,7 @@ class Child:
         mark: str,
         what: str,
         *,
+        on_terminal: bool,
         everyone: Callable[[], Awaitable[list[Process]]],
         forget: Callable[[Child], None],
     ) -> None:
@@ -66,6 +67,7 @@ class Child:
         self.mark = mark
         self.identity = identity
         self._process = process
+        self._on_terminal = on_terminal
         self._everyone = everyone
         self._forget = forget
         self._loop = asyncio.get_running_loop()
@@ -108,7 +110,7 @@ class Child:
         if self._sweep is not None:
             await asyncio.shield(self._sweep)
 
-    async def end(self, *, eof: float = 0.0, grace: float = 5.0, hangup: bool = False) -> Exit:
+    async def end(self, *, eof: float = 0.0, grace: float = 5.0) -> Exit:
         """End the process and all that it started, and say how it ended. To do it again does no harm.
 
         Its standard input is closed first, if it is a pipe that is still open. Cancelling this stops the
@@ -116,8 +118,8 @@ class Child:
 
         Args:
             eof: How long it may take to end because its input is closed, in seconds, before it gets TERM.
-            grace: How long it may take to end after TERM, before it gets KILL.
-            hangup: Whether it gets HUP together with TERM, as from a terminal that is closed.
+            grace: How long it may take to end after that, before it gets KILL. A program on a terminal gets
+                HUP first, as when the terminal is closed.
         """
         if self.stdin is not None:
             with contextlib.suppress(OSError):
@@ -125,7 +127,7 @@ class Child:
         if eof and not self._exit.done():
             await asyncio.wait([self._exit], timeout=eof)
         if self._sweep is None:
-            self._sweep = asyncio.create_task(self._end_all(grace, hangup=hangup))
+            self._sweep = asyncio.create_task(self._end_all(grace))
         await asyncio.shield(self._sweep)
         return self.exit or Exit()
 
@@ -154,12 +156,12 @@ class Child:
     def _ended(self, how: Exit) -> None:
         self._exit.set_result(how)
         if self._sweep is None:
-            self._sweep = asyncio.create_task(self._end_all(_REST_GRACE, hangup=True))
+            self._sweep = asyncio.create_task(self._end_all(_REST_GRACE))
 
     # -- how the rest goes ---------------------------------------------------------------------------------
 
-    async def _end_all(self, grace: float, *, hangup: bool) -> None:
-        survivors = await end_processes(self._members, grace=grace, hangup=hangup)
+    async def _end_all(self, grace: float) -> None:
+        survivors = await end_processes(self._members, grace=grace, hangup=self._on_terminal)
         if survivors:
             pids = ", ".join(str(process.pid) for process in survivors)
             _log.warning("%s: %s cannot be ended; the next start tries again", self.what, pids)

@@ -28,16 +28,17 @@ async def end_processes(
     Args:
         find: Finds those that still run.
         grace: How long they may take to end by themselves.
-        hangup: Whether they get HUP too, as from a terminal that is closed: an interactive shell ignores
-            TERM.
+        hangup: Whether they get HUP first, and TERM after half of that time: an interactive shell ignores
+            TERM, and ends its jobs when its terminal is closed.
     """
     left = await find()
     if not left:
         return []
-    polite = (signal.SIGHUP,) if hangup else ()
-    for process in left:
-        send(process.identity, *polite, signal.SIGTERM, signal.SIGCONT)
-    await _gone(left, grace)
+    steps = (signal.SIGHUP, signal.SIGTERM) if hangup else (signal.SIGTERM,)
+    for step in steps:
+        for process in left:
+            send(process.identity, step, signal.SIGCONT)
+        left = await _gone(left, grace / len(steps))
     deadline = time.monotonic() + _PATIENCE
     while left := await find():
         if time.monotonic() > deadline:
@@ -48,17 +49,22 @@ async def end_processes(
     return []
 
 
-async def _gone(processes: Iterable[Process], limit: float) -> None:
-    """Wait until they are gone, or the time is over. They are not all our children, so nobody tells us."""
+async def _gone(processes: Iterable[Process], limit: float) -> list[Process]:
+    """Wait until they are gone, or the time is over. They are not all our children, so nobody tells us.
+
+    Returns:
+        Those that still run.
+    """
     deadline = time.monotonic() + limit
     delay = _FIRST_LOOK
     left = list(processes)
     while left := [process for process in left if _runs(process)]:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
-            return
+            break
         await asyncio.sleep(min(delay, remaining))
         delay = min(delay * 1.5, _LAST_LOOK)
+    return left
 
 
 def _runs(process: Process) -> bool:

@@ -13,25 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from serai.errors import SeraiError
+from serai.errors import ProcessNotStarted
 from serai.processes.census import Identity, Process, census, look, with_mark
 from serai.processes.child import Child
 from serai.processes.records import Record, Records
 from serai.processes.uninterrupted import uninterrupted
 from serai.processes.warden import Warden
 
-__all__ = ["ProcessNotStarted", "Processes"]
+__all__ = ["Processes"]
 
 # A session gets its controlling terminal when its leader opens one. Python offers no such step between fork
 # and exec that would be safe beside threads, so the leader is for a millisecond a shell, which opens it and
 # becomes the program.
 _OPEN_TERMINAL = ': <>"$0" && exec "$@"'
-
-
-class ProcessNotStarted(SeraiError):
-    """A process could not be started; nothing of it runs."""
-
-    code = "process_not_started"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +114,7 @@ class Processes:
         self._closed = True
         async with self._spawning:
             pass  # whoever is being started is a child now, and nobody is after that
-        await asyncio.gather(*(child.end(grace=grace, hangup=True) for child in self._children))
+        await asyncio.gather(*(child.end(grace=grace) for child in self._children))
         if not self._children:
             await asyncio.to_thread(self._warden.dismiss)
 
@@ -132,7 +126,13 @@ class Processes:
                 raise ProcessNotStarted(f"{plan.what} was not started, since the host is closing")
             process, identity = await asyncio.to_thread(self._spawn, plan)
             child = Child(
-                process, identity, plan.mark, plan.what, everyone=self._everyone, forget=self._forget
+                process,
+                identity,
+                plan.mark,
+                plan.what,
+                on_terminal=plan.terminal is not None,
+                everyone=self._everyone,
+                forget=self._forget,
             )
             self._children.add(child)
         return child

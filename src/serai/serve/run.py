@@ -33,6 +33,7 @@ async def run_host(
     home: Path | None = None,
     redactor: Redactor | None = None,
     settings_of: Callable[[str | None], HostSettings] | None = None,
+    is_trusted: Callable[[Path], bool] = lambda _folder: False,
 ) -> None:
     """Open the store, bring the sessions back, and serve them until SIGINT or SIGTERM, or until cancelled.
 
@@ -45,6 +46,7 @@ async def run_host(
         home: Where things beside the store are kept.
         redactor: Masks secrets.
         settings_of: How a session behaves, given the URI of its working directory.
+        is_trusted: Whether a person trusts a folder.
 
     Raises:
         StorageUnreadable: The store cannot be opened.
@@ -59,6 +61,7 @@ async def run_host(
         home=home,
         redactor=redactor,
         settings_of=settings_of,
+        is_trusted=is_trusted,
     )
     opening = await host.open()
     try:

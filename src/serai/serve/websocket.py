@@ -25,7 +25,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
 
 from uvicorn.config import Config
@@ -37,10 +37,11 @@ from websockets.protocol import SEND_EOF, State
 from websockets.server import ServerProtocol
 
 from serai.serve import Connection, Limits, Peer, PeerFactory
-from serai.serve.frames import Outbox
+from serai.serve.frames import LAST_PIECE, Outbox, piece_frame
 from serai.serve.guard import Guard, Refusal
+from serai.serve.ticker import Ticker, give_up
 
-__all__ = ["Connection", "Limits", "Peer", "PeerFactory", "Ticker", "WebSocket", "websocket_class"]
+__all__ = ["Connection", "Limits", "Peer", "PeerFactory", "WebSocket", "websocket_class"]
 
 logger = logging.getLogger(__name__)
 
@@ -68,37 +69,6 @@ def websocket_class(guard: Guard, peer_factory: PeerFactory, limits: Limits) -> 
             super().__init__(guard, peer_factory, limits, connections, ticker)
 
     return BoundWebSocket
-
-
-class Ticker:
-    """Counts ticks of the event loop, and lets connections write at their ends: one callback for them all."""
-
-    def __init__(self) -> None:
-        self.number = 0
-        """Which tick this is. It stands still while nobody writes."""
-        self._due = False
-        self._waiting: list[WebSocket] = []
-
-    def add(self, one: WebSocket) -> None:
-        """Call its `tick` soon, once."""
-        self._waiting.append(one)
-        self.expect_end()
-
-    def expect_end(self) -> None:
-        """Something was written: see to it that the tick ends."""
-        if not self._due:
-            self._due = True
-            asyncio.get_running_loop().call_soon(self._run)
-
-    def _run(self) -> None:
-        self._due = False
-        self.number += 1
-        waiting, self._waiting = self._waiting, []
-        for one in waiting:
-            try:
-                one.tick()
-            except Exception as error:  # noqa: BLE001 - whatever it is, the others get theirs
-                _abandon(one, error)
 
 
 class WebSocket(asyncio.Protocol):
@@ -142,6 +112,10 @@ class WebSocket(asyncio.Protocol):
         self._tick_due = False
         # In which tick something went straight to the transport.
         self._wrote_in = -1
+        # While a message goes out in pieces, everything else waits.
+        self._in_pieces = False
+        self._pieces_in_turn = asyncio.Lock()
+        self._writable = asyncio.Event()
         # The close frame, until it is written: it comes after all that waits.
         self._farewell = b""
         # How many bytes the transport was given.
@@ -172,14 +146,15 @@ class WebSocket(asyncio.Protocol):
             return
         outbox, ticker = self._outbox, self._ticker
         size = len(frames)
-        if self._wrote_in != ticker.number and not outbox.waiting and not self._paused and size <= _WRITE:
+        straight = self._wrote_in != ticker.number and not self._paused and not self._in_pieces
+        if straight and not outbox.waiting and size <= _WRITE:
             self._wrote_in = ticker.number
             ticker.expect_end()
             self._written += size
             try:
                 self.transport.write(frames)
             except Exception as error:  # noqa: BLE001 - whoever publishes goes on to the others
-                _abandon(self, error)
+                give_up(self, error)
             return
         outbox.put(frames)
         if not self._tick_due:
@@ -207,6 +182,8 @@ class WebSocket(asyncio.Protocol):
         """See `Connection`."""
         outbox, transport = self._outbox, self.transport
         waiting = outbox.waiting
+        if self._in_pieces:
+            return
         while waiting and not self._paused:
             data = outbox.take(_WRITE)
             self._written += len(data)
@@ -217,6 +194,37 @@ class WebSocket(asyncio.Protocol):
             farewell, self._farewell = self._farewell, b""
             self._written += len(farewell)
             transport.write(farewell)
+
+    async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
+        """See `Connection`."""
+        async with self._pieces_in_turn:
+            self.flush()
+            while self._open and self._outbox.waiting:
+                await self._writable.wait()
+                self.flush()
+            if not self._open:
+                return
+            self._in_pieces, first = True, True
+            try:
+                async for piece in pieces:
+                    await self._writable.wait()
+                    if not self._open:
+                        return
+                    self._write(piece_frame(piece, first=first))
+                    first = False
+                self._write(LAST_PIECE)
+            except BaseException:
+                self._in_pieces = False
+                self._outbox.clear()
+                self.close(1011, "an answer broke off")
+                raise
+            finally:
+                self._in_pieces = False
+                self.tick()
+
+    def _write(self, data: bytes) -> None:
+        self._written += len(data)
+        self.transport.write(data)
 
     def close(self, code: int, reason: str) -> None:
         """See `Connection`."""
@@ -259,10 +267,12 @@ class WebSocket(asyncio.Protocol):
     def pause_writing(self) -> None:
         """The transport holds enough."""
         self._paused = True
+        self._writable.clear()
 
     def resume_writing(self) -> None:
         """The transport has room again."""
         self._paused = False
+        self._writable.set()
         self.tick()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -270,6 +280,7 @@ class WebSocket(asyncio.Protocol):
         del exc
         self._connections.discard(self)
         self._open = False
+        self._writable.set()
         self._clear_timer()
         self._outbox.clear()
         self._farewell = b""
@@ -414,6 +425,8 @@ class WebSocket(asyncio.Protocol):
         controls = b"".join(output)
         if SEND_EOF in output:
             self._finish(controls)
+        elif controls and self._in_pieces:
+            self._write(controls)  # between two pieces such a frame may stand
         elif controls and self._open:
             self._outbox.put_first(controls)
             if not self._tick_due:
@@ -444,6 +457,7 @@ class WebSocket(asyncio.Protocol):
 
     def _end(self) -> None:
         """Not open any more. The peer hears of it in a later tick: it may be the one who is calling."""
+        self._writable.set()  # who waits finds that there is nothing to wait for
         if self._open:
             self._open = False
             self._fragments = None
@@ -510,11 +524,6 @@ class WebSocket(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-
-def _abandon(one: WebSocket, error: Exception) -> None:
-    logger.error("a connection could not be written to", exc_info=error)
-    one.transport.abort()
 
 
 def _address(peername: object) -> str:

@@ -171,7 +171,11 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Close, and record that it was closed. Closing again does nothing."""
+        """Close, and record that it was closed. Closing again does nothing.
+
+        Raises:
+            StorageFailed: The last sync failed. It is closed all the same.
+        """
         ...
 
     async def append(self, batch: Batch) -> int:

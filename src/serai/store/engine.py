@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -89,7 +90,8 @@ class Engine:
             except apsw.Error as error:
                 raise unreadable(error, settings.path) from error
         except BaseException:
-            self._release()
+            with suppress(apsw.Error):  # why it could not be opened is what counts
+                self._release()
             raise
 
     def _start(self) -> Opening:
@@ -180,7 +182,12 @@ class Engine:
                 guest.interrupt()
 
     def close(self) -> None:
-        """Finish what waits, record a clean stop and let go of everything. Without `open`, do nothing."""
+        """Finish what waits, record a clean stop and let go of everything. Without `open`, do nothing.
+
+        Raises:
+            StorageFailed: The last sync failed. Everything is let go all the same, and the log is kept: what
+                was committed is recovered from it.
+        """
         if not self._opened:
             return
         self._closing = True
@@ -190,8 +197,10 @@ class Engine:
         self.reading.join()
         self._checkpointing.join()
         self.writing.chores = None
-        self.writer.end()
-        self._release()
+        try:
+            self.writer.end()
+        finally:
+            self._release_or_tell()
 
     def _checkpoint(self) -> None:
         checkpoint(self._database, self._checkpoint_lock, self.fail)
@@ -205,7 +214,15 @@ class Engine:
         connection.pragma("secure_delete", 1)
         return connection
 
+    def _release_or_tell(self) -> None:
+        try:
+            self._release()
+        except apsw.Error as error:
+            raise write_fault(error, committing=False) from error
+
     def _release(self) -> None:
-        for connection in self._connections:
-            connection.close()
-        self._lock.release()
+        """Close all connections, then give up the lock. One that fails keeps the others from nothing."""
+        with ExitStack() as last_to_first:
+            last_to_first.callback(self._lock.release)
+            for connection in reversed(self._connections):
+                last_to_first.callback(connection.close)

@@ -113,7 +113,11 @@ class SqliteStore:
         return opening
 
     async def close(self) -> None:
-        """Finish what waits, record a clean stop and close. Closing again waits for the first time."""
+        """Finish what waits, record a clean stop and close. Closing again waits for the first time.
+
+        Raises:
+            StorageFailed: The last sync failed. It is closed all the same, and what was committed is there.
+        """
         engine, self._engine = self._engine, None
         if engine is not None:
             self._closing = engine.writing.run(engine.close)

@@ -13,7 +13,7 @@ __all__ = ["Launch", "default_shell", "plan_launch"]
 
 _SCRIPTS = Path(__file__).parent / "shell"
 
-_SECRET = re.compile(r"SERAI_.*(KEY|TOKEN|SECRET|PASSWORD)")
+_SECRET = re.compile(r"SERAI_.*(KEY|TOKEN|SECRET|PASSWORD).*")
 # They describe the terminal that the host was started from, which is not the one that is started here.
 _OF_ANOTHER_TERMINAL = frozenset(
     {"COLUMNS", "LINES", "STY", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PANE", "VTE_VERSION"}

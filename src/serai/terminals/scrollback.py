@@ -96,8 +96,10 @@ class BoundedTerminal(LiveState[TerminalState]):
             content[0] = _with_text(content[0], _text(content[0]).removeprefix(self._notice))
         content, cut, whole = trim(content, self._bound // 2)
         self._cut += cut
-        self._notice = f"[… {self._cut:,} bytes cut]\r\n"
-        if whole:
+        self._notice = f"[… {self._cut:,} bytes cut]\r\n" if self._cut else ""
+        if not self._notice:
+            pass  # only commands that had no output are gone
+        elif whole:
             content.insert(0, TerminalUnclassifiedPart(value=self._notice))
         else:
             content[0] = _with_text(content[0], self._notice + _text(content[0]))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import contextlib
 import os
 import secrets
 import sys
@@ -21,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from serai.ahp.actions import TerminalAction
-from serai.errors import InvalidParams, SeraiError
+from serai.errors import InvalidParams, ProcessNotStarted, TerminalsUnavailable
 from serai.processes.child import Child, Exit
-from serai.processes.processes import Processes, ProcessNotStarted
+from serai.processes.processes import Processes
 from serai.processes.uninterrupted import uninterrupted
 from serai.terminals.environment import plan_launch
 from serai.terminals.marks import Marks
@@ -32,23 +33,17 @@ from serai.terminals.outbox import Outbox
 if TYPE_CHECKING:
     from serai.terminals.pty import Pty
 
-__all__ = ["Terminal", "TerminalsUnavailable"]
+__all__ = ["Terminal"]
 
 BATCH = 64 * 1024
 """About how much text is in a batch, at most. As much again may have been read and wait."""
-GATHER = 0.002
+GATHER = 0.001
 """How long a program that writes much is left alone, in seconds: then there is more to read at once."""
 _MUCH = 4000
 _QUIET = 0.2
 """Output that was written before the end may still be on its way for so long, in seconds."""
 _RETRY = 0.2
 _LARGEST = 65535
-
-
-class TerminalsUnavailable(SeraiError):
-    """This system has no terminals that Serai can use."""
-
-    code = "terminals_unavailable"
 
 
 class Terminal:
@@ -73,7 +68,7 @@ class Terminal:
         self._again: asyncio.TimerHandle | None = None
         self._last_read = 0.0
         self._hung_up = False
-        self._ended = False
+        self._over = asyncio.Event()
         self._watch = asyncio.create_task(self._await_exit())
         self._await_output()
 
@@ -168,7 +163,7 @@ class Terminal:
         ended it. One task at a time; cancelling it loses nothing.
         """
         while not self._outbox:
-            if self._ended:
+            if self._over.is_set():
                 return []
             self._news = self._loop.create_future()
             try:
@@ -177,7 +172,7 @@ class Terminal:
                 self._news = None
         full = self._outbox.size >= BATCH
         actions = self._outbox.take()
-        if full and not self._ended:
+        if full and not self._over.is_set():
             self._read_later(0)
         return actions
 
@@ -195,7 +190,7 @@ class Terminal:
 
         _check_size(cols, rows)
         self.cols, self.rows = cols, rows
-        if not self._ended:
+        if not self._over.is_set():
             resize(self._master, cols, rows)
 
     def clear(self) -> None:
@@ -213,9 +208,9 @@ class Terminal:
         What it wrote last, up to a batch of it, can still be taken; after that `batch` returns nothing.
         Cancelling this stops the waiting: the end comes all the same.
         """
-        how = await self._child.end(grace=grace, hangup=True)
-        await asyncio.wait([self._watch], timeout=2 * _QUIET)
-        if not self._ended:  # nobody takes its output
+        how = await self._child.end(grace=grace)
+        await self._over_within(2 * _QUIET)
+        if not self._over.is_set():  # nobody takes its output
             self._finish(how)
         return how
 
@@ -278,20 +273,25 @@ class Terminal:
         """After the program's end, take what it wrote. What it left behind may hold the terminal open."""
         how = await self._child.wait()
         ended = self._loop.time()
-        while not self._ended:
+        while not self._over.is_set():
             if self._outbox.size < BATCH:
                 if self._again is not None:
                     self._again.cancel()
                 self._read()
-                if not self._ended and self._loop.time() - max(ended, self._last_read) >= _QUIET:
+                if not self._over.is_set() and self._loop.time() - max(ended, self._last_read) >= _QUIET:
                     self._finish(how)
-            await asyncio.sleep(_QUIET / 4)
+            await self._over_within(_QUIET / 4)
+
+    async def _over_within(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._over.wait()
 
     def _finish(self, how: Exit) -> None:
         if self._again is not None:
             self._again.cancel()
         self._read_later(None)
-        self._ended = True
+        self._over.set()
         self._keyboard.close()
         os.close(self._master)
         self._outbox.tell(self._marks.feed(self._decoder.decode(b"", final=True)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from serai.ahp.rules.formats import format_problem
 from serai.ahp.types import (
     Number,
     SessionInputAnswer,
@@ -35,7 +36,8 @@ def problem_with_answer(
 ) -> str | None:
     """Why this cannot be the answer to that question, or `None` when it can.
 
-    A draft needs the right kind of value and no more; a submitted answer has to keep the question's bounds.
+    A draft needs the right kind of value and no more; a submitted answer has to keep the question's bounds,
+    and may not clearly be of another format than the one that the question hints at.
     """
     question = _question(request, question_id)
     if question is None and not request.questions:
@@ -97,7 +99,7 @@ def _kind_problem(question: SessionInputQuestion, value: SessionInputAnswerValue
 def _bounds_problem(question: SessionInputQuestion, value: SessionInputAnswerValue) -> str | None:
     match question, value:
         case SessionInputTextQuestion(), SessionInputTextAnswerValue():
-            return _out_of_range(len(value.value), question.min, question.max, "characters")
+            return _text_problem(question, value.value)
         case SessionInputIntegerQuestion(), SessionInputNumberAnswerValue() if value.value != int(
             value.value
         ):
@@ -114,6 +116,13 @@ def _bounds_problem(question: SessionInputQuestion, value: SessionInputAnswerVal
             )
         case _:
             return None
+
+
+def _text_problem(question: SessionInputTextQuestion, text: str) -> str | None:
+    problem = _out_of_range(len(text), question.min, question.max, "characters")
+    if problem is None and (text or question.required):  # who may leave it out may leave it empty
+        problem = format_problem(text, question.format)
+    return problem
 
 
 def _choice_problem(

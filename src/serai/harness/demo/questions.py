@@ -1,4 +1,4 @@
-"""What the demo agent asks: an request with every kind of question, and what it makes of the answers."""
+"""What the demo agent asks: a request with every kind of question, and what it makes of the answers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from serai.ahp.types import (
     SessionInputSelectedManyAnswerValue,
     SessionInputSingleSelectQuestion,
     SessionInputSkipped,
+    SessionInputTextAnswerValue,
     SessionInputTextQuestion,
 )
 from serai.ahp.wire import Unknown
 from serai.harness.demo.stage import Misuse, Stage, quoted
 
-__all__ = ["KINDS", "QUESTIONS", "Question", "ask"]
+__all__ = ["KINDS", "QUESTIONS", "Question", "ask", "ask_text"]
 
 _URL = "https://example.com/"
 
@@ -133,12 +134,21 @@ async def ask(stage: Stage, kind: str) -> None:
     await stage.say("Thank you. I have written down:\n\n" + "\n".join(told))
 
 
+async def ask_text(stage: Stage, message: str) -> str | None:
+    """Ask for a line of text; `None` when there is none."""
+    question = SessionInputTextQuestion(id="text", message=message)
+    reply = await stage.turn.ask(SessionInputRequest(id=stage.question_id(), questions=[question]))
+    answer = reply.answers.get("text") if reply.accepted else None
+    value = answer.value if isinstance(answer, SessionInputAnswered) else None
+    return value.value.strip() or None if isinstance(value, SessionInputTextAnswerValue) else None
+
+
 def _request(request_id: str, kind: str) -> SessionInputRequest:
     if kind == "url":
         message = "Please look at this page, then come back."
         return SessionInputRequest(id=request_id, message=message, url=_URL)
     if kind and kind not in QUESTIONS:
-        raise Misuse(f"{quoted(kind)} is no kind of question. There are: {', '.join(KINDS)}")
+        raise Misuse(f"{quoted(kind)} is no kind of question")
     asked = [question for name, some in QUESTIONS.items() if kind in {"", name} for question in some]
     message = (
         "One question." if len(asked) == 1 else "Some questions for the guest book. Only the name is needed."

@@ -23,6 +23,7 @@ from serai.ahp.types import (
     ToolResultFileEditContent,
     ToolResultTextContent,
 )
+from serai.harness.demo.questions import ask_text
 from serai.harness.demo.stage import Misuse, Stage, number, quoted
 from serai.host.turn import ToolCall, Turn
 
@@ -42,6 +43,7 @@ __all__ = [
 _NOT_NEEDED = ToolCallConfirmationReason.NOT_NEEDED.value
 _MOST_KIB = 8192
 _FOR_SESSION = "allow-session"
+_INSTEAD = "deny-suggest"
 
 
 def _option(option_id: str, label: str, kind: ConfirmationOptionKind, group: int) -> ConfirmationOption:
@@ -52,7 +54,7 @@ OPTIONS = [
     _option("allow-once", "Allow once", ConfirmationOptionKind.APPROVE, 0),
     _option(_FOR_SESSION, "Allow for this session", ConfirmationOptionKind.APPROVE, 0),
     _option("deny", "Deny", ConfirmationOptionKind.DENY, 1),
-    _option("deny-suggest", "Deny, and say what to do instead", ConfirmationOptionKind.DENY, 1),
+    _option(_INSTEAD, "Deny, and say what to do instead", ConfirmationOptionKind.DENY, 1),
 ]
 """The answers to choose from when a tool wants to run: two ways to say yes, and two to say no."""
 
@@ -70,8 +72,11 @@ async def _heard(stage: Stage, call: ToolCall) -> ToolCall | None:
     """Do what the answer to a confirmation asks for, apart from running the tool."""
     if not call.approved:
         await stage.say("You said no, so I have not done it.")
-        if call.suggestion is not None:
-            await stage.say(f"You would rather have this: {quoted(call.suggestion.text)}. I take note of it.")
+        suggestion = call.suggestion.text if call.suggestion else None
+        if suggestion is None and call.option == _INSTEAD:  # a client need not have asked for it
+            suggestion = await ask_text(stage, "What should I do instead?")
+        if suggestion:
+            await stage.say(f"You would rather have this: {quoted(suggestion)}. I take note of it.")
         return None
     if call.option == _FOR_SESSION:
         stage.turn.grant(call.name)
@@ -175,6 +180,7 @@ async def ask_again(stage: Stage, _argument: str) -> None:
     await call.ready(
         confirmed=None if stage.asks else ToolCallConfirmationReason.SETTING.value,
         message="Write outside of the working directory",
+        meta={"serai.demo.permission": "write-outside"},
         title="Go on and install?",
         options=OPTIONS[:1] + OPTIONS[2:],
     )
@@ -199,7 +205,7 @@ async def live_output(stage: Stage, _argument: str) -> None:
         call.show(ToolResultTextContent(text=shown))
         await stage.breathe()
     await call.done("Ran five tests", text=f"{shown}5 passed\n", structured={"passed": 5, "failed": 0})
-    await stage.say("All five pass. You could see each as it ended.")
+    await stage.say("All five pass. A client that shows live output showed each as it ended.")
 
 
 async def big_output(stage: Stage, argument: str) -> None:

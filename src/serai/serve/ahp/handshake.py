@@ -13,6 +13,7 @@ from serai.ahp import commands as c
 from serai.ahp import jsonrpc
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
+from serai.completions.completing import TRIGGERS
 from serai.errors import ProtocolError, SeraiError
 from serai.journal.envelopes import envelope
 from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES
@@ -70,6 +71,7 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
             server_seq=seq,
             snapshots=snapshots,
             default_directory=host.settings.default_directory,
+            completion_trigger_characters=list(TRIGGERS),
             telemetry=CAPABILITIES,
         )
         peer.respond_now(request, result)

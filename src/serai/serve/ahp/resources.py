@@ -1,24 +1,110 @@
-"""Commands about resources."""
+"""Commands about resources: files below allowed folders, kept content, and what clients publish."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from serai import files
 from serai.ahp import commands as c
 from serai.ahp import jsonrpc
-from serai.ahp.errors import AhpErrorCode
-from serai.errors import ProtocolError
+from serai.errors import InvalidParams
+from serai.files import Content, Roots
 from serai.host.content import BLOB_SCHEME, read_blob
 
 if TYPE_CHECKING:
     from serai.serve.ahp.peer import AhpPeer
 
-__all__ = ["read"]
+__all__ = [
+    "copy",
+    "delete",
+    "list_entries",
+    "make_directory",
+    "move",
+    "read",
+    "request",
+    "resolve",
+    "watch",
+    "write",
+]
+
+_FILE = "file:"
+_LONG = 1024 * 1024
+"""Longer files are read and sent in pieces."""
+
+Serve = Callable[["AhpPeer", jsonrpc.Request], Coroutine[Any, Any, None]]
 
 
 async def read(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """The content of a resource."""
+    """The content of a resource, however long it is."""
     params: c.ResourceReadParams = request.params
-    if not params.uri.startswith(BLOB_SCHEME):
-        raise ProtocolError(f"this host serves no resource {params.uri} yet", number=AhpErrorCode.NOT_FOUND)
-    peer.respond(request, await read_blob(peer.journal.store, params))
+    if params.uri.startswith(BLOB_SCHEME):
+        peer.respond(request, await read_blob(peer.journal.store, params))
+        return
+    if not params.uri.startswith(_FILE):
+        peer.respond(request, await _of_clients(peer, request, params.uri))
+        return
+    roots = await peer.host.files.for_client(peer.client_id)
+    with await asyncio.to_thread(files.open_content, params, roots) as content:
+        if content.size <= _LONG:
+            peer.respond(request, await asyncio.to_thread(content.whole))
+            return
+        await peer.journal.committed()  # all that happened before goes first
+        await peer.link.respond_in_pieces(_answer_in_pieces(request, content))
+
+
+async def _answer_in_pieces(request: jsonrpc.Request, content: Content) -> AsyncIterator[bytes]:
+    result = {"encoding": content.encoding.value, "contentType": content.content_type, "data": ""}
+    answer = msgspec.json.encode({"jsonrpc": "2.0", "id": request.id, "result": result})
+    yield answer.removesuffix(b'"}}')
+    pieces = content.pieces()
+    while (piece := await asyncio.to_thread(next, pieces, b"")) != b"":
+        yield piece
+    yield b'"}}'
+
+
+def _serving(method: str, do: Callable[[Any, Roots], Any]) -> Serve:
+    """Serve a command that needs the folders that a client may have, and waits for the disk."""
+
+    async def serve(peer: AhpPeer, request: jsonrpc.Request) -> None:
+        params = request.params
+        uri: str = getattr(params, "uri", None) or params.source
+        if not uri.startswith(_FILE):
+            peer.respond(request, await _of_clients(peer, request, uri))
+            return
+        roots = await peer.host.files.for_client(peer.client_id)
+        peer.respond(request, await asyncio.to_thread(do, params, roots))
+
+    serve.__doc__ = f"`{method}`."
+    return serve
+
+
+async def _of_clients(peer: AhpPeer, request: jsonrpc.Request, uri: str) -> Any:
+    """A resource of another scheme is one that a client publishes."""
+    if ":" not in uri:
+        raise InvalidParams(f"{uri!r} is no URI", field="params.uri")
+    return await peer.host.files.of_clients(request.method, request.params, peer.client_id)
+
+
+write = _serving("resourceWrite", files.write)
+list_entries = _serving("resourceList", files.list_directory)
+copy = _serving("resourceCopy", files.copy)
+move = _serving("resourceMove", files.move)
+delete = _serving("resourceDelete", files.delete)
+resolve = _serving("resourceResolve", files.resolve)
+make_directory = _serving("resourceMkdir", files.make_directory)
+
+
+async def watch(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Watch a folder or a file."""
+    channel = await peer.host.resource_watches.create(request.params, peer.client_id)
+    peer.respond(request, c.CreateResourceWatchResult(channel=channel))
+
+
+async def request(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Ask a person whether this client may have a file."""
+    await peer.host.files.request(request.params, peer.client_id, peer)
+    peer.respond(request, c.EmptyResult())

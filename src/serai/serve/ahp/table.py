@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from serai.ahp import jsonrpc
-from serai.serve.ahp import following, handshake, resources, sessions, terminals
+from serai.serve.ahp import completions, following, handshake, resources, sessions, terminals
 
 if TYPE_CHECKING:
     from serai.serve.ahp.peer import AhpPeer
@@ -38,7 +38,17 @@ COMMANDS: dict[str, Command] = {
     "resolveSessionConfig": Command(sessions.resolve_config),
     "sessionConfigCompletions": Command(sessions.complete_config),
     "authenticate": Command(sessions.authenticate),
+    "completions": Command(completions.complete, alongside=True),
     "createTerminal": Command(terminals.create),
     "disposeTerminal": Command(terminals.dispose),
     "resourceRead": Command(resources.read, alongside=True),
+    "resourceWrite": Command(resources.write, alongside=True),
+    "resourceList": Command(resources.list_entries, alongside=True),
+    "resourceCopy": Command(resources.copy, alongside=True),
+    "resourceMove": Command(resources.move, alongside=True),
+    "resourceDelete": Command(resources.delete, alongside=True),
+    "resourceResolve": Command(resources.resolve, alongside=True),
+    "resourceMkdir": Command(resources.make_directory, alongside=True),
+    "resourceRequest": Command(resources.request, alongside=True),
+    "createResourceWatch": Command(resources.watch, alongside=True),
 }

@@ -32,7 +32,7 @@ builtin unset __serai_login
 if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
   ((BASH_VERSINFO[0] > 4 || (BASH_VERSINFO[0] == 4 && BASH_VERSINFO[1] >= 4))); then
 
-  __serai_next=
+  __serai_number=
   __serai_status=0
   __serai_prompt_end='\[\e]633;'$__serai_nonce';B\a\]'
 
@@ -54,11 +54,11 @@ if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
     __serai_escaped=$text
   }
 
-  # Before a command runs, in a subshell: PS0 calls it with the number that the *next* line would have in the
-  # history. If that has not changed since the prompt, the history did not take this line.
+  # Before a command runs, in a subshell: PS0 calls it. If the number in the history has not changed since the
+  # prompt, the history did not take this line.
   __serai_executed() {
     local line sure=1 __serai_escaped
-    [[ $1 == "$__serai_next" ]] && sure=0
+    [[ $HISTCMD == "$__serai_number" ]] && sure=0
     line=$(HISTTIMEFORMAT='' builtin history 1)
     [[ $line =~ ^\ *[0-9]+[\ *]\ (.*)$ ]] && line=${BASH_REMATCH[1]}
     __serai_escape "$line"
@@ -73,8 +73,8 @@ if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
   }
 
   __serai_last() {
-    local next='\!' __serai_escaped
-    __serai_next=${next@P}
+    local __serai_escaped
+    __serai_number=$HISTCMD
     __serai_escape "$PWD"
     __serai_mark "P;Cwd=$__serai_escaped"
     __serai_mark A
@@ -89,5 +89,5 @@ if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
   else
     PROMPT_COMMAND=$'__serai_first\n'${PROMPT_COMMAND-}$'\n__serai_last'
   fi
-  PS0='$(__serai_executed \!)'${PS0-}
+  PS0='$(__serai_executed)'${PS0-}
 fi

@@ -1,5 +1,5 @@
 # Serai's shell integration for zsh. The marks are those of serai.bash; `B` is not needed, since zsh itself says
-# what was typed. The hooks are put in place at the first prompt, after the person's own files.
+# what was typed. It is read after the person's own .zshrc.
 
 typeset -g __serai_nonce=${SERAI_NONCE-}
 typeset -gi __serai_partial_line=0
@@ -50,16 +50,8 @@ __serai_preexec() {
   fi
 }
 
-__serai_begin() {
-  local exit_status=$?
-  precmd_functions=(__serai_precmd ${precmd_functions:#__serai_begin})
-  preexec_functions=(${preexec_functions-} __serai_preexec)
-  builtin unset -f __serai_begin
-  __serai_precmd
-  return $exit_status
-}
-
 if [[ -n $__serai_nonce ]]; then
   typeset -ga precmd_functions preexec_functions
-  precmd_functions+=(__serai_begin)
+  precmd_functions=(__serai_precmd $precmd_functions)
+  preexec_functions+=(__serai_preexec)
 fi

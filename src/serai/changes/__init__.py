@@ -1,0 +1,25 @@
+"""What changed in a working directory: uncommitted, since the session began, and in each turn.
+
+    records.py     what a change is                                pure
+    catalogue.py   the changesets of a session, and their URIs     pure
+    showing.py     a change as AHP shows it                        pure
+    comparing.py   from one list of files to another               pure
+    counting.py    lines added and removed, without git            pure
+
+    opening.py     the changes of a directory: begin here
+    tracked.py     in a repository
+      git.py         running git so that it runs nothing else
+      repository.py  the repository of a directory
+      mirror.py      the private side: an index and objects of our own
+      scanning.py    bringing the private index up to date
+      diff.py        from a tree to the work tree
+      restoring.py   bringing files back
+      staging.py     the person's own index
+    noted.py       in any other folder
+      snapshots.py   what tools edited, kept by digest
+    contents.py    what content URIs lead to
+    writing.py     putting files in their place, and nothing else
+    operations.py  stage, discard, open
+
+Nothing here touches the person's index, objects, refs or files, except the operations that a person asks for.
+"""

@@ -1,0 +1,250 @@
+"""Running git so that it does what it was asked, and runs nothing else.
+
+A folder may come from a stranger, and git obeys the folder's own configuration. So every command here runs
+without hooks, file-system monitors, pagers, editors, prompts, network protocols, external diffs and text
+conversions, and takes paths literally. Filters are another matter: see `mirror`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from serai.errors import GitFailed, GitTimedOut, GitUnavailable
+
+__all__ = [
+    "OLDEST",
+    "Answer",
+    "Git",
+    "base_environment",
+    "both",
+    "find_git",
+]
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+OLDEST = (2, 32)
+"""The first version that can be told to leave the person's own configuration unread."""
+
+_SECONDS = 60.0
+_MAX_BYTES = 64 << 20
+_MAX_WORDS = 16 << 10
+"""How much of what git complains about is kept."""
+
+_HARDENED = (
+    "--no-pager",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "protocol.ext.allow=never"),
+    *("-c", "safe.bareRepository=explicit"),
+    *("-c", "core.askPass="),
+    *("-c", "credential.helper="),
+    *("-c", "diff.external="),
+    *("-c", "core.safecrlf=false"),
+    *("-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false"),
+)
+
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_ASKPASS": "",
+    "GIT_EDITOR": ":",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+    "SSH_ASKPASS": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command printed, and how it ended."""
+
+    output: bytes
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """A git that can be run."""
+
+    program: str
+    version: tuple[int, ...]
+
+    async def run(
+        self,
+        *arguments: str,
+        doing: str,
+        folder: str,
+        environment: Mapping[str, str] | None = None,
+        data: bytes = b"",
+        accept: tuple[int, ...] = (0,),
+        max_bytes: int = _MAX_BYTES,
+        seconds: float = _SECONDS,
+    ) -> Answer:
+        """Run one command. When it is cancelled, the command and all that it started are ended first.
+
+        Args:
+            arguments: The command and its arguments; no shell sees them.
+            doing: What it is for, to go after "git could not".
+            folder: Where to run it.
+            environment: Variables on top of the hardened ones.
+            data: What it reads.
+            accept: Which exit codes are answers rather than failures.
+            max_bytes: How much it may print.
+            seconds: How long it may take.
+
+        Raises:
+            GitFailed: It ended otherwise, or printed too much.
+            GitTimedOut: It took too long.
+            GitUnavailable: It could not be started.
+        """
+        try:
+            process = await asyncio.create_subprocess_exec(
+                self.program,
+                *_HARDENED,
+                *arguments,
+                cwd=folder,
+                env={**base_environment(os.environ), **(environment or {})},
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            if not os.path.isdir(folder):  # noqa: PTH112, ASYNC240 - one look at a folder that should be there
+                raise GitFailed(f"git could not {doing}: the folder is gone") from None
+            raise GitUnavailable(f"git could not be started: {error.strerror}") from None
+        except (OSError, ValueError) as error:
+            raise GitUnavailable(f"git could not be started: {error}") from None
+        try:
+            async with asyncio.timeout(seconds):
+                _, output, words = await asyncio.gather(
+                    _feed(process, data), _read(process, max_bytes), _listen(process)
+                )
+                code = await process.wait()
+        except TimeoutError:
+            raise GitTimedOut(
+                f"git could not {doing}: it took more than {seconds:g} s",
+                remedy="Look whether the disk is slow, or the folder very large",
+            ) from None
+        finally:
+            await _end(process)
+        if output is None:
+            raise GitFailed(f"git could not {doing}: there is more than {max_bytes >> 20} MB of it")
+        if code not in accept:
+            raise _failure(doing, words, code)
+        return Answer(output, code)
+
+
+async def find_git() -> Git:
+    """The git on the path.
+
+    Raises:
+        GitUnavailable: There is none, or it is too old.
+    """
+    program = shutil.which("git")
+    if program is None:
+        raise GitUnavailable("git is not installed", remedy="Install git to see changes by commit")
+    git = Git(program, ())
+    answer = await git.run("version", doing="tell its version", folder="/" if os.name == "posix" else ".")
+    found = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", answer.output)
+    version = tuple(int(number) for number in found.groups() if number is not None) if found else ()
+    if version < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        said = answer.output.decode("utf-8", "replace").strip()
+        raise GitUnavailable(f"git is too old: {said}", remedy=f"Install git {oldest} or newer")
+    return Git(program, version)
+
+
+def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """An environment for git: what there is, without any word to git that is not ours."""
+    kept = {
+        name: value for name, value in environ.items() if not name.startswith(("GIT_", "LC_", "LANGUAGE"))
+    }
+    return kept | _ENVIRONMENT
+
+
+async def both(first: Coroutine[Any, Any, T], second: Coroutine[Any, Any, U]) -> tuple[T, U]:
+    """Await two things at once. When one fails, or this is cancelled, the other is ended too."""
+    tasks = asyncio.ensure_future(first), asyncio.ensure_future(second)
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
+    assert process.stdin is not None  # noqa: S101 - it was asked for
+    with suppress(BrokenPipeError, ConnectionResetError):  # it need not read all
+        process.stdin.write(data)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _read(process: asyncio.subprocess.Process, max_bytes: int) -> bytes | None:
+    """What the command prints; `None`, and the command is ended, when that is too much."""
+    assert process.stdout is not None  # noqa: S101 - it was asked for
+    pieces: list[bytes] = []
+    size = 0
+    while piece := await process.stdout.read(1 << 16):
+        size += len(piece)
+        if size > max_bytes:
+            _kill(process)
+            pieces.clear()
+        else:
+            pieces.append(piece)
+    return None if size > max_bytes else b"".join(pieces)
+
+
+async def _listen(process: asyncio.subprocess.Process) -> bytes:
+    assert process.stderr is not None  # noqa: S101 - it was asked for
+    words = b""
+    while piece := await process.stderr.read(1 << 12):
+        words = (words + piece)[:_MAX_WORDS]
+    return words
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Leave nothing behind: neither the process, nor what it started, nor our ends of its pipes."""
+    if process.returncode is None:
+        _kill(process)
+        if process.stdin is not None:
+            process.stdin.close()
+        await process.communicate()
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def _failure(doing: str, words: bytes, code: int) -> GitFailed:
+    text = words.decode("utf-8", "replace").strip()
+    lines = [line for line in text.splitlines() if line.startswith(("fatal:", "error:"))] or text.splitlines()
+    why = (
+        lines[-1].removeprefix("fatal:").removeprefix("error:").strip() if lines else f"it ended with {code}"
+    )
+    remedy = None
+    if ".lock'" in text:
+        remedy = "Another git command may be at work in this folder; try again when it is done"
+    elif "dubious ownership" in text:
+        remedy = "The repository belongs to another user; git's safe.directory setting says which it may use"
+    return GitFailed(f"git could not {doing}: {why.rstrip('.')}", words=text, remedy=remedy)

@@ -1,0 +1,214 @@
+"""The changesets of a working directory without git: what tools edited."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import URI
+from serai.changes.catalogue import ChangesetKind, Which
+from serai.changes.contents import kept_at, read_now
+from serai.changes.records import LINK_MODE, Change, Changes, Limits
+from serai.changes.showing import path_below
+from serai.changes.snapshots import Snapshots
+from serai.changes.writing import put_file, put_link, read_file, take_away
+from serai.errors import FileInTheWay, FileUnreadable, ProtocolError
+
+__all__ = ["NotedChanges"]
+
+
+class NotedChanges:
+    """What tools changed in a working directory. It has the same methods as `TrackedChanges`, and two more.
+
+    Args:
+        directory: The working directory, as the session names it.
+        session_id: The session, for the URIs of content.
+        folder: Where notes and content are kept.
+        limits: How large a file may be, and how much is kept in all.
+        why: Why git is not used, when that is worth telling.
+    """
+
+    has_git = False
+
+    def __init__(
+        self,
+        directory: str,
+        session_id: str,
+        *,
+        folder: Path,
+        limits: Limits | None = None,
+        why: str | None = None,
+    ) -> None:
+        self.directory = directory
+        self.session_id = session_id
+        self.why = why
+        self._limits = limits or Limits()
+        self._snapshots = Snapshots(directory, folder, self._limits)
+        self._turns: set[str] = set()
+        self._lock = asyncio.Lock()
+
+    # -- notes ---------------------------------------------------------------------------------------------
+
+    async def note_before(self, turn_id: str, path: str) -> bool:
+        """Note a file that a tool is about to change. Says whether it could be noted.
+
+        Args:
+            turn_id: The turn.
+            path: The file; absolute, or from the working directory.
+        """
+        below = self._below(path)
+        if below is None:
+            return False
+        async with self._lock:
+            return await asyncio.to_thread(self._snapshots.note_before, turn_id, below)
+
+    async def note_after(self, turn_id: str, path: str) -> bool:
+        """Note a file that a tool has changed. Says whether it could be noted."""
+        below = self._below(path)
+        if below is None:
+            return False
+        async with self._lock:
+            return await asyncio.to_thread(self._snapshots.note_after, turn_id, below)
+
+    def _below(self, path: str) -> str | None:
+        full = os.path.normpath(os.path.join(self.directory, path))  # noqa: PTH118 - text, not a Path
+        base = self.directory.rstrip("/") + "/"
+        return full.removeprefix(base) if full.startswith(base) else None
+
+    @property
+    def noted(self) -> list[str]:
+        """The files that tools edited."""
+        return self._snapshots.noted
+
+    async def begin_session(self) -> None:
+        """Nothing is to be recorded: the first note of a file is what the session began with."""
+
+    async def begin_turn(self, turn_id: str) -> None:
+        """A turn without any note has no changes."""
+        self._turns.add(turn_id)
+
+    async def end_turn(self, turn_id: str) -> None:
+        """Notes that come later are still part of the turn that they name."""
+        self._turns.add(turn_id)
+
+    async def forget_turn(self, turn_id: str) -> None:
+        """Content is kept for as long as the session is: other turns may refer to it."""
+        self._turns.discard(turn_id)
+
+    async def forget(self) -> None:
+        """Delete everything that was kept. Nothing can be asked afterwards."""
+        async with self._lock:
+            await asyncio.to_thread(self._snapshots.forget)
+
+    # -- what changed --------------------------------------------------------------------------------------
+
+    def is_live(self, which: Which) -> bool:
+        """Whether a changeset follows the files as they change; a turn does not, it is made of notes."""
+        return which.kind is ChangesetKind.SESSION
+
+    async def compute(self, which: Which) -> Changes:
+        """What changed.
+
+        Raises:
+            ProtocolError: There is nothing that could be uncommitted, or no such turn.
+        """
+        async with self._lock:
+            return await asyncio.to_thread(self._compute, which)
+
+    async def compute_all(self, which: Iterable[Which]) -> dict[Which, Changes]:
+        """The same for several changesets.
+
+        Raises:
+            ProtocolError: One of them is not there.
+        """
+        return {one: await self.compute(one) for one in which}
+
+    def _compute(self, which: Which) -> Changes:
+        if which.kind is ChangesetKind.SESSION:
+            return self._snapshots.since_the_session_began()
+        turn_id = which.turn_id or ""
+        if which.kind is ChangesetKind.UNCOMMITTED:
+            raise ProtocolError(
+                "the working directory is in no git repository", number=AhpErrorCode.NOT_FOUND
+            )
+        if turn_id not in self._turns and not self._snapshots.knows_turn(turn_id):
+            raise ProtocolError("nothing was noted in this turn", number=AhpErrorCode.NOT_FOUND)
+        return self._snapshots.in_turn(turn_id)
+
+    async def read(self, uri: URI) -> bytes:
+        """The content that a change refers to: kept, or a file of the working directory as it is now.
+
+        Raises:
+            ProtocolError: There is no such content.
+        """
+        path = path_below(self.directory, uri)
+        if path is not None:
+            return await asyncio.to_thread(read_now, self.directory, path, self._limits.file_bytes)
+        address = kept_at(uri, self.session_id)
+        try:
+            return await asyncio.to_thread(self._snapshots.content, address.content)
+        except FileUnreadable as error:
+            raise ProtocolError(error.message, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
+
+    # -- operations ----------------------------------------------------------------------------------------
+
+    async def stage(self, changes: Sequence[Change]) -> dict[str, str]:
+        """There is no index: every file is refused."""
+        return {change.path: "the working directory is in no git repository" for change in changes}
+
+    async def discard(
+        self, which: Which, paths: Collection[str] | None
+    ) -> tuple[list[Change], dict[str, str]]:
+        """Bring files back to what they were before a changeset; a file that is new in it is deleted.
+
+        Args:
+            which: The changeset.
+            paths: The files, by the path that they have now, or had; all when absent.
+
+        Returns:
+            The changes that were discarded, and the paths of those that were not, with the reason.
+        """
+        async with self._lock:
+            return await asyncio.to_thread(self._discard, which, paths)
+
+    def _discard(self, which: Which, paths: Collection[str] | None) -> tuple[list[Change], dict[str, str]]:
+        done: list[Change] = []
+        refused: dict[str, str] = {}
+        for change in self._compute(which).changes:
+            if paths is not None and change.path not in paths:
+                continue
+            try:
+                if not self.is_live(which) and not self._is_as_noted(change):
+                    refused[change.path] = "it has changed since that turn"
+                    continue
+                self._undo(change)
+            except (FileInTheWay, FileUnreadable) as error:
+                refused[change.path] = error.message
+            else:
+                done.append(change)
+        return done, refused
+
+    def _is_as_noted(self, change: Change) -> bool:
+        """Whether the files are as they were when the turn was over."""
+        for path in change.paths:
+            found = read_file(self.directory, path, self._limits.file_bytes)
+            noted = change.after if change.after is not None and change.after.path == path else None
+            if (found is None) != (noted is None):
+                return False
+            if found is not None and noted is not None and found.digest != noted.content:
+                return False
+        return True
+
+    def _undo(self, change: Change) -> None:
+        before, after = change.before, change.after
+        if before is not None:
+            content = self._snapshots.content(before.content)  # it is there, or nothing is touched
+            if before.mode == LINK_MODE:
+                put_link(self.directory, before.path, content)
+            else:
+                put_file(self.directory, before.path, self._snapshots.place(before.content), before.mode)
+        if after is not None and (before is None or before.path != after.path):
+            take_away(self.directory, after.path)

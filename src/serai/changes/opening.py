@@ -1,0 +1,64 @@
+"""The changesets of a working directory, by whatever means there are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from serai.changes.git import find_git
+from serai.changes.noted import NotedChanges
+from serai.changes.records import Limits
+from serai.changes.repository import find_repository
+from serai.changes.tracked import TrackedChanges
+from serai.errors import GitFailed, GitUnavailable
+
+__all__ = ["SessionChanges", "open_changes"]
+
+SessionChanges: TypeAlias = TrackedChanges | NotedChanges
+
+
+async def open_changes(
+    directory: str,
+    session_id: str,
+    *,
+    folder: Path,
+    trusted: Callable[[], bool],
+    limits: Limits | None = None,
+) -> SessionChanges:
+    """The changes of a session: as git sees them, else what tools edited.
+
+    Args:
+        directory: The working directory, absolute, as the session names it.
+        session_id: The session.
+        folder: A private folder for this session alone. What an earlier run of the host left there is taken
+            up again.
+        trusted: Whether the person trusts the directory now. It is asked again and again.
+        limits: How much is looked at.
+
+    Raises:
+        GitFailed: The private folder cannot be made.
+    """
+    why: str | None = None
+    try:
+        git = await find_git()
+        repository = await find_repository(git, directory)
+    except (GitUnavailable, GitFailed) as error:
+        why = str(error)
+    else:
+        if repository is not None:
+            tracked = TrackedChanges(
+                directory,
+                session_id,
+                repository=repository,
+                folder=folder / "git",
+                git=git,
+                trusted=trusted,
+                limits=limits,
+            )
+            await tracked.open()
+            return tracked
+    return await asyncio.to_thread(
+        NotedChanges, directory, session_id, folder=folder / "noted", limits=limits, why=why
+    )

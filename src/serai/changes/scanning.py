@@ -1,0 +1,250 @@
+"""Bringing the private index up to date with the work tree.
+
+Two commands look, at once: one compares the files that the index knows, one lists those that it does not.
+What they name is then stored by a third. Files that were stored once are in the private index, so that the
+next look names only what has changed since.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from serai.changes.git import both
+from serai.changes.mirror import Mirror
+from serai.changes.records import LeftOut, LeftOutReason, Limits
+from serai.changes.repository import Repository
+from serai.errors import GitFailed
+
+__all__ = ["Scanner", "is_beyond_a_link", "judge_file", "removal", "take_entries"]
+
+_GITLINK = b"160000"
+_MAX_FAILURES = 64
+"""How often storing may fail while the files that cannot be stored are looked for."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a look at the work tree found."""
+
+    known: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    """Paths that the index knows, with the letter that says what is different."""
+    new: list[str] = field(default_factory=list[str])
+    nested: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is to be done about it."""
+
+    take: list[str] = field(default_factory=list[str])
+    remove: list[str] = field(default_factory=list[str])
+    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+    taken_bytes: int = 0
+    new_files: int = 0
+    new_bytes: int = 0
+
+
+class Scanner:
+    """Keeps the private index of a mirror up to date."""
+
+    def __init__(self, mirror: Mirror, limits: Limits) -> None:
+        self._mirror = mirror
+        self._limits = limits
+        self._new_files = 0
+        self._new_bytes = 0
+        self.generation = 0
+        """Another number whenever the index may have become another."""
+        self.stored_bytes = 0
+        """How large the files were that were stored. Whoever deletes what is no longer needed begins anew."""
+        self.left_out: tuple[LeftOut, ...] = ()
+        """What the last look left out; paths from the root of the work tree."""
+        self.conflicts: frozenset[str] = frozenset()
+        """The files that a merge left for a person to decide."""
+
+    async def refresh(self) -> None:
+        """Bring the index up to date. Cancelling leaves it as it was, or partly brought up to date.
+
+        Raises:
+            GitFailed: git could not look, or not store what it found.
+        """
+        fresh = await self._renew()
+        rules_changed = await self._look_and_store()
+        if rules_changed and not fresh:
+            # Files that are ignored from now on are still in the index; only a new copy is without them.
+            await self._renew(force=True)
+            await self._look_and_store()
+
+    async def _renew(self, *, force: bool = False) -> bool:
+        fresh = await self._mirror.renew(force=force)
+        if fresh:
+            self._new_files = self._new_bytes = 0
+            self.conflicts = frozenset()
+            self.generation += 1
+        return fresh
+
+    async def _look_and_store(self) -> bool:
+        """Says whether the rules about what is ignored have changed."""
+        found = await self._look()
+        conflicts = {path for path, letter in found.known.items() if letter == b"U"}
+        self.conflicts |= conflicts
+        plan = await asyncio.to_thread(self._plan, found)
+        if plan.take or plan.remove:
+            self.generation += 1
+            try:
+                await self._store(plan, conflicts)
+            except BaseException:
+                self._mirror.forget_index()  # part of it may be stored
+                raise
+        self._new_files += plan.new_files
+        self._new_bytes += plan.new_bytes
+        self.stored_bytes += plan.taken_bytes
+        self.left_out = tuple(sorted(plan.left_out, key=lambda one: one.path))
+        return any(path.rpartition("/")[2] == ".gitignore" for path in (*plan.take, *plan.remove))
+
+    async def _look(self) -> _Found:
+        scope = self._mirror.repository.scope
+        compared, listed = await both(
+            self._mirror.run(
+                "diff-files", "--raw", "-z", "--ignore-submodules=all", *scope, doing="look at the files"
+            ),
+            self._mirror.run(
+                "ls-files", "--others", "--exclude-standard", "-z", *scope, doing="look for new files"
+            ),
+        )
+        found = _Found()
+        words = iter(compared.output.split(b"\0")[:-1])
+        for header in words:
+            path = os.fsdecode(next(words))
+            before, after, _, _, letter = header[1:].split(b" ")
+            if _GITLINK not in {before, after} and found.known.get(path) != b"U":
+                found.known[path] = letter
+        inside = self._private_prefix()
+        for name in listed.output.split(b"\0")[:-1]:
+            path = os.fsdecode(name)
+            if inside and f"{path.rstrip('/')}/".startswith(inside):
+                continue
+            (found.nested if path.endswith("/") else found.new).append(path)
+        return found
+
+    def _private_prefix(self) -> str | None:
+        """Where our own folder is in the work tree, if it is: it is nobody's change."""
+        top, own = f"{self._mirror.repository.top}/", f"{self._mirror.folder}/"
+        return own.removeprefix(top) if own.startswith(top) else None
+
+    # -- which files ---------------------------------------------------------------------------------------
+
+    def _plan(self, found: _Found) -> _Plan:
+        plan = _Plan()
+        plan.left_out += (LeftOut(path.rstrip("/"), LeftOutReason.NESTED) for path in found.nested)
+        for path, letter in found.known.items():
+            if letter == b"D" or (letter == b"U" and is_beyond_a_link(self._mirror.repository.top, path)):
+                plan.remove.append(path)
+            else:
+                self._judge(path, plan, is_new=False, is_conflict=letter == b"U")
+        for path in found.new:
+            self._judge(path, plan, is_new=True, is_conflict=False)
+        return plan
+
+    def _judge(self, path: str, plan: _Plan, *, is_new: bool, is_conflict: bool) -> None:
+        reason, size = judge_file(self._mirror.repository.top, path, self._limits)
+        if reason is None and is_new and size is not None:
+            files, total = self._new_files + plan.new_files + 1, self._new_bytes + plan.new_bytes + size
+            if files > self._limits.new_files or total > self._limits.new_bytes:
+                reason = LeftOutReason.TOO_MUCH
+            else:
+                plan.new_files += 1
+                plan.new_bytes += size
+        if size is None:
+            plan.remove.append(path)
+        elif reason is None:
+            plan.take.append(path)
+            plan.taken_bytes += size
+        else:
+            plan.left_out.append(LeftOut(path, reason, size))
+            # What is not one of git's kinds of file is gone as one; an open conflict cannot become a tree.
+            if reason is LeftOutReason.SPECIAL or is_conflict:
+                plan.remove.append(path)
+
+    # -- storing -------------------------------------------------------------------------------------------
+
+    async def _store(self, plan: _Plan, conflicts: set[str]) -> None:
+        if plan.remove:
+            await remove_entries(self._mirror, plan.remove)
+        failed = await self._take(plan.take, failures=[0])
+        plan.left_out += (LeftOut(path, LeftOutReason.UNREADABLE) for path in failed)
+        if open_conflicts := conflicts.intersection(failed):
+            await remove_entries(self._mirror, sorted(open_conflicts))
+
+    async def _take(self, paths: list[str], failures: list[int]) -> list[str]:
+        """Store files. Returns those that git cannot read or convert: one such must not hide all others."""
+        if not paths:
+            return []
+        try:
+            await take_entries(self._mirror, paths)
+        except GitFailed:
+            failures[0] += 1
+            if failures[0] > _MAX_FAILURES:
+                raise
+            if len(paths) == 1:
+                return paths
+            middle = len(paths) // 2
+            return [
+                *await self._take(paths[:middle], failures),
+                *await self._take(paths[middle:], failures),
+            ]
+        return []
+
+
+async def take_entries(
+    mirror: Mirror, paths: Iterable[str], environment: dict[str, str] | None = None
+) -> None:
+    """Put files, as they are in the work tree, into an index; those that are gone are taken out of it."""
+    await mirror.run(
+        *("update-index", "--add", "--remove", "--replace", "-z", "--stdin"),
+        doing="store the files that changed",
+        data=b"".join(os.fsencode(path) + b"\0" for path in paths),
+        environment=environment,
+    )
+
+
+async def remove_entries(mirror: Mirror, paths: Iterable[str]) -> None:
+    """Take files out of the private index, whatever is in the work tree."""
+    await mirror.run(
+        *("update-index", "-z", "--index-info"),
+        doing="store which files are gone",
+        data=b"".join(removal(mirror.repository, path) for path in paths),
+    )
+
+
+def removal(repository: Repository, full_path: str) -> bytes:
+    """What tells `update-index --index-info` that a file is to be no part of the index."""
+    return f"0 {repository.no_content}\t".encode() + os.fsencode(full_path) + b"\0"
+
+
+def judge_file(top: str, path: str, limits: Limits) -> tuple[LeftOutReason | None, int | None]:
+    """Why a file is to be left out, if so, and its size: `None` when there is no file."""
+    try:
+        found = os.lstat(f"{top}/{path}")
+    except (FileNotFoundError, NotADirectoryError):
+        return None, None
+    except OSError:
+        return LeftOutReason.UNREADABLE, 0
+    if stat.S_ISDIR(found.st_mode):
+        return None, None
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
+        return LeftOutReason.SPECIAL, 0
+    return (LeftOutReason.TOO_LARGE if found.st_size > limits.file_bytes else None), found.st_size
+
+
+def is_beyond_a_link(top: str, path: str) -> bool:
+    """Whether a directory on the way to a path is a symbolic link: then it is not in the work tree."""
+    place = top
+    for name in path.split("/")[:-1]:
+        place = f"{place}/{name}"
+        if os.path.islink(place):  # noqa: PTH114 - text, not a Path
+            return True
+    return False

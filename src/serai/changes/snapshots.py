@@ -1,0 +1,259 @@
+"""What tools edited, for folders without git: content before and after, kept by its digest.
+
+Whoever runs a tool notes a file before the tool may change it, and again afterwards. Only noted files are
+known here; what else happens in the folder is not seen. The notes are a log in a private folder, one JSON
+line each, so that they are there again when the host starts anew. A line that was half written when the
+host was killed is skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+import msgspec
+
+from serai.changes.counting import count_lines, is_binary
+from serai.changes.records import Change, Changes, LeftOut, LeftOutReason, Limits, Side
+from serai.changes.writing import Found, read_file
+from serai.errors import FileInTheWay, FileTooLarge, FileUnreadable
+
+__all__ = ["Snapshots"]
+
+
+class _Note(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of the log: what was at a path."""
+
+    turn: str
+    path: str
+    """Escaped as in a URI, since names may have any bytes."""
+    after: bool = False
+    """Noted after an edit; else before one."""
+    content: str | None = None
+    """The digest; none when there was no file."""
+    mode: int = 0
+    left_out: str | None = None
+
+
+class _Kept(msgspec.Struct):
+    """What is known of one file, in a turn or in the session."""
+
+    before: Side | None
+    after: Side | None
+
+
+class Snapshots:
+    """The notes of one session. All methods read or write the disk, a file at a time.
+
+    Args:
+        directory: The working directory. Files outside of it are not noted.
+        folder: Where notes and content are kept. It is made when it is needed, for its owner alone.
+        limits: How large a file may be, and how much is kept in all.
+    """
+
+    def __init__(self, directory: str, folder: Path, limits: Limits | None = None) -> None:
+        self._directory = directory
+        self._folder = folder
+        self._limits = limits or Limits()
+        self._turns: dict[str, dict[str, _Kept]] = {}
+        self._first: dict[str, Side | None] = {}
+        self._left_out: dict[str, LeftOut] = {}
+        self._bytes = 0
+        self._load()
+
+    def note_before(self, turn_id: str, path: str) -> bool:
+        """Note a file that a tool is about to change. Says whether it could be noted.
+
+        Only the first note of a turn counts, and for the session the first of all.
+        """
+        if path in self._turns.get(turn_id, {}):
+            return True
+        return self._note(turn_id, path, after=False)
+
+    def note_after(self, turn_id: str, path: str) -> bool:
+        """Note a file that a tool has changed. Says whether it could be noted.
+
+        A file that was not noted before counts as new: nobody knows what was there.
+        """
+        return self._note(turn_id, path, after=True)
+
+    def in_turn(self, turn_id: str) -> Changes:
+        """What tools changed in a turn, up to the last note of it."""
+        kept = self._turns.get(turn_id, {})
+        pairs = {path: (one.before, one.after) for path, one in kept.items()}
+        return self._changes(pairs)
+
+    def knows_turn(self, turn_id: str) -> bool:
+        """Whether anything was noted in a turn."""
+        return turn_id in self._turns
+
+    @property
+    def noted(self) -> list[str]:
+        """The files that were noted, in the order of their first notes."""
+        return list(self._first)
+
+    def since_the_session_began(self) -> Changes:
+        """How the files that tools edited differ now from what they were at first. Reads those files."""
+        pairs: dict[str, tuple[Side | None, Side | None]] = {}
+        left_out: list[LeftOut] = []
+        for path, before in self._first.items():
+            try:
+                found = read_file(self._directory, path, self._limits.file_bytes)
+            except FileInTheWay as error:
+                left_out.append(LeftOut(path, _reason(error)))
+                continue
+            pairs[path] = (before, _side(path, found))
+        return self._changes(pairs, left_out)
+
+    def content(self, digest: str) -> bytes:
+        """Content that was kept.
+
+        Raises:
+            FileUnreadable: There is none with that digest.
+        """
+        try:
+            return self.place(digest).read_bytes()
+        except OSError:
+            raise FileUnreadable("this content is not kept, or no longer") from None
+
+    def place(self, digest: str) -> Path:
+        """The file that holds content with that digest."""
+        return self._folder / "content" / digest[:2] / digest[2:]
+
+    def forget(self) -> None:
+        """Delete everything that was kept."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._turns.clear()
+        self._first.clear()
+        self._left_out.clear()
+        self._bytes = 0
+
+    # -- noting --------------------------------------------------------------------------------------------
+
+    def _note(self, turn_id: str, path: str, *, after: bool) -> bool:
+        name = quote_from_bytes(os.fsencode(path))
+        try:
+            found = read_file(self._directory, path, self._limits.file_bytes)
+            if found is not None:
+                self._keep(found)
+        except (FileInTheWay, _Full) as error:
+            note = _Note(turn_id, name, after, left_out=_reason(error))
+        else:
+            side = _side(path, found)
+            note = _Note(turn_id, name, after, side.content if side else None, side.mode if side else 0)
+        self._write(note)
+        self._apply(note)
+        return note.left_out is None
+
+    def _keep(self, found: Found) -> None:
+        place = self.place(found.digest)
+        if place.exists():
+            return
+        if self._bytes + len(found.data) > self._limits.new_bytes:
+            raise _Full
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        partial = place.with_suffix(".partial")
+        partial.write_bytes(found.data)
+        partial.replace(place)
+        self._bytes += len(found.data)
+
+    def _write(self, note: _Note) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._log.open("ab") as log:
+            log.write(msgspec.json.encode(note) + b"\n")
+
+    def _apply(self, note: _Note) -> None:
+        path = os.fsdecode(unquote_to_bytes(note.path))
+        if note.left_out is not None:
+            self._left_out[path] = LeftOut(path, LeftOutReason(note.left_out))
+            return
+        side = Side(path, note.content, note.mode) if note.content is not None else None
+        kept = self._turns.setdefault(note.turn, {})
+        if note.after:
+            before = kept[path].before if path in kept else None
+            kept[path] = _Kept(before, side)
+            self._first.setdefault(path, None)
+            self._left_out.pop(path, None)
+        else:
+            kept.setdefault(path, _Kept(side, side))
+            self._first.setdefault(path, side)
+
+    # -- reading -------------------------------------------------------------------------------------------
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "notes.jsonl"
+
+    def _load(self) -> None:
+        try:
+            lines = self._log.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return
+        for line in lines:
+            try:
+                self._apply(msgspec.json.decode(line, type=_Note))
+            except (msgspec.DecodeError, ValueError):
+                continue
+        self._bytes = sum(file.stat().st_size for file in self._folder.glob("content/*/*") if file.is_file())
+        if lines[-1]:
+            with self._log.open("ab") as log:
+                log.write(b"\n")  # the next note is not to be part of a broken one
+
+    def _changes(
+        self, pairs: dict[str, tuple[Side | None, Side | None]], left_out: list[LeftOut] | None = None
+    ) -> Changes:
+        different = {path: (before, after) for path, (before, after) in pairs.items() if before != after}
+        gone = {
+            before.content: path
+            for path, (before, after) in different.items()
+            if before is not None and after is None
+        }
+        changes: list[Change] = []
+        renamed: set[str] = set()
+        for path, (before, after) in different.items():
+            if before is None and after is not None and after.content in gone:
+                old = gone.pop(after.content)
+                renamed |= {old, path}
+                changes.append(Change(different[old][0], after, 0, 0))
+        changes += (self._counted(*pair) for path, pair in different.items() if path not in renamed)
+        missing = {one.path: one for one in (*self._left_out.values(), *(left_out or ()))}
+        return Changes(
+            tuple(sorted(changes, key=lambda change: os.fsencode(change.path))),
+            tuple(missing[path] for path in sorted(missing)),
+        )
+
+    def _counted(self, before: Side | None, after: Side | None) -> Change:
+        old, new = self._data(before), self._data(after)
+        if is_binary(old) or is_binary(new):
+            return Change(before, after, binary=True)
+        added, removed = count_lines(old, new)
+        return Change(before, after, added, removed)
+
+    def _data(self, side: Side | None) -> bytes:
+        if side is None:
+            return b""
+        try:
+            return self.place(side.content).read_bytes()
+        except FileNotFoundError:  # not kept: it is the file as it is now
+            found = read_file(self._directory, side.path, self._limits.file_bytes)
+            return found.data if found else b""
+
+
+class _Full(Exception):
+    """No more is kept."""
+
+
+def _reason(error: Exception) -> LeftOutReason:
+    match error:
+        case _Full():
+            return LeftOutReason.TOO_MUCH
+        case FileTooLarge():
+            return LeftOutReason.TOO_LARGE
+        case _:
+            return LeftOutReason.UNREADABLE
+
+
+def _side(path: str, found: Found | None) -> Side | None:
+    return Side(path, found.digest, found.mode) if found is not None else None

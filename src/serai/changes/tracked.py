@@ -1,0 +1,342 @@
+"""The changesets of a working directory that is in a git repository.
+
+A *base* is a tree: the work tree as it was at a moment, new files included. It is recorded in the private
+side (`mirror`), where a ref keeps it, so that it is there again when the host starts anew. A base shares
+with the person's repository what was there already; should the person have git delete commits for good, a
+base that needs them cannot be compared any more, and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shutil
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import URI
+from serai.changes.catalogue import UNCOMMITTED, ChangesetKind, Which
+from serai.changes.contents import kept_at, read_now
+from serai.changes.diff import diff_to_index, diff_to_tree
+from serai.changes.git import Git, both
+from serai.changes.mirror import Mirror
+from serai.changes.records import Change, Changes, LeftOutReason, Limits
+from serai.changes.repository import Repository, head_tree
+from serai.changes.restoring import bring_back, filtered
+from serai.changes.scanning import Scanner, is_beyond_a_link, judge_file, take_entries
+from serai.changes.showing import path_below
+from serai.changes.staging import stage, unstage
+from serai.errors import GitFailed, ProtocolError
+
+__all__ = ["TrackedChanges"]
+
+_REFS = "refs/bases/"
+_SESSION = "session"
+
+
+class TrackedChanges:
+    """What changed in a working directory, as git sees it.
+
+    All methods take turns with each other; cancelling any of them is safe.
+
+    Args:
+        directory: The working directory, as the session names it.
+        session_id: The session, for the URIs of content.
+        repository: The repository that the directory is in.
+        folder: Where the private side is kept.
+        git: The git to run.
+        trusted: Whether the person trusts the directory now.
+        limits: How much is looked at.
+    """
+
+    has_git = True
+
+    def __init__(
+        self,
+        directory: str,
+        session_id: str,
+        *,
+        repository: Repository,
+        folder: Path,
+        git: Git,
+        trusted: Callable[[], bool],
+        limits: Limits | None = None,
+    ) -> None:
+        self.directory = directory
+        self.session_id = session_id
+        self._limits = limits or Limits()
+        self._repository = repository
+        self._mirror = Mirror(git, repository, folder, trusted)
+        self._scanner = Scanner(self._mirror, self._limits)
+        self._bases: dict[str, str] = {}
+        self._lock = asyncio.Lock()
+        self._tree: tuple[int, str] | None = None
+        self._known: dict[str, tuple[int, tuple[Change, ...]]] = {}
+
+    async def open(self) -> None:
+        """Make the private side, or take up the one that is there.
+
+        Raises:
+            GitFailed: It cannot be made.
+        """
+        async with self._lock:
+            await self._mirror.open()
+            answer = await self._mirror.run(
+                "for-each-ref", "--format=%(refname) %(objectname)", _REFS, doing="read its bases"
+            )
+            for line in answer.output.decode().splitlines():
+                ref, _, tree = line.partition(" ")
+                self._bases[ref] = tree
+
+    @property
+    def git_dir(self) -> str:
+        """Where the repository's HEAD and index are."""
+        return self._repository.git_dir
+
+    # -- bases ---------------------------------------------------------------------------------------------
+
+    async def begin_session(self) -> None:
+        """Record what there is as what the session began with, unless that was done before."""
+        async with self._lock:
+            if _ref(_SESSION) not in self._bases:
+                await self._record(_SESSION)
+
+    async def begin_turn(self, turn_id: str) -> None:
+        """Record what there is before a turn."""
+        async with self._lock:
+            await self._record(f"turn/{turn_id}")
+
+    async def end_turn(self, turn_id: str) -> None:
+        """Record what there is after a turn. What comes later is not part of it."""
+        async with self._lock:
+            await self._record(f"end/{turn_id}")
+
+    async def forget_turn(self, turn_id: str) -> None:
+        """Drop what was recorded for a turn, and delete what only it needed."""
+        async with self._lock:
+            names = [name for name in (f"turn/{turn_id}", f"end/{turn_id}") if _ref(name) in self._bases]
+            if names:
+                lines = "".join(f"delete {_ref(name)}\n" for name in names)
+                await self._mirror.run("update-ref", "--stdin", doing="drop a base", data=lines.encode())
+                for name in names:
+                    del self._bases[_ref(name)]
+                await self._tidy()
+
+    async def forget(self) -> None:
+        """Delete everything that was recorded. Nothing can be asked afterwards."""
+        async with self._lock:
+            await asyncio.to_thread(shutil.rmtree, self._mirror.folder, ignore_errors=True)
+
+    async def _record(self, name: str) -> None:
+        await self._refresh()
+        if self._tree is None or self._tree[0] != self._scanner.generation:
+            # A partial clone lacks content that nobody looked at; that is no matter here.
+            answer = await self._mirror.run("write-tree", "--missing-ok", doing="record what there is")
+            self._tree = (self._scanner.generation, answer.output.decode().strip())
+        tree = self._tree[1]
+        await self._mirror.run("update-ref", _ref(name), tree, doing="record a base")
+        self._bases[_ref(name)] = tree
+
+    async def _refresh(self) -> None:
+        await self._scanner.refresh()
+        if self._scanner.stored_bytes > self._limits.new_bytes:
+            await self._tidy()
+
+    async def _tidy(self) -> None:
+        """Delete content that neither a base nor the private index needs: earlier states of files."""
+        self._scanner.stored_bytes = 0
+        try:
+            await self._mirror.run("prune", "--expire=now", doing="delete what is no longer needed")
+        except GitFailed:
+            return  # git deletes nothing when a base is incomplete; nobody waits for this
+
+    # -- what changed --------------------------------------------------------------------------------------
+
+    def is_live(self, which: Which) -> bool:
+        """Whether a changeset follows the files as they change; a turn that has ended does not."""
+        return which.kind is not ChangesetKind.TURN or _ref(f"end/{which.turn_id}") not in self._bases
+
+    async def compute(self, which: Which) -> Changes:
+        """What changed.
+
+        Raises:
+            ProtocolError: Nothing was recorded for that turn, or for the session.
+            GitFailed: git could not tell.
+        """
+        return (await self.compute_all((which,)))[which]
+
+    async def compute_all(self, which: Iterable[Which]) -> dict[Which, Changes]:
+        """The same for several changesets, with one look at the files.
+
+        Raises:
+            ProtocolError: Nothing was recorded for one of them.
+            GitFailed: git could not tell.
+        """
+        async with self._lock:
+            return await self._compute(tuple(which))
+
+    async def _compute(self, wanted: Sequence[Which]) -> dict[Which, Changes]:
+        head = ""
+        if UNCOMMITTED in wanted:
+            head, _ = await both(head_tree(self._mirror.git, self._repository), self._refresh())
+        elif any(self.is_live(which) for which in wanted):
+            await self._refresh()
+        found: dict[Which, Changes] = {}
+        for which in wanted:
+            if which.kind is ChangesetKind.UNCOMMITTED:
+                found[which] = self._result(await self._against(head))
+                continue
+            start = self._base(_SESSION if which.kind is ChangesetKind.SESSION else f"turn/{which.turn_id}")
+            if self.is_live(which):
+                found[which] = self._result(await self._still_there(start, await self._against(start)))
+            else:
+                end = self._base(f"end/{which.turn_id}")
+                found[which] = Changes(await diff_to_tree(self._mirror, start, end))
+        return found
+
+    def _base(self, name: str) -> str:
+        tree = self._bases.get(_ref(name))
+        if tree is None:
+            raise ProtocolError(
+                "what there was before this session or turn was not recorded", number=AhpErrorCode.NOT_FOUND
+            )
+        return tree
+
+    async def _against(self, tree: str) -> tuple[Change, ...]:
+        generation = self._scanner.generation
+        known = self._known.get(tree)
+        if known is not None and known[0] == generation:
+            return known[1]
+        changes = await diff_to_index(self._mirror, tree, self._scanner.conflicts)
+        self._known = {key: one for key, one in self._known.items() if one[0] == generation}
+        self._known[tree] = (generation, changes)
+        return changes
+
+    async def _still_there(self, tree: str, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+        """The same, but a file that is only no longer tracked, or ignored since, is not deleted."""
+        gone = [change.path for change in changes if change.after is None]
+        gone += [change.before.path for change in changes if _is_renamed(change) and change.before]
+        there = await asyncio.to_thread(self._among_files, gone)
+        if not there:
+            return changes
+        small, large = there
+        if small:
+            index = self._mirror.folder / "index.once"
+            await asyncio.to_thread(shutil.copy2, self._mirror.index, index)
+            try:
+                full = [self._repository.full(path) for path in small]
+                await take_entries(self._mirror, full, self._mirror.environment(index))
+                changes = await diff_to_index(self._mirror, tree, self._scanner.conflicts, index=index)
+            finally:
+                index.unlink(missing_ok=True)
+        return tuple(change for change in changes if change.after is not None or change.path not in large)
+
+    def _among_files(self, paths: Iterable[str]) -> tuple[list[str], set[str]] | None:
+        """Which of the paths are files all the same: those to be looked at, and those left out."""
+        small: list[str] = []
+        large: set[str] = set()
+        for path in paths:
+            full = self._repository.full(path)
+            reason, size = judge_file(self._repository.top, full, self._limits)
+            if size is not None and not is_beyond_a_link(self._repository.top, full):
+                if reason is None:
+                    small.append(path)
+                elif reason is LeftOutReason.TOO_LARGE:
+                    large.add(path)
+        return (small, large) if small or large else None
+
+    def _result(self, changes: tuple[Change, ...]) -> Changes:
+        prefix = self._repository.prefix
+        left_out = tuple(replace(one, path=one.path.removeprefix(prefix)) for one in self._scanner.left_out)
+        return Changes(changes, left_out)
+
+    # -- content -------------------------------------------------------------------------------------------
+
+    async def read(self, uri: URI) -> bytes:
+        """The content that a change refers to: kept, or a file of the working directory as it is now.
+
+        Raises:
+            ProtocolError: There is no such content.
+        """
+        path = path_below(self.directory, uri)
+        if path is not None:
+            return await asyncio.to_thread(read_now, self.directory, path, self._limits.file_bytes)
+        address = kept_at(uri, self.session_id)
+        async with self._lock:
+            await self._mirror.renew()
+            full = self._repository.full(address.path)
+            try:
+                answer = await self._mirror.run(
+                    *("cat-file", "--filters", f"--path={full}", address.content),
+                    doing="read earlier content",
+                    environment=self._mirror.reading_environment(),
+                )
+            except GitFailed as error:
+                raise ProtocolError(error.message, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
+        return answer.output
+
+    # -- operations ----------------------------------------------------------------------------------------
+
+    async def stage(self, changes: Sequence[Change]) -> dict[str, str]:
+        """Put files, as they are now, into the person's index. Returns those that were not, and why.
+
+        Raises:
+            GitFailed: The index could not be written.
+        """
+        async with self._lock:
+            await self._mirror.renew()
+            refused = await filtered(self._mirror, changes)
+            await stage(self._mirror, [change for change in changes if change.path not in refused])
+            return refused
+
+    async def discard(
+        self, which: Which, paths: Collection[str] | None
+    ) -> tuple[list[Change], dict[str, str]]:
+        """Bring files back to what they were before a changeset; a file that is new in it is deleted.
+
+        For uncommitted changes the person's index goes back too. What is discarded stays in the private
+        side for a while. No other file is touched.
+
+        Args:
+            which: The changeset.
+            paths: The files, by the path that they have now, or had; all when absent.
+
+        Returns:
+            The changes that were discarded, and the paths of those that were not, with the reason.
+
+        Raises:
+            GitFailed: The earlier content could not be read, or the index not be written.
+        """
+        async with self._lock:
+            changes = (await self._compute((which,)))[which].changes
+            chosen = [change for change in changes if paths is None or change.path in paths]
+            refused = await filtered(self._mirror, chosen)
+            if not self.is_live(which):
+                refused |= await self._changed_since(which, chosen)
+            possible = [change for change in chosen if change.path not in refused]
+            done, in_the_way = await bring_back(self._mirror, possible)
+            if which.kind is ChangesetKind.UNCOMMITTED:
+                await unstage(self._mirror, done)
+            return done, refused | in_the_way
+
+    async def _changed_since(self, which: Which, changes: Iterable[Change]) -> dict[str, str]:
+        """The files that have changed again since a turn ended: discarding the turn would lose that."""
+        await self._refresh()
+        later = await self._against(self._base(f"end/{which.turn_id}"))
+        again = {path for change in later for path in change.paths}
+        return {
+            change.path: "it has changed since that turn"
+            for change in changes
+            if not again.isdisjoint(change.paths)
+        }
+
+
+def _ref(name: str) -> str:
+    # Turn ids may have letters that a ref cannot have.
+    return f"{_REFS}{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _is_renamed(change: Change) -> bool:
+    return change.before is not None and change.after is not None and change.before.path != change.after.path

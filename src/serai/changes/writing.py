@@ -1,0 +1,177 @@
+"""Putting files back, and taking them away: exactly those, and nothing else.
+
+Every step goes from the handle of one directory to the next and follows no symbolic link, so that nothing can
+lead it out of the working directory, also when someone changes the directories meanwhile. A file is written
+beside its place and then put there at once. No directory with something in it is taken away to make room.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from serai.changes.records import LINK_MODE, shown
+from serai.errors import FileInTheWay, FileTooLarge
+
+__all__ = ["Found", "put_file", "put_link", "read_file", "take_away"]
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file as it is in the work tree. A symbolic link's content is where it points to."""
+
+    data: bytes
+    mode: int
+    """As git has it: a plain file, an executable one, or a link."""
+
+    @property
+    def digest(self) -> str:
+        """What the content is known by."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+def put_file(directory: str, path: str, source: Path, mode: int) -> None:
+    """Put a copy of a file at a path in a directory, in the place of what is there. Makes directories.
+
+    Args:
+        directory: Where to begin.
+        path: The path from there.
+        source: The file to copy.
+        mode: Its mode, in git's words, which says whether it can be executed.
+
+    Raises:
+        FileInTheWay: A directory with something in it is there, or what is no directory is on the way.
+    """
+    with _says(path), _parent(directory, path, make=True) as (folder, name), _beside(folder) as temporary:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(temporary, flags, 0o777 if mode & 0o111 else 0o666, dir_fd=folder)
+        with os.fdopen(descriptor, "wb") as stream, source.open("rb") as content:
+            shutil.copyfileobj(content, stream, 1 << 20)
+        _move(folder, temporary, name)
+
+
+def put_link(directory: str, path: str, target: bytes) -> None:
+    """The same for a symbolic link.
+
+    Raises:
+        FileInTheWay: A directory with something in it is there, or what is no directory is on the way.
+    """
+    with _says(path), _parent(directory, path, make=True) as (folder, name), _beside(folder) as temporary:
+        os.symlink(target, os.fsencode(temporary), dir_fd=folder)
+        _move(folder, temporary, name)
+
+
+@contextmanager
+def _beside(folder: int) -> Generator[str]:
+    """A name that nobody has yet. What has it in the end, since it was not moved, is deleted."""
+    name = f".serai-{secrets.token_hex(8)}"
+    try:
+        yield name
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name, dir_fd=folder)
+        raise
+
+
+def _move(folder: int, temporary: str, name: str) -> None:
+    try:
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except IsADirectoryError:
+        os.rmdir(name, dir_fd=folder)  # only an empty one goes
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def take_away(directory: str, path: str) -> None:
+    """Delete a file. One that is gone already is no matter.
+
+    Raises:
+        FileInTheWay: It is a directory, or something that is none is on the way.
+    """
+    with _says(path), suppress(FileNotFoundError), _parent(directory, path, make=False) as (folder, name):
+        os.unlink(name, dir_fd=folder)
+
+
+def read_file(directory: str, path: str, max_bytes: int) -> Found | None:
+    """What is at a path; `None` when there is no file.
+
+    Raises:
+        FileInTheWay: It is neither a file nor a link, it is too large, or it cannot be read.
+    """
+    with _says(path):
+        try:
+            with _parent(directory, path, make=False) as (folder, name):
+                return _read(folder, name, path, max_bytes)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+
+def _read(folder: int, name: str, path: str, max_bytes: int) -> Found:
+    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if stat.S_ISLNK(found.st_mode):
+        return Found(os.fsencode(os.readlink(name, dir_fd=folder)), LINK_MODE)
+    # Not to wait: what was a file a moment ago may be a pipe now.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(name, flags, dir_fd=folder)
+    with os.fdopen(descriptor, "rb") as stream:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise FileInTheWay(f"{shown(path)} is not a file")
+        data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise FileTooLarge(f"{shown(path)} is larger than {max_bytes} bytes")
+    return Found(data, 0o100755 if found.st_mode & 0o100 else 0o100644)
+
+
+@contextmanager
+def _parent(directory: str, path: str, *, make: bool) -> Generator[tuple[int, str]]:
+    """The handle of the directory that a path is in, and the name that it has there."""
+    *names, last = path.split("/")
+    if not last or any(name in {"", ".", ".."} for name in (*names, last)) or "\0" in path:
+        raise FileInTheWay(f"{shown(path)} is no path in the working directory")
+    folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for name in names:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=folder)
+            inner = _enter(folder, name, path)
+            os.close(folder)
+            folder = inner
+        yield folder, last
+    finally:
+        os.close(folder)
+
+
+def _enter(folder: int, name: str, path: str) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except OSError as error:
+        if error.errno in {errno.ENOTDIR, errno.ELOOP} and _is_link(folder, name):
+            raise FileInTheWay(f"{shown(path)} is behind a symbolic link") from None
+        raise
+
+
+def _is_link(folder: int, name: str) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+@contextmanager
+def _says(path: str) -> Generator[None]:
+    """What the system refuses, in a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise FileInTheWay(f"{shown(path)} cannot be touched: {error.strerror or error}") from None

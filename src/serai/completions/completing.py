@@ -1,0 +1,108 @@
+"""What is being written at a place in a text, and what an offer looks like.
+
+Clients count UTF-16 units, so an emoji counts as two. Two things can be begun: a mention with `@`, at the
+start of a word, whose name may be put in quotes (`@"my file`); and a command with `/`, at the start of a
+line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from serai.ahp.commands import CompletionItem
+from serai.ahp.types import MessageAttachment
+from serai.errors import InvalidParams
+
+__all__ = ["ITEM_LIMIT", "TRIGGERS", "Candidate", "Token", "index_of", "items", "token_at", "units"]
+
+TRIGGERS = ["@", "/"]
+"""What begins something that can be completed; `initialize` tells it to clients."""
+
+ITEM_LIMIT = 50
+"""So many offers are made at most."""
+
+_TOKENS = (
+    ("@", re.compile(r"""(?:^|(?<=[\s(\[{<"'`,;:]))@(?:"(?P<quoted>[^"\n]*)|(?P<query>[^\s"@]*))\Z""")),
+    ("/", re.compile(r"\A/(?P<query>\S*)\Z")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What is being written: which trigger, what came after it, and where it stands, in UTF-16 units."""
+
+    trigger: str
+    query: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something that could be meant: its name, as it is written after the trigger, and what is attached."""
+
+    name: str
+    attachment: MessageAttachment
+
+
+def units(text: str) -> int:
+    """How many UTF-16 units a text has."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def index_of(text: str, offset: int) -> int:
+    """The place in a text that an offset in UTF-16 units means.
+
+    Raises:
+        InvalidParams: The offset is before the text, behind it, or inside a character.
+    """
+    if not 0 <= offset <= units(text):
+        raise InvalidParams(
+            f"the offset {offset} is outside of a text of {units(text)} units", field="params.offset"
+        )
+    if text.isascii():
+        return offset
+    before = text.encode("utf-16-le", "surrogatepass")[: 2 * offset].decode("utf-16-le", "surrogatepass")
+    if units(text[: len(before)]) != offset:
+        raise InvalidParams(f"the offset {offset} is inside a character", field="params.offset")
+    return len(before)
+
+
+def token_at(text: str, offset: int) -> Token | None:
+    """What is being written at an offset; `None` when it is nothing that can be completed.
+
+    Raises:
+        InvalidParams: The offset is before the text, behind it, or inside a character.
+    """
+    before = text[: index_of(text, offset)]
+    line = before[before.rfind("\n") + 1 :]
+    for trigger, pattern in _TOKENS:
+        if (match := pattern.search(line)) is not None:
+            found = match.groupdict()
+            query = found.get("quoted")
+            return Token(
+                trigger,
+                found["query"] if query is None else query,
+                start=offset - units(match.group()),
+                end=offset,
+            )
+    return None
+
+
+def items(token: Token, candidates: Iterable[Candidate]) -> list[CompletionItem]:
+    """What is offered for a token: each replaces all of it up to the cursor."""
+    return [
+        CompletionItem(
+            insert_text=token.trigger + (_quoted(candidate.name) if token.trigger == "@" else candidate.name),
+            attachment=candidate.attachment,
+            range_start=token.start,
+            range_end=token.end,
+        )
+        for candidate in candidates
+    ][:ITEM_LIMIT]
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if re.search(r"\s", name) else name

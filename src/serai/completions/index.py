@@ -1,0 +1,176 @@
+"""Which files a folder has: what git says where there is git, else what is there.
+
+git is asked with what a repository's own settings could make it run turned off. A listing is used for a
+moment; then it is made again, while the old one still answers. One that did not change is not laid out
+again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import threading
+import time
+from pathlib import Path
+
+from serai.completions.listing import Listing, ListingBuilder
+from serai.completions.turns import in_turns
+
+__all__ = ["ENTRY_LIMIT", "FileIndex"]
+
+ENTRY_LIMIT = 500_000
+"""So many files and folders a listing has at most."""
+
+_AGE = 2.0  # so long a listing is taken as it is, in seconds, or ten times as long as it took to make
+_PATIENCE = 0.02  # so long someone waits for a new one when there is an old one, if the last was as quick
+_LONGEST = 20.0  # so long making one may take
+_CHUNK = 65_536
+
+# What nobody means who looks for a file of their own.
+_LEFT_OUT = frozenset(
+    {
+        ".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv", ".tox", ".nox",
+        ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".idea", ".DS_Store",
+    }
+)  # fmt: skip
+
+_GIT = (
+    "git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
+    "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate",
+)  # fmt: skip
+
+
+class FileIndex:
+    """The files of one folder.
+
+    Args:
+        folder: An absolute path.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._listing: Listing | None = None
+        self._mark: bytes | None = None
+        self._good_until = 0.0
+        self._took = 0.0
+        self._making: asyncio.Task[None] | None = None
+
+    async def listing(self) -> Listing:
+        """What the folder has; empty when there is no such folder.
+
+        It may be a few seconds old when the folder is so large that making a new one takes a while.
+        Cancelling is safe: others may wait for the same one.
+        """
+        if self._making is None and time.monotonic() >= self._good_until:
+            self._making = asyncio.create_task(self._make())
+            self._making.add_done_callback(self._made)
+        if self._listing is None and self._making is not None:
+            await asyncio.shield(self._making)
+        elif self._making is not None and self._took < _PATIENCE:
+            await asyncio.wait({self._making}, timeout=_PATIENCE)
+        return self._listing or Listing()
+
+    def stale(self) -> None:
+        """Something has changed: the next one who asks gets a new listing, or has one made."""
+        self._good_until = 0.0
+
+    async def close(self) -> None:
+        """End what is under way; no process and no thread stays behind."""
+        if self._making is not None:
+            self._making.cancel()
+            await asyncio.wait({self._making})
+
+    async def _make(self) -> None:
+        begin = time.monotonic()
+        builder, mark = await _from_git(self.folder) or await _from_disk(self.folder)
+        if mark != self._mark:
+            self._listing = await in_turns(builder.build())
+            self._mark = mark
+        now = time.monotonic()
+        self._took = now - begin
+        self._good_until = now + max(_AGE, 10 * self._took)
+
+    def _made(self, task: asyncio.Task[None]) -> None:
+        self._making = None
+        if not task.cancelled() and task.exception() is not None:
+            self._good_until = time.monotonic() + _AGE
+
+
+async def _from_git(folder: Path) -> tuple[ListingBuilder, bytes] | None:
+    """What git knows, and what is new and not ignored; `None` where git does not answer."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *_GIT,
+            cwd=folder,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+    except OSError:  # there is no git, or no such folder
+        return None
+    try:
+        async with asyncio.timeout(_LONGEST):
+            read = await _read(process)
+            return read if not read[0].whole or await process.wait() == 0 else None
+    except TimeoutError:
+        return None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def _read(process: asyncio.subprocess.Process) -> tuple[ListingBuilder, bytes]:
+    if process.stdout is None:
+        raise RuntimeError("the process was started without a pipe")
+    builder = ListingBuilder()
+    mark = hashlib.blake2b()
+    rest = b""
+    while chunk := await process.stdout.read(_CHUNK):
+        mark.update(chunk)
+        *paths, rest = (rest + chunk).split(b"\0")
+        builder.add(map(os.fsdecode, paths))
+        if builder.count >= ENTRY_LIMIT:
+            builder.whole = False
+            break
+    return builder, mark.digest()
+
+
+async def _from_disk(folder: Path) -> tuple[ListingBuilder, bytes]:
+    """What is there, without what nobody means, in a thread that ends soon after this is cancelled."""
+    stop = threading.Event()
+    try:
+        return await asyncio.to_thread(_walk, folder, stop)
+    finally:
+        stop.set()
+
+
+def _walk(folder: Path, stop: threading.Event) -> tuple[ListingBuilder, bytes]:
+    builder = ListingBuilder()
+    mark = hashlib.blake2b()
+    end = time.monotonic() + _LONGEST
+    todo = [""]
+    while todo:
+        if stop.is_set() or builder.count >= ENTRY_LIMIT or time.monotonic() > end:
+            builder.whole = False
+            break
+        inside = todo.pop()
+        paths: list[str] = []
+        try:
+            with os.scandir(folder / inside) as entries:
+                for entry in entries:
+                    if entry.name in _LEFT_OUT:
+                        continue
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    paths.append(f"{inside}{entry.name}{'/' if is_folder else ''}")
+        except OSError:  # it is gone already, or may not be read
+            continue
+        paths.sort()
+        todo += (path for path in reversed(paths) if path.endswith("/"))
+        mark.update(os.fsencode("\0".join(paths)))
+        builder.add(paths)
+    return builder, mark.digest()

@@ -1,0 +1,55 @@
+"""Files for clients and agents: below allowed directories, and nowhere else.
+
+    uris            `file:` URIs to paths and back
+    roots           below which directories files may be had, and how
+    grants          what a person has allowed, to whom and until when
+    walk            from a URI to a place on the disk that stays what it is
+    reading, writing, copying, moving, deleting, directories, resolving
+                    AHP's resource commands, one function each
+
+All of it waits for the disk: call it in a thread. Everything raises `ProtocolError`s that can be answered as
+they are. Three rules hold throughout:
+
+- What counts is where a name really leads; see `walk`.
+- Devices, pipes, sockets, `/proc` and its like, and names that are not UTF-8 are refused.
+- A regular file with several names (hard links) is not read, written or copied, since one of the names may be
+  outside and nothing tells. It can be listed, resolved, moved and deleted.
+"""
+
+from __future__ import annotations
+
+from serai.files.copying import copy
+from serai.files.deleting import delete
+from serai.files.directories import list_directory, make_directory
+from serai.files.grants import Grant, Grants, Holder, wanted
+from serai.files.moving import move
+from serai.files.reading import Content, open_content, read
+from serai.files.resolving import resolve
+from serai.files.roots import Access, Root, Roots
+from serai.files.uris import path_of, uri_of
+from serai.files.walk import Place, find
+from serai.files.writing import write
+
+__all__ = [
+    "Access",
+    "Content",
+    "Grant",
+    "Grants",
+    "Holder",
+    "Place",
+    "Root",
+    "Roots",
+    "copy",
+    "delete",
+    "find",
+    "list_directory",
+    "make_directory",
+    "move",
+    "open_content",
+    "path_of",
+    "read",
+    "resolve",
+    "uri_of",
+    "wanted",
+    "write",
+]

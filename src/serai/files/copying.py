@@ -1,0 +1,137 @@
+"""`resourceCopy`."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+from serai.ahp.commands import EmptyResult, ResourceCopyParams
+from serai.errors import InvalidParams
+from serai.files.drafts import Draft, draft_name, put
+from serai.files.handles import identity, open_directory
+from serai.files.refusals import denied, exists, not_found, told
+from serai.files.roots import Access, Roots
+from serai.files.streams import copy_range
+from serai.files.trees import copy_tree, remove_tree
+from serai.files.turns import alone_at
+from serai.files.walk import Place, find
+
+__all__ = ["copy", "duplicate"]
+
+
+def copy(params: ResourceCopyParams, roots: Roots) -> EmptyResult:
+    """Copy a file, or a directory with all that is in it. The copy is there as a whole or not at all.
+
+    A link that is named is followed, on both sides; links inside a directory are copied as links. A file that
+    is there is replaced and keeps its permissions. A directory is never replaced: that would delete what is
+    in it.
+
+    Raises:
+        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED`, or `ALREADY_EXISTS`: with `failIfExists` when there
+            is anything, else when a directory is there or something is in a directory's way.
+        InvalidParams: A directory was to be copied into itself.
+    """
+    exclusive = bool(params.fail_if_exists)
+    with (
+        find(params.source, roots, Access.READ) as source,
+        find(params.destination, roots, Access.WRITE, follow=not exclusive) as destination,
+    ):
+        duplicate(source, destination, exclusive=exclusive)
+    return EmptyResult()
+
+
+def duplicate(source: Place, destination: Place, *, exclusive: bool) -> None:
+    """Make a copy of what is at one place at another. A link is copied as a link.
+
+    Raises:
+        ProtocolError: As `copy`.
+        InvalidParams: The same.
+    """
+    with told(source.uri):
+        info = source.look()
+    if info is None:
+        raise not_found(source.uri)
+    if stat.S_ISDIR(info.st_mode):
+        _copy_directory(source, destination)
+    elif stat.S_ISLNK(info.st_mode):
+        _copy_link(source, destination, exclusive=exclusive)
+    else:
+        _copy_file(source, destination, exclusive=exclusive)
+
+
+def _copy_file(source: Place, destination: Place, *, exclusive: bool) -> None:
+    original, info = source.open()
+    try:
+        with told(destination.uri):
+            there = _replaceable(destination, exclusive=exclusive)
+            with Draft(destination, like=there or _as_new(info)) as draft:
+                copy_range(original, draft.descriptor, 0, info.st_size, at=0)
+                with alone_at(destination):
+                    draft.commit(exclusive=exclusive)
+    finally:
+        os.close(original)
+
+
+def _as_new(info: os.stat_result) -> os.stat_result:
+    """A copy has the permissions of what it is a copy of, and belongs to whoever made it."""
+    fields = list(info)
+    fields[stat.ST_UID], fields[stat.ST_GID] = os.geteuid(), os.getegid()
+    return os.stat_result(fields)
+
+
+def _replaceable(place: Place, *, exclusive: bool) -> os.stat_result | None:
+    """What a file is about to take the place of."""
+    there = place.look()
+    if there is None:
+        return None
+    if exclusive or stat.S_ISDIR(there.st_mode):
+        raise exists(place.uri, "a directory" if stat.S_ISDIR(there.st_mode) else "something")
+    if stat.S_ISREG(there.st_mode) and there.st_nlink > 1:
+        raise denied(place.uri, "it has several names (hard links), and one may be outside")
+    return there if stat.S_ISREG(there.st_mode) else None
+
+
+def _copy_link(source: Place, destination: Place, *, exclusive: bool) -> None:
+    with told(source.uri):
+        target = os.readlink(source.name, dir_fd=source.directory)
+    with told(destination.uri), alone_at(destination):
+        _replaceable(destination, exclusive=exclusive)
+        name = draft_name()
+        os.symlink(target, name, dir_fd=destination.directory)
+        try:
+            put(destination, name, exclusive=exclusive)
+        except BaseException:
+            os.unlink(name, dir_fd=destination.directory)
+            raise
+
+
+def _copy_directory(source: Place, destination: Place) -> None:
+    with told(source.uri):
+        original = source.open_directory()
+        try:
+            if identity(os.fstat(original)) in destination.above:
+                raise InvalidParams("a directory cannot be copied into itself", field="params.destination")
+            with told(destination.uri):
+                if destination.look() is not None:
+                    raise exists(destination.uri)
+                _make_copy(original, source, destination)
+        finally:
+            os.close(original)
+
+
+def _make_copy(original: int, source: Place, destination: Place) -> None:
+    name = draft_name()
+    os.mkdir(name, 0o700, dir_fd=destination.directory)
+    try:
+        copy = open_directory(destination.directory, name)
+        try:
+            copy_tree(original, copy, source.uri)
+        finally:
+            os.close(copy)
+        with alone_at(destination):
+            put(destination, name, exclusive=True)
+    except BaseException:
+        with suppress(OSError):
+            remove_tree(destination.directory, name, destination.uri)
+        raise

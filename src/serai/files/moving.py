@@ -1,0 +1,101 @@
+"""`resourceMove`."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from serai.ahp.commands import EmptyResult, ResourceMoveParams
+from serai.errors import InvalidParams
+from serai.files.copying import duplicate
+from serai.files.handles import identity, sync_directory
+from serai.files.kernel import rename_exclusively
+from serai.files.refusals import conflict, exists, not_found, told
+from serai.files.roots import Access, Roots
+from serai.files.trees import remove_tree
+from serai.files.turns import alone_at
+from serai.files.versions import etag
+from serai.files.walk import Place, find
+
+__all__ = ["move"]
+
+_IN_THE_WAY = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR})
+
+
+def move(params: ResourceMoveParams, roots: Roots) -> EmptyResult:
+    """Give a file, a directory or a link another name. A link is moved itself, and replaced itself.
+
+    Within one file system this is one step. From one to another it is a copy and then a removal: should the
+    removal fail, both are there. A directory that is not empty is never replaced.
+
+    Raises:
+        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED` (also for a root itself), or `ALREADY_EXISTS`: with
+            `failIfExists` when there is anything, else when what is there cannot be replaced by it;
+            `CONFLICT` when another program changed it while it was copied.
+        InvalidParams: A directory was to be moved into itself.
+    """
+    exclusive = bool(params.fail_if_exists)
+    # What is moved can be read afterwards where it is then, so it must be readable where it is now.
+    both = Access.READ | Access.WRITE
+    with (
+        find(params.source, roots, both, follow=False, itself=False) as source,
+        find(params.destination, roots, Access.WRITE, follow=False, itself=False) as destination,
+    ):
+        if source.info is None:
+            raise not_found(params.source)
+        if identity(source.info) in destination.above:
+            raise InvalidParams("a directory cannot be moved into itself", field="params.destination")
+        try:
+            with told(params.destination):
+                _rename(source, destination, exclusive=exclusive)
+        except _OtherFileSystem:
+            _copy_and_remove(source, destination, exclusive=exclusive)
+    return EmptyResult()
+
+
+class _OtherFileSystem(Exception):
+    """A rename cannot do it."""
+
+
+def _rename(source: Place, destination: Place, *, exclusive: bool) -> None:
+    with alone_at(source, destination):
+        there = destination.look()
+        if exclusive and there is not None:
+            raise exists(destination.uri)
+        places = {"source_in": source.directory, "destination_in": destination.directory}
+        try:
+            if exclusive:
+                rename_exclusively(source.name, destination.name, **places)
+            else:
+                os.rename(
+                    source.name,
+                    destination.name,
+                    src_dir_fd=source.directory,
+                    dst_dir_fd=destination.directory,
+                )
+        except FileNotFoundError:
+            raise not_found(source.uri) from None
+        except OSError as error:
+            if error.errno == errno.EXDEV:
+                raise _OtherFileSystem from None
+            if error.errno in _IN_THE_WAY:
+                raise exists(destination.uri) from None
+            raise
+        sync_directory(destination.directory)
+        sync_directory(source.directory)
+
+
+def _copy_and_remove(source: Place, destination: Place, *, exclusive: bool) -> None:
+    before = source.info
+    duplicate(source, destination, exclusive=exclusive)
+    with told(source.uri), alone_at(source):
+        now = source.look()
+        if before is None or now is None or identity(now) != identity(before):
+            raise conflict(source.uri, "was changed by another program meanwhile; there is a copy now")
+        if stat.S_ISDIR(now.st_mode):
+            remove_tree(source.directory, source.name, source.uri)
+            return
+        if etag(now) != etag(before):
+            raise conflict(source.uri, "was changed by another program meanwhile; there is a copy now")
+        os.unlink(source.name, dir_fd=source.directory)

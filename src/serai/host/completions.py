@@ -1,0 +1,72 @@
+"""What could be meant by what a person is typing: files of the session's folder, its skills and prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from serai.ahp.commands import CompletionItem
+from serai.ahp.types import PromptCustomization, SkillCustomization
+from serai.completions.index import FileIndex
+from serai.completions.sources import FileSource, Prompt, PromptSource, Source, complete
+from serai.host.project import directory_of
+
+if TYPE_CHECKING:
+    from serai.host.session import Session
+
+__all__ = ["Completions"]
+
+_MOST = 16
+"""Of so many folders it is known which files they have."""
+
+
+class Completions:
+    """Answers to what is typed in the sessions of a host."""
+
+    def __init__(self) -> None:
+        self._indexes: dict[Path, FileIndex] = {}
+
+    async def complete(self, session: Session, text: str, offset: int) -> list[CompletionItem]:
+        """What could stand at a place in a message to a session, best first.
+
+        Raises:
+            InvalidParams: The offset is before the text, behind it, or inside a character.
+        """
+        sources: list[Source] = [PromptSource(lambda: list(_prompts(session)))]
+        folder = directory_of(session.live.head.summary.working_directory)
+        if folder is not None:
+            sources.append(FileSource(await self._index(folder)))
+        return await complete(text, offset, sources)
+
+    async def _index(self, folder: Path) -> FileIndex:
+        index = self._indexes.pop(folder, None) or FileIndex(folder)
+        self._indexes[folder] = index  # the most recently used one is last
+        if len(self._indexes) > _MOST:
+            await self._indexes.pop(next(iter(self._indexes))).close()
+        return index
+
+    def edited(self, folder: Path) -> None:
+        """Files of a folder were made or deleted: look again before the next answer."""
+        if index := self._indexes.get(folder):
+            index.stale()
+
+    async def close(self) -> None:
+        """Stop looking."""
+        for index in self._indexes.values():
+            await index.close()
+        self._indexes.clear()
+
+
+def _prompts(session: Session) -> Iterator[Prompt]:
+    for container in session.live.head.customizations or ():
+        if not getattr(container, "enabled", False):
+            continue
+        for child in getattr(container, "children", None) or ():
+            match child:
+                case SkillCustomization():
+                    yield Prompt(child.name, child.description or "", child.uri, "skill")
+                case PromptCustomization():
+                    yield Prompt(child.name, child.description or "", child.uri, "prompt")
+                case _:
+                    pass

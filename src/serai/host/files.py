@@ -1,0 +1,214 @@
+"""Which files clients and agents may have: those of the sessions' folders, and what a person has allowed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, cast
+
+from serai.ahp import wire
+from serai.ahp.commands import ResourceRequestParams
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import (
+    SessionInputOption,
+    SessionInputRequest,
+    SessionInputSelectedAnswerValue,
+    SessionInputSingleSelectQuestion,
+    SessionInputSubmitted,
+)
+from serai.errors import ConnectionLost, ProtocolError
+from serai.files import Access, Grant, Grants, Holder, Root, Roots, wanted
+from serai.host.expecting import Answers
+from serai.journal.subscriptions import Subscriber
+
+if TYPE_CHECKING:
+    from serai.host.host import Host
+    from serai.host.session import Session
+
+__all__ = ["ADDITIONAL_DIRECTORIES", "Files"]
+
+ADDITIONAL_DIRECTORIES = "additionalDirectories"
+"""The setting of a session that names more folders, which are for reading only."""
+
+_ANSWER_WITHIN = 300.0
+"""How long a person may take to answer whether someone may have a file, in seconds."""
+_HOURS = {"quarter": 0.25, "day": 8.0}
+
+
+class Files:
+    """The files of a host's sessions."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._grants = Grants()
+        self._directories: Counter[str] = Counter()
+        self._roots: dict[str, Root | None] = {}
+        """Where the folders of sessions really are: looked up once, when they are first needed."""
+
+    # -- sessions ------------------------------------------------------------------------------------------
+
+    def session_added(self, directory: str | None) -> None:
+        """There is one more session with this working directory."""
+        if directory is not None:
+            self._directories[directory] += 1
+
+    def session_removed(self, directory: str | None) -> None:
+        """There is one less."""
+        if directory is not None:
+            self._directories[directory] -= 1
+            if self._directories[directory] <= 0:
+                del self._directories[directory]
+                self._roots.pop(directory, None)
+
+    # -- what may be had -----------------------------------------------------------------------------------
+
+    async def for_client(self, client_id: str) -> Roots:
+        """What a client may have: whoever has the token may have the folders of all sessions."""
+        folders = await self._resolved(self._directories)
+        more = await self._resolved(
+            {name for session in self._host.in_memory() for name in _additional(session)}
+        )
+        granted = self._grants.roots([Holder("client", client_id)], self._now())
+        return Roots.of(*(_writable(root) for root in folders), *more) | granted
+
+    async def for_session(self, session: Session) -> Roots:
+        """What the agent of a session may have."""
+        directory = session.live.head.summary.working_directory
+        folders = await self._resolved([directory] if directory else [])
+        more = await self._resolved(_additional(session))
+        granted = self._grants.roots([Holder("session", session.uri)], self._now())
+        return Roots.of(*(_writable(root) for root in folders), *more) | granted
+
+    async def _resolved(self, directories: Collection[str]) -> list[Root]:
+        unknown = [directory for directory in directories if directory not in self._roots]
+        if unknown:
+            self._roots |= await asyncio.to_thread(lambda: {name: _root(name) for name in unknown})
+        return [root for directory in directories if (root := self._roots.get(directory)) is not None]
+
+    def _now(self) -> float:
+        return self._host.now() / 1000
+
+    # -- asking a person -----------------------------------------------------------------------------------
+
+    async def request(self, params: ResourceRequestParams, client_id: str, asker: Subscriber) -> None:
+        """Ask a person whether a client may have a file or a folder, unless it may already.
+
+        The question stands in a session that the client follows, or else in one that someone does.
+
+        Raises:
+            ProtocolError: `PERMISSION_DENIED`: nobody is there to ask, or the answer is no.
+        """
+        root = await asyncio.to_thread(wanted, params)
+        access = (Access.READ if root.readable else Access(0)) | (
+            Access.WRITE if root.writable else Access(0)
+        )
+        if (await self.for_client(client_id)).allow(root.path, access):
+            return
+        session = self._where_to_ask(asker)
+        if session is None:
+            raise _denied(params, "nobody follows a session and could be asked")
+        how = " and ".join(
+            word for word, asked in (("read", root.readable), ("write", root.writable)) if asked
+        )
+        hours = await self._ask(session, f"The client {client_id!r} asks to {how} {root.path}. Allow it?")
+        if hours is None:
+            raise _denied(params, "the person said no, or did not answer")
+        self._grants.expire(self._now())
+        self._grants.add(Grant(Holder("client", client_id), root, self._now() + hours * 3600))
+
+    def _where_to_ask(self, asker: Subscriber) -> Session | None:
+        subscriptions = self._host.journal.subscriptions
+        sessions = list(reversed(self._host.in_memory()))
+        return next(
+            (session for session in sessions if subscriptions.follows(session.uri, asker)),
+            next((session for session in sessions if subscriptions.is_followed(session.uri)), None),
+        )
+
+    async def _ask(self, session: Session, question: str) -> float | None:
+        """For how many hours; `None` for no."""
+        request = SessionInputRequest(
+            id=self._host.new_id(),
+            message="Access to files",
+            questions=[
+                SessionInputSingleSelectQuestion(
+                    id="access",
+                    message=question,
+                    required=True,
+                    options=[
+                        SessionInputOption(id="quarter", label="For 15 minutes"),
+                        SessionInputOption(id="day", label="For 8 hours"),
+                        SessionInputOption(id="no", label="No"),
+                    ],
+                )
+            ],
+        )
+        try:
+            async with asyncio.timeout(_ANSWER_WITHIN):
+                return _hours(await session.ask(request))
+        except TimeoutError:
+            return None
+
+    # -- what clients publish ------------------------------------------------------------------------------
+
+    async def of_clients(self, method: str, params: wire.Value, asker: str) -> Any:
+        """Have a client do something with a resource of its own, such as `virtual://...`.
+
+        The active clients of sessions publish resources; they are asked one after the other.
+
+        Raises:
+            ProtocolError: None of them has it, or the one that has it says no.
+        """
+        refusal: ProtocolError | None = None
+        active = (session.live.head.active_client for session in reversed(self._host.in_memory()))
+        for client_id in dict.fromkeys(client.client_id for client in active if client is not None):
+            if client_id == asker:
+                continue
+            try:
+                return await self._host.clients.ask(client_id, method, params)
+            except ConnectionLost:
+                continue
+            except ProtocolError as error:
+                if error.number not in _NOT_ITS_OWN:
+                    raise
+                refusal = refusal or error
+        raise refusal or ProtocolError("no client publishes such a resource", number=AhpErrorCode.NOT_FOUND)
+
+
+_NOT_ITS_OWN = {AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND, -32601}
+
+
+def _additional(session: Session) -> list[str]:
+    config = session.live.head.config
+    named = config.values.get(ADDITIONAL_DIRECTORIES) if config else None
+    if not isinstance(named, list):
+        return []
+    return [name for name in cast("list[Any]", named) if isinstance(name, str)]
+
+
+def _root(directory: str) -> Root | None:
+    """A folder that is for reading; `None` for what is no folder of this machine."""
+    try:
+        return Root.of(directory)
+    except (ProtocolError, ValueError, OSError):
+        return None
+
+
+def _writable(root: Root) -> Root:
+    return Root(root.path, writable=True)
+
+
+def _hours(answers: Answers) -> float | None:
+    answer = answers.answers.get("access")
+    if not answers.accepted or not isinstance(answer, SessionInputSubmitted):
+        return None
+    value = answer.value
+    return _HOURS.get(value.value) if isinstance(value, SessionInputSelectedAnswerValue) else None
+
+
+def _denied(params: ResourceRequestParams, why: str) -> ProtocolError:
+    return ProtocolError(
+        f"{params.uri} may not be had: {why}",
+        number=AhpErrorCode.PERMISSION_DENIED,
+        data={"request": wire.to_json(params)},
+    )

@@ -1,0 +1,141 @@
+"""Hearing that something in a working directory may have changed.
+
+What is heard is only that: whoever asks looks at the files again. In a repository the whole folder is watched,
+and of git's own files those that say what is committed and staged. In any other folder nothing matters but
+the files that tools edited, so only the folders that those are in are watched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import posixpath
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from serai.ahp.errors import AhpErrorCode
+from serai.changes.opening import SessionChanges
+from serai.changes.tracked import TrackedChanges
+from serai.errors import ProtocolError
+from serai.watching.watch import Watches
+
+__all__ = ["FolderWatch", "Place", "places_to_watch"]
+
+_log = logging.getLogger(__name__)
+
+_NOT_LOOKED_AT = ("**/.git", "**/node_modules")
+"""Of git's own files others are watched; the other folder holds what was installed, and a great deal of it."""
+_OF_GIT = ("HEAD", "index", "logs/HEAD", "MERGE_HEAD")
+"""The last two change with every commit and reset, also where the first two stay as they are."""
+_NOT_OF_GIT = (
+    *("annex", "branches", "hooks", "info", "lfs", "logs/refs", "modules", "objects", "refs", "rr-cache"),
+    "worktrees",
+)
+_MOST_FOLDERS = 64
+"""So many folders with edited files are watched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder to be watched, and what of it."""
+
+    folder: str
+    recursive: bool = False
+    includes: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+
+
+def places_to_watch(changes: SessionChanges, home: Path) -> tuple[Place, ...]:
+    """What is to be watched to hear of changes. Reads the disk.
+
+    Args:
+        changes: The changes of a working directory.
+        home: Where the host writes. What it writes there must not make it look, and write, again.
+    """
+    if not isinstance(changes, TrackedChanges):
+        folders = {posixpath.dirname(path) for path in changes.noted}
+        return tuple(
+            Place(posixpath.join(changes.directory, folder).rstrip("/") or "/")
+            for folder in sorted(folders)[:_MOST_FOLDERS]
+        )
+    git = Place(changes.git_dir, recursive=True, includes=_OF_GIT, excludes=_NOT_OF_GIT)
+    below = os.path.relpath(os.path.realpath(home), os.path.realpath(changes.directory))
+    if below == ".":
+        return (git,)
+    own = () if below.split("/")[0] == ".." else (_literally(below),)
+    return (Place(changes.directory, recursive=True, excludes=(*_NOT_LOOKED_AT, *own)), git)
+
+
+def _literally(path: str) -> str:
+    """A pattern for one path. Nothing can be escaped in patterns, but any character stands for itself."""
+    return re.sub(r"[*?\[\]{},]", "?", path)
+
+
+class FolderWatch:
+    """Watches places until it is closed. It begins at once.
+
+    Args:
+        watches: The watches of the host.
+        places: What to watch.
+        ready: Is called when all that can be watched is watched: what happens from then on is heard.
+        changed: Is called when something may have changed.
+    """
+
+    def __init__(
+        self,
+        watches: Watches,
+        places: tuple[Place, ...],
+        ready: Callable[[], None],
+        changed: Callable[[], None],
+    ) -> None:
+        self.places = places
+        self.is_ready = asyncio.Event()
+        self._watches = watches
+        self._ready = ready
+        self._changed = changed
+        self._unready = len(places)
+        self._tasks = [asyncio.create_task(self._watch(place)) for place in places]
+        if not places:
+            self._one_ready()
+
+    async def _watch(self, place: Place) -> None:
+        try:
+            watch = await self._watches.watch(
+                Path(place.folder),
+                recursive=place.recursive,
+                includes=place.includes,
+                excludes=place.excludes,
+            )
+        except ProtocolError as error:
+            self._not_watched(error)
+            self._one_ready()
+            return
+        try:
+            self._one_ready()
+            async for _ in watch:
+                self._changed()
+            self._changed()  # the folder is gone
+        except ProtocolError as error:
+            self._not_watched(error)
+        finally:
+            await watch.close()
+
+    def _not_watched(self, error: ProtocolError) -> None:
+        """Changes are then seen when a turn ends, or when someone asks."""
+        if error.number != AhpErrorCode.NOT_FOUND:
+            _log.warning("changes are not followed as they happen: %s", error)
+
+    def _one_ready(self) -> None:
+        self._unready -= 1
+        if self._unready <= 0:
+            self.is_ready.set()
+            self._ready()
+
+    async def close(self) -> None:
+        """Hear nothing more. Cancelling is safe: it ends all the same."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)

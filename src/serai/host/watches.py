@@ -1,0 +1,116 @@
+"""Watches as channels: what changes in a folder, for as long as someone follows it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from serai.ahp import actions as a
+from serai.ahp.commands import CreateResourceWatchParams
+from serai.ahp.reducers import LiveResourceWatch
+from serai.ahp.types import ResourceChange, ResourceChanges, ResourceWatchState
+from serai.errors import SeraiError
+from serai.files import Access, Roots, find
+from serai.host.channels import Channel
+from serai.watching.watch import Watch
+
+if TYPE_CHECKING:
+    from serai.host.host import Host
+
+__all__ = ["HostWatch", "ResourceWatches"]
+
+_log = logging.getLogger(__name__)
+
+_FOLLOWED_WITHIN = 30.0
+"""A watch that nobody follows in this time ends, in seconds."""
+
+
+class HostWatch(Channel):
+    """One watch, as those who follow it see it."""
+
+    def __init__(self, host: Host, uri: str, state: ResourceWatchState, watch: Watch) -> None:
+        super().__init__(host.journal, host.now, uri, LiveResourceWatch(state))
+        self._host = host
+        self._watch = watch
+        self._root = state.root.rstrip("/")
+        self._pump = asyncio.create_task(self._tell(), name=f"watch {uri}")
+        self._patience = asyncio.get_running_loop().call_later(_FOLLOWED_WITHIN, self._give_up)
+
+    async def _tell(self) -> None:
+        try:
+            async for changes in self._watch:
+                items = [self._as_asked(change) for change in changes]
+                self.act(a.ResourceWatchChangedAction(changes=ResourceChanges(items=items)))
+                await self.journal.room()
+        except SeraiError as error:
+            _log.warning("the watch on %s has ended: %s", self._root, error)
+        finally:
+            self._patience.cancel()
+            self._host.channels.remove(self.uri)
+
+    def _as_asked(self, change: ResourceChange) -> ResourceChange:
+        """Clients know the folder by the name under which they asked for it, whatever links there are."""
+        real = self._watch.uri.rstrip("/")
+        if real == self._root:
+            return change
+        return replace(change, uri=f"{self._root}{change.uri.removeprefix(real)}")
+
+    def _give_up(self) -> None:
+        if not self.journal.subscriptions.is_followed(self.uri):
+            self.left()
+
+    def left(self) -> None:
+        """Nobody follows it any more: it ends."""
+        self._pump.cancel()
+        self._host.run(self._watch.close())
+
+    async def close(self) -> None:
+        """End it."""
+        self._patience.cancel()
+        self._pump.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._pump
+        await self._watch.close()
+
+
+class ResourceWatches:
+    """The watches of a host."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    async def create(self, params: CreateResourceWatchParams, client_id: str) -> str:
+        """Watch a folder or a file; the channel on which changes are told.
+
+        Raises:
+            ProtocolError: It is not there, may not be had, or cannot be watched.
+            InvalidParams: There are too many patterns.
+        """
+        roots = await self._host.files.for_client(client_id)
+        path = await asyncio.to_thread(_real, params.uri, roots)
+        watch = await self._host.watches.watch(
+            path,
+            recursive=bool(params.recursive),
+            includes=params.includes.items if params.includes else (),
+            excludes=params.excludes.items if params.excludes else (),
+        )
+        uri = f"ahp-resource-watch:/{self._host.new_id()}"
+        state = ResourceWatchState(
+            root=params.uri,
+            recursive=bool(params.recursive),
+            includes=params.includes,
+            excludes=params.excludes,
+        )
+        self._host.channels.add(HostWatch(self._host, uri, state, watch))
+        return uri
+
+
+def _real(uri: str, roots: Roots) -> Path:
+    """Where a name really leads; what is watched is that place, and not what the name becomes later."""
+    with find(uri, roots, Access.READ) as place:
+        return Path(place.path)

@@ -1,0 +1,232 @@
+"""A watch on a folder or a file, and all watches of a host together.
+
+    watches = Watches()
+    watch = await watches.watch(folder, recursive=True, excludes=["**/node_modules/**"])
+    async for changes in watch:
+        ...                      # a list of `ResourceChange`s: 1 to 1,000
+    await watch.close()
+
+Links are not followed: a link is told as itself. The root may be reached through links; what is told has the
+root's own name in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Self
+from urllib.parse import quote_from_bytes
+
+from serai.ahp.types import ResourceChange, ResourceChangeType
+from serai.errors import ProtocolError
+from serai.watching.changes import Pending
+from serai.watching.failures import not_found, watch_failed
+from serai.watching.globs import PathFilter
+from serai.watching.source import Event, Source, source_for
+from serai.watching.watcher import Watcher
+
+__all__ = ["Watch", "Watches", "file_uri"]
+
+_ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
+
+
+def file_uri(path: str) -> str:
+    """The URI of an absolute path; its name may have any bytes."""
+    return f"file://{quote_from_bytes(os.fsencode(path))}"
+
+
+class Watch:
+    """One watch: batches of changes, for one reader.
+
+    A folder that disappears is told as `deleted`, and the watch ends. A file may come and go; its watch ends
+    with the folder that it is in. `updated` on the root may mean that too much has changed to be told one by
+    one. Made by `Watches.watch`.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        real: str,
+        *,
+        is_file: bool,
+        recursive: bool,
+        filter: PathFilter,  # noqa: A002 - it is the word for it
+        leave: Callable[[Watch], Awaitable[None]],
+    ) -> None:
+        self.uri = file_uri(root)
+        """The root, as it was named."""
+        self._real = real
+        self._below = f"{real.rstrip('/')}/"
+        self._prefix = self.uri.rstrip("/")
+        self._is_file = is_file
+        self._there = True
+        self._recursive = recursive
+        self._filter = filter
+        self._pending = Pending(self.uri)
+        self._news = asyncio.Event()
+        self._over = False
+        self._error: ProtocolError | None = None
+        self._leave = leave
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> list[ResourceChange]:
+        """The next batch; never empty. Cancelling loses nothing.
+
+        Raises:
+            StopAsyncIteration: The watch was closed, or its root is gone.
+            ProtocolError: The system does not watch any further.
+        """
+        while not self._pending:
+            if self._error is not None:
+                raise self._error
+            if self._over:
+                raise StopAsyncIteration
+            self._news.clear()
+            await self._news.wait()
+        return self._pending.take()
+
+    async def close(self) -> None:
+        """End. Who reads gets what is there already, then the end. Doing it again does nothing.
+
+        Cancelling is safe: it ends all the same.
+        """
+        self.end(None)
+        await self._leave(self)
+
+    # -- what the watcher calls ----------------------------------------------------------------------------
+
+    def hear(self, events: Sequence[Event]) -> Callable[[], None] | None:
+        """Pick what is meant, in the watcher's thread."""
+        chosen: list[tuple[str, ResourceChangeType]] = []
+        gone = False
+        for kind, path in events:
+            if path.startswith(self._below):
+                relative = path[len(self._below) :]
+                if (self._recursive or "/" not in relative) and self._filter.passes(relative):
+                    chosen.append((f"{self._prefix}/{quote_from_bytes(os.fsencode(relative))}", kind))
+            elif path == self._real and self._is_file:
+                chosen.append((self.uri, self._of_file(kind)))
+            elif path == self._real or self._real.startswith(f"{path.rstrip('/')}/"):
+                if kind is _DELETED:
+                    gone = True
+                    if self._there:
+                        chosen.append((self.uri, kind))
+                    break
+                if kind is _UPDATED:
+                    chosen.append((self.uri, kind))
+        return partial(self._take, chosen, gone) if chosen or gone else None
+
+    def end(self, error: ProtocolError | None) -> None:
+        """Nothing comes any more."""
+        if not self._over:
+            self._over = True
+            self._error = error
+        self._news.set()
+
+    def _of_file(self, kind: ResourceChangeType) -> ResourceChangeType:
+        """A file that is replaced by another one of its name was `updated`."""
+        before, self._there = self._there, kind is not _DELETED
+        return _UPDATED if kind is _ADDED and before else kind
+
+    def _take(self, chosen: list[tuple[str, ResourceChangeType]], gone: bool) -> None:
+        if self._over:
+            return
+        for uri, kind in chosen:
+            self._pending.add(uri, kind)
+        self._over = gone
+        self._news.set()
+
+
+class Watches:
+    """All watches of a host. Those that look at the same folder share one watch of the system.
+
+    Args:
+        make_source: Where changes come from.
+    """
+
+    def __init__(self, make_source: Callable[..., Source] = source_for) -> None:
+        self._make_source = make_source
+        self._watchers: list[Watcher] = []
+        self._open: dict[Watch, Watcher] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    async def watch(
+        self,
+        root: Path,
+        *,
+        recursive: bool = False,
+        includes: Iterable[str] = (),
+        excludes: Iterable[str] = (),
+    ) -> Watch:
+        """Watch a folder or a file. Everything that happens after it returns is told.
+
+        Cancelling is safe: nothing stays behind.
+
+        Args:
+            root: An absolute path.
+            recursive: Whether what is in its folders is meant too.
+            includes: Patterns of what is meant, relative to the root; none at all means everything.
+            excludes: Patterns of what is not. An excluded folder costs nothing.
+
+        Raises:
+            InvalidParams: The patterns are too many.
+            ProtocolError: There is no such path (-32008), or the system does not watch it (-32603, with
+                `watch_limit` or `watch_failed` and a remedy in its data).
+        """
+        name = os.path.abspath(root)  # noqa: PTH100, ASYNC240 - asks nothing of the disk
+        real, is_file, chosen = await asyncio.to_thread(_look, name, list(includes), list(excludes))
+        watch = Watch(name, real, is_file=is_file, recursive=recursive, filter=chosen, leave=self._left)
+        if is_file:  # the folder is watched, since a file may be replaced by another one
+            watcher = self._watcher(real.rpartition("/")[0] or "/", recursive=False, filter=PathFilter())
+        else:
+            watcher = self._watcher(real, recursive=recursive, filter=chosen)
+        watcher.add(watch)
+        self._open[watch] = watcher
+        try:
+            await asyncio.shield(watcher.ready)
+        except BaseException:
+            await self._left(watch)
+            raise
+        return watch
+
+    async def close(self) -> None:
+        """End all watches."""
+        for watch in list(self._open):
+            await watch.close()
+
+    def _watcher(self, folder: str, *, recursive: bool, filter: PathFilter) -> Watcher:  # noqa: A002 - the same
+        for watcher in self._watchers:
+            if watcher.covers(folder, recursive=recursive, excludes=filter.excludes):
+                return watcher
+        watcher = Watcher(folder, recursive=recursive, filter=filter, make_source=self._make_source)
+        self._watchers.append(watcher)
+        return watcher
+
+    async def _left(self, watch: Watch) -> None:
+        watcher = self._open.pop(watch, None)
+        if watcher is None:
+            return
+        if watcher not in self._open.values():
+            self._watchers.remove(watcher)
+        await watcher.remove(watch)
+
+
+def _look(root: str, includes: list[str], excludes: list[str]) -> tuple[str, bool, PathFilter]:
+    """Where a path leads, whether a file is there, and what is meant of it. Reads the disk."""
+    chosen = PathFilter(includes, excludes)
+    try:
+        real = os.path.realpath(root, strict=True)
+        mode = os.stat(real).st_mode  # noqa: PTH116 - paths are plain strings here, for names of any bytes
+    except FileNotFoundError:
+        raise not_found(root) from None
+    except OSError as error:
+        raise watch_failed(root, error.strerror or "it cannot be read") from error
+    return real, not stat.S_ISDIR(mode), chosen

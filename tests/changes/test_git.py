@@ -1,0 +1,152 @@
+"""Running git."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from changes.repositories import Repo, the_git
+from serai.changes import git as git_module
+from serai.changes.git import Git, base_environment, both, find_git
+from serai.errors import GitFailed, GitTimedOut, GitUnavailable
+
+
+def program(tmp_path: Path, script: str) -> Git:
+    """A program in the place of git."""
+    file = tmp_path / "git"
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return Git(str(file), (2, 40))
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that another process does; fail when it does not come."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - another process tells nobody
+            await asyncio.sleep(0.01)
+
+
+def is_gone(file: Path) -> bool:
+    """Whether the process whose number a file holds has ended."""
+    return not is_alive(int(file.read_text()))
+
+
+async def test_git_is_found() -> None:
+    git = await find_git()
+    assert git.version >= git_module.OLDEST
+
+
+@pytest.mark.parametrize("version", ["git version 2.31.9", "git version 1.8", "something else"])
+async def test_an_old_git_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    program(tmp_path, f"echo {version}")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(GitUnavailable, match="too old") as caught:
+        await find_git()
+    assert caught.value.remedy
+
+
+async def test_other_makers_versions_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, "echo 'git version 2.39.5 (Apple Git-154)'")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert (await find_git()).version == (2, 39, 5)
+
+
+async def test_no_git_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(GitUnavailable, match="not installed"):
+        await find_git()
+    with pytest.raises(GitUnavailable, match="could not be started"):
+        await Git(str(tmp_path / "git"), ()).run("version", doing="start", folder=str(tmp_path))
+
+
+async def test_a_failure_is_one_sentence_with_what_git_said(repo: Repo) -> None:
+    git = await the_git()
+    with pytest.raises(GitFailed) as caught:
+        await git.run("cat-file", "blob", "0" * 40, doing="read it", folder=str(repo.top))
+    assert caught.value.code == "git_failed"
+    assert caught.value.message.startswith("git could not read it: ")
+    assert "\n" not in caught.value.message
+
+
+async def test_a_lock_is_explained(repo: Repo) -> None:
+    (repo.top / ".git/index.lock").write_bytes(b"")
+    with pytest.raises(GitFailed) as caught:
+        await (await the_git()).run("add", "-A", doing="add", folder=str(repo.top))
+    assert "Another git command" in (caught.value.remedy or "")
+
+
+async def test_a_command_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
+    git = program(tmp_path, f"sleep 60 & echo $! > '{tmp_path}/child'; wait")
+    with pytest.raises(GitTimedOut, match="more than"):
+        await git.run("x", doing="wait", folder=str(tmp_path), seconds=0.3)
+    await until(lambda: is_gone(tmp_path / "child"))
+
+
+async def test_a_cancelled_command_is_ended(tmp_path: Path) -> None:
+    git = program(
+        tmp_path, f"echo $$ > '{tmp_path}/pid.new'; mv '{tmp_path}/pid.new' '{tmp_path}/pid'; exec sleep 60"
+    )
+    task = asyncio.create_task(git.run("x", doing="wait", folder=str(tmp_path)))
+    await until((tmp_path / "pid").exists)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await until(lambda: is_gone(tmp_path / "pid"))
+
+
+async def test_too_much_output_is_refused_without_being_kept(tmp_path: Path) -> None:
+    git = program(tmp_path, "yes")
+    with pytest.raises(GitFailed, match="more than 1 MB"):
+        await git.run("x", doing="print", folder=str(tmp_path), max_bytes=1 << 20, seconds=20)
+
+
+async def test_much_input_output_and_complaint_at_once_does_not_block(tmp_path: Path) -> None:
+    git = program(tmp_path, "head -c 3000000 /dev/zero >&2; cat")
+    data = b"x" * 3_000_000
+    answer = await git.run("x", doing="copy", folder=str(tmp_path), data=data, seconds=20)
+    assert answer.output == data
+
+
+async def test_input_that_nobody_reads_is_no_matter(tmp_path: Path) -> None:
+    git = program(tmp_path, "exec <&-; echo done")
+    answer = await git.run("x", doing="print", folder=str(tmp_path), data=b"x" * 1_000_000)
+    assert answer.output == b"done\n"
+
+
+def test_words_to_git_in_the_environment_are_not_passed_on() -> None:
+    found = base_environment({"GIT_DIR": "/x", "GIT_EXTERNAL_DIFF": "evil", "LC_ALL": "de", "PATH": "/bin"})
+    assert found["PATH"] == "/bin"
+    assert "GIT_DIR" not in found
+    assert "GIT_EXTERNAL_DIFF" not in found
+    assert found["LC_ALL"] == "C"
+    assert found["GIT_OPTIONAL_LOCKS"] == "0"
+
+
+async def test_when_one_of_two_fails_the_other_is_ended() -> None:
+    ended = asyncio.Event()
+
+    async def fails() -> None:
+        await asyncio.sleep(0)
+        raise ValueError("no")
+
+    async def waits() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    with pytest.raises(ValueError, match="no"):
+        await both(fails(), waits())
+    assert ended.is_set()

@@ -1,0 +1,177 @@
+"""What tools edited, in a folder without git."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from changes.repositories import brief
+from serai.ahp.errors import AhpErrorCode
+from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
+from serai.changes.noted import NotedChanges
+from serai.changes.operations import DISCARD, invoke
+from serai.changes.records import Limits
+from serai.changes.showing import content_uri
+from serai.errors import ProtocolError
+
+
+def turn(turn_id: str) -> Which:
+    return Which(ChangesetKind.TURN, turn_id)
+
+
+class Folder:
+    """A folder, and a tool that edits in it."""
+
+    def __init__(self, top: Path, private: Path, limits: Limits | None = None) -> None:
+        self.top = top
+        self.private = private
+        top.mkdir(exist_ok=True)
+        self.limits = limits
+        self.noted = self.open()
+
+    def open(self) -> NotedChanges:
+        return NotedChanges(str(self.top), "s1", folder=self.private, limits=self.limits)
+
+    async def edit(self, turn_id: str, path: str, content: bytes | None) -> bool:
+        noted = await self.noted.note_before(turn_id, path)
+        file = self.top / path
+        if content is None:
+            file.unlink()
+        else:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        return await self.noted.note_after(turn_id, path) and noted
+
+
+@pytest.fixture
+def folder(tmp_path: Path, private: Path) -> Folder:
+    return Folder(tmp_path / "plain", private)
+
+
+async def test_edits_of_a_turn_and_of_the_session(folder: Folder) -> None:
+    (folder.top / "old").write_bytes(b"1\n2\n3\n")
+    (folder.top / "gone").write_bytes(b"x\n")
+    await folder.edit("t1", "old", b"1\n2\nthree\n")
+    await folder.edit("t1", "sub/new", b"n\n")
+    await folder.edit("t1", "old", b"1\n2\nthree\nfour\n")
+    await folder.edit("t2", "old", b"1\n2\n3\n")
+    await folder.edit("t2", "gone", None)
+    await folder.edit("t2", "picture", b"\0\1")
+    noted = folder.noted
+    assert brief((await noted.compute(turn("t1"))).changes) == ["modified old +2 -1", "added sub/new +1 -0"]
+    assert brief((await noted.compute(turn("t2"))).changes) == [
+        "deleted gone +0 -1",
+        "modified old +1 -2",
+        "added picture binary",
+    ]
+    assert brief((await noted.compute(SESSION)).changes) == [
+        "deleted gone +0 -1",
+        "added picture binary",
+        "added sub/new +1 -0",
+    ]
+
+
+async def test_an_edit_that_did_not_happen_is_no_change(folder: Folder) -> None:
+    (folder.top / "a").write_bytes(b"x")
+    assert await folder.noted.note_before("t", "a")
+    assert (await folder.noted.compute(turn("t"))).changes == ()
+    assert (await folder.noted.compute(SESSION)).changes == ()
+
+
+async def test_a_moved_file_is_a_rename(folder: Folder) -> None:
+    (folder.top / "a").write_bytes(b"same\n")
+    for path in ("a", "b"):
+        await folder.noted.note_before("t", path)
+    (folder.top / "a").rename(folder.top / "b")
+    for path in ("a", "b"):
+        await folder.noted.note_after("t", path)
+    assert brief((await folder.noted.compute(turn("t"))).changes) == ["renamed a -> b +0 -0"]
+    await invoke(folder.noted, turn("t"), DISCARD, None)
+    assert [file.name for file in folder.top.iterdir()] == ["a"]
+
+
+async def test_notes_survive_the_host(folder: Folder) -> None:
+    name = os.fsdecode(b"odd \xff\n name")
+    await folder.edit("t", name, b"x\n")
+    with (folder.private / "notes.jsonl").open("ab") as log:
+        log.write(b'{"turn": "t", "pa')  # the host was killed here
+    folder.noted = folder.open()
+    await folder.edit("t", "later", b"y\n")
+    folder.noted = folder.open()
+    changes = (await folder.noted.compute(turn("t"))).changes
+    assert {change.path for change in changes} == {name, "later"}
+    [later] = [change for change in changes if change.path == "later"]
+    assert later.after is not None
+    assert await folder.noted.read(content_uri("s1", later.after)) == b"y\n"
+
+
+async def test_content_before_can_be_read_and_brought_back(folder: Folder) -> None:
+    file = folder.top / "run"
+    file.write_bytes(b"before\n")
+    file.chmod(0o755)
+    (folder.top / "link").symlink_to("run")
+    await folder.noted.note_before("t", "link")
+    (folder.top / "link").unlink()
+    await folder.edit("t", "run", b"after\n")
+    await folder.edit("t", "link", b"no link\n")
+    await folder.edit("t", "new", b"new\n")
+    changes = (await folder.noted.compute(SESSION)).changes
+    before = next(change.before for change in changes if change.path == "run")
+    assert before is not None
+    assert await folder.noted.read(content_uri("s1", before)) == b"before\n"
+    result = await invoke(folder.noted, SESSION, DISCARD, None)
+    assert result.message == "Discarded the changes to 3 files"
+    assert file.read_bytes() == b"before\n"
+    assert os.access(file, os.X_OK)
+    assert (folder.top / "link").readlink() == Path("run")
+    assert not (folder.top / "new").exists()
+
+
+async def test_a_turn_is_not_discarded_over_later_changes(folder: Folder) -> None:
+    await folder.edit("t", "a", b"in the turn\n")
+    (folder.top / "a").write_bytes(b"the person's\n")
+    with pytest.raises(ProtocolError, match="has changed since that turn"):
+        await invoke(folder.noted, turn("t"), DISCARD, None)
+    assert (folder.top / "a").read_bytes() == b"the person's\n"
+
+
+async def test_what_is_too_large_or_too_much_is_named(tmp_path: Path, private: Path) -> None:
+    folder = Folder(tmp_path / "plain", private, Limits(file_bytes=100, new_bytes=150))
+    assert not await folder.edit("t", "large", b"x" * 101)
+    assert await folder.edit("t", "first", b"1" * 100)
+    assert not await folder.edit("t", "second", b"2" * 100)
+    result = await folder.noted.compute(turn("t"))
+    assert brief(result.changes) == ["added first +1 -0"]
+    assert [(one.path, one.reason) for one in result.left_out] == [
+        ("large", "too large"),
+        ("second", "more than is kept"),
+    ]
+
+
+async def test_files_outside_and_behind_links_are_not_noted(folder: Folder, tmp_path: Path) -> None:
+    (tmp_path / "outside").write_bytes(b"x")
+    (folder.top / "way").symlink_to(tmp_path)
+    assert not await folder.noted.note_before("t", "../outside")
+    assert not await folder.noted.note_before("t", str(tmp_path / "outside"))
+    assert not await folder.noted.note_before("t", "way/outside")
+    os.mkfifo(folder.top / "pipe")
+    assert not await folder.noted.note_before("t", "pipe")
+    assert await folder.noted.note_before("t", str(folder.top / "inside"))
+
+
+async def test_what_there_is_not_is_not_found(folder: Folder) -> None:
+    for which in (UNCOMMITTED, turn("unknown")):
+        with pytest.raises(ProtocolError) as caught:
+            await folder.noted.compute(which)
+        assert caught.value.number == AhpErrorCode.NOT_FOUND
+    await folder.noted.begin_turn("quiet")
+    assert (await folder.noted.compute(turn("quiet"))).changes == ()
+
+
+async def test_everything_can_be_forgotten(folder: Folder) -> None:
+    await folder.edit("t", "a", b"x")
+    await folder.noted.forget()
+    assert not folder.private.exists()
+    assert (await folder.noted.compute(SESSION)).changes == ()

@@ -1,0 +1,111 @@
+"""A change as AHP shows it."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from serai.ahp import wire
+from serai.ahp.types import ChangesetFile
+from serai.changes.records import Change, LeftOut, LeftOutReason, Side, shown, told
+from serai.changes.showing import content_address, content_uri, file_id, file_uri, path_below, show
+
+OLD, NEW = "1" * 40, "2" * 40
+
+names = st.binary(min_size=1).filter(lambda name: not {0, 0x2F} & set(name) and name not in {b".", b".."})
+paths = st.lists(names, min_size=1, max_size=3).map(lambda parts: os.fsdecode(b"/".join(parts)))
+
+
+@given(paths, paths)
+def test_paths_of_any_bytes_come_back_and_can_be_written_as_json(one: str, other: str) -> None:
+    assert path_below("/work/dir", file_uri("/work/dir", one)) == one
+    address = content_address(content_uri("s/1", Side(one, NEW)))
+    assert address is not None
+    assert (address.session_id, address.content, address.path) == ("s/1", NEW, one)
+    assert (file_id(one) == file_id(other)) == (one == other)
+    file = show(Change(Side(one, OLD), Side(other, NEW), 1, 2), "/work/dir", "s1", live=True)
+    assert wire.decode(wire.encode(file), ChangesetFile) == file
+    shown(one).encode()
+
+
+def test_a_modified_file() -> None:
+    file = show(Change(Side("a b", OLD), Side("a b", NEW), 1, 2), "/work", "s1", live=True)
+    assert wire.to_json(file) == {
+        "id": "a%20b",
+        "edit": {
+            "before": {"uri": "file:///work/a%20b", "content": {"uri": f"serai-change:/s1/{OLD}/a%20b"}},
+            "after": {"uri": "file:///work/a%20b", "content": {"uri": "file:///work/a%20b"}},
+            "diff": {"added": 1, "removed": 2},
+        },
+        "_meta": {"serai.kind": "modified", "serai.version": NEW},
+    }
+
+
+def test_a_file_of_a_turn_that_is_over_refers_to_what_was_kept() -> None:
+    file = show(Change(None, Side("a", NEW), 1, 0), "/work", "s1", live=False)
+    assert file.edit.before is None
+    assert file.edit.after is not None
+    assert file.edit.after.content.uri == f"serai-change:/s1/{NEW}/a"
+
+
+def test_renames_modes_binaries_and_conflicts_are_told() -> None:
+    change = Change(Side("a", OLD), Side("b", NEW, 0o100755), binary=True, conflicted=True)
+    file = show(change, "/work", "s1", live=True)
+    assert file.id == "b"
+    assert file.edit.diff is None
+    assert file.meta == {
+        "serai.kind": "renamed",
+        "serai.version": NEW,
+        "serai.mode": ["100644", "100755"],
+        "serai.binary": True,
+        "serai.conflicted": True,
+    }
+
+
+def test_the_same_counts_with_other_content_are_another_file() -> None:
+    one = show(Change(Side("a", OLD), Side("a", NEW), 1, 1), "/work", "s1", live=True)
+    other = show(Change(Side("a", OLD), Side("a", "3" * 40), 1, 1), "/work", "s1", live=True)
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///work",
+        "file:///work/",
+        "file:///workshop/x",
+        "file:///work/../x",
+        "file:///work/a/../../x",
+        "file:///work/%2e%2e/x",
+        "file:///work//x",
+        "file:///work/a%00b",
+        "file://elsewhere/work/x",
+        "file:///work/x?query",
+        "http:///work/x",
+        "/work/x",
+    ],
+)
+def test_uris_that_name_no_file_in_the_directory(uri: str) -> None:
+    assert path_below("/work", uri) is None
+
+
+@pytest.mark.parametrize(
+    "uri", ["serai-change:/s1/HEAD/x", f"serai-change:/s1/{OLD}", f"serai-change://{OLD}/x", "x:/"]
+)
+def test_uris_that_name_no_content(uri: str) -> None:
+    assert content_address(uri) is None
+
+
+def test_names_are_shown_without_control_characters() -> None:
+    assert shown("a\nb\x1b[31m") == "a\\nb\\x1b[31m"
+    assert shown(os.fsdecode(b"\xff")) == "\N{REPLACEMENT CHARACTER}"
+
+
+def test_what_was_left_out_is_told_in_one_sentence() -> None:
+    assert told([]) is None
+    large = [LeftOut(f"f{number}", LeftOutReason.TOO_LARGE) for number in range(5)]
+    sentence = told([*large, LeftOut("lib", LeftOutReason.NESTED)])
+    assert sentence == "Left out: f0, f1, f2 and 2 more (too large); lib (a repository of its own)"

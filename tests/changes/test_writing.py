@@ -1,0 +1,110 @@
+"""Putting files back, and nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from serai.changes.writing import put_file, put_link, read_file, take_away
+from serai.errors import FileInTheWay, FileTooLarge
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    folder = tmp_path / "top"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    file = tmp_path / "source"
+    file.write_bytes(b"content")
+    return file
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+def test_a_file_is_put_and_directories_are_made(top: Path, source: Path) -> None:
+    put_file(str(top), "a/b/c", source, 0o100755)
+    assert (top / "a/b/c").read_bytes() == b"content"
+    assert os.access(top / "a/b/c", os.X_OK)
+    put_file(str(top), "a/b/c", source, 0o100644)
+    assert not (top / "a/b/c").stat().st_mode & 0o111
+    assert names(top / "a/b") == ["c"]
+
+
+def test_a_link_is_replaced_and_not_written_through(top: Path, source: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").write_bytes(b"keep")
+    (top / "x").symlink_to(tmp_path / "outside")
+    put_file(str(top), "x", source, 0o100644)
+    assert not (top / "x").is_symlink()
+    assert (tmp_path / "outside").read_bytes() == b"keep"
+    put_link(str(top), "x", b"to \xff")
+    assert os.fsencode((top / "x").readlink()) == b"to \xff"
+
+
+@pytest.mark.parametrize("path", ["way/x", "way/deep/x"])
+def test_no_link_leads_out(top: Path, source: Path, tmp_path: Path, path: str) -> None:
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "x").write_bytes(b"keep")
+    (outside / "deep/x").write_bytes(b"keep")
+    (top / "way").symlink_to(outside)
+    for act in (
+        lambda: put_file(str(top), path, source, 0o100644),
+        lambda: put_link(str(top), path, b"x"),
+        lambda: take_away(str(top), path),
+        lambda: read_file(str(top), path, 10),
+    ):
+        with pytest.raises(FileInTheWay, match="behind a symbolic link"):
+            act()
+    assert (outside / "x").read_bytes() == (outside / "deep/x").read_bytes() == b"keep"
+    assert names(outside) == ["deep", "x"]
+
+
+@pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/x", "", ".", "a//b", "a/", "nul\0"])
+def test_odd_paths_are_refused(top: Path, source: Path, path: str) -> None:
+    with pytest.raises(FileInTheWay):
+        put_file(str(top), path, source, 0o100644)
+    with pytest.raises(FileInTheWay):
+        take_away(str(top), path)
+
+
+def test_a_directory_with_something_in_it_stays(top: Path, source: Path) -> None:
+    (top / "full").mkdir()
+    (top / "full/x").write_bytes(b"x")
+    (top / "empty").mkdir()
+    with pytest.raises(FileInTheWay):
+        put_file(str(top), "full", source, 0o100644)
+    with pytest.raises(FileInTheWay):
+        take_away(str(top), "full")
+    put_file(str(top), "empty", source, 0o100644)
+    assert names(top) == ["empty", "full"]
+    assert (top / "empty").is_file()
+
+
+def test_taking_away_what_is_gone_is_no_matter(top: Path) -> None:
+    take_away(str(top), "x")
+    take_away(str(top), "no/such/x")
+    (top / "x").symlink_to("/etc/passwd")
+    take_away(str(top), "x")
+    assert names(top) == []
+
+
+def test_reading(top: Path) -> None:
+    (top / "x").write_bytes(b"12345")
+    found = read_file(str(top), "x", 5)
+    assert found is not None
+    assert (found.data, found.mode) == (b"12345", 0o100644)
+    assert read_file(str(top), "no/such", 5) is None
+    assert read_file(str(top), "x/below", 5) is None
+    with pytest.raises(FileTooLarge):
+        read_file(str(top), "x", 4)
+    os.mkfifo(top / "pipe")
+    with pytest.raises(FileInTheWay, match="not a file"):
+        read_file(str(top), "pipe", 5)

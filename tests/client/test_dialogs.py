@@ -1,0 +1,99 @@
+"""What a person is shown when a tool wants to run, and what comes of what they type."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from requirements import proves
+from serai.ahp.types import ConfirmationOption, ToolCallPendingConfirmationState
+from serai.client.dialogs import Allow, Decision, Dialog, Refuse, ask_call
+
+OPTIONS = [
+    ConfirmationOption(id="never", label="Never", kind="deny", group=1),
+    ConfirmationOption(id="always", label="Always", kind="approve"),
+    ConfirmationOption(id="no", label="Not now", kind="deny", group=1),
+    ConfirmationOption(id="once", label="Once", kind="approve", group=0),
+]
+
+
+def call(**more: Any) -> ToolCallPendingConfirmationState:
+    return ToolCallPendingConfirmationState(
+        tool_call_id="c", tool_name="bash", display_name="Run", invocation_message="Run ls", **more
+    )
+
+
+def decided(dialog: Dialog, *lines: str | None) -> Decision:
+    next(dialog)
+    *first, last = lines
+    for line in first:
+        dialog.send(line)
+    with pytest.raises(StopIteration) as end:
+        dialog.send(last)
+    return end.value.value
+
+
+def menu(shown: str) -> list[tuple[str, str]]:
+    """The choices that are shown: what to type, and what it says."""
+    return re.findall(r"^  (\w+)  (.+)$", shown, re.MULTILINE)
+
+
+@proves("ahp:ConfirmationOption/shown-in-order")
+@given(st.permutations(OPTIONS))
+def test_options_are_listed_in_the_order_in_which_they_were_given(options: list[ConfirmationOption]) -> None:
+    shown = menu(next(ask_call(call(options=options))))
+    assert shown[: len(options)] == [
+        (str(number), option.label) for number, option in enumerate(options, start=1)
+    ]
+    for number, option in enumerate(options, start=1):
+        wanted = Allow(option=option.id) if option.kind == "approve" else Refuse(option=option.id)
+        assert decided(ask_call(call(options=options)), str(number)) == wanted
+
+
+@proves("ahp:ToolCallPendingConfirmationState/options-replace-plain-buttons")
+def test_options_stand_in_the_place_of_a_bare_yes_and_no() -> None:
+    bare = menu(next(ask_call(call())))
+    assert [key for key, _ in bare] == ["y", "n", "s"]
+    chosen = menu(next(ask_call(call(options=OPTIONS))))
+    assert [key for key, _ in chosen] == ["1", "2", "3", "4", "s"]
+    assert decided(ask_call(call()), "y") == Allow()
+    assert decided(ask_call(call()), "n") == Refuse()
+
+
+@pytest.mark.parametrize(
+    ("typed", "decision"),
+    [
+        ("always", Allow(option="always")),
+        ("NEVER", Refuse(option="never")),
+        # Who types a yes all the same means the first way to say it.
+        ("yes", Allow(option="always")),
+        ("n", Refuse(option="never")),
+    ],
+)
+def test_an_option_may_be_typed_by_its_name(typed: str, decision: Decision) -> None:
+    assert decided(ask_call(call(options=OPTIONS)), typed) == decision
+
+
+def test_an_option_named_no_is_that_option() -> None:
+    assert decided(ask_call(call(options=OPTIONS)), "no") == Refuse(option="no")
+
+
+def test_what_is_no_choice_is_asked_again() -> None:
+    dialog = ask_call(call(options=OPTIONS))
+    first = next(dialog)
+    for line in ("5", "0", "", "perhaps", "e"):
+        assert menu(dialog.send(line)) == menu(first)
+
+
+def test_a_suggestion_goes_with_the_first_way_to_say_no() -> None:
+    assert decided(ask_call(call(options=OPTIONS)), "s", " read it ") == Refuse(
+        option="never", suggestion="read it"
+    )
+
+
+def test_when_nobody_is_there_nothing_runs() -> None:
+    assert decided(ask_call(call(options=OPTIONS)), None) == Refuse(reason="there was nobody to ask")

@@ -1,0 +1,162 @@
+"""Which files a folder has."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from serai.completions import index as index_module
+from serai.completions.fuzzy import search
+from serai.completions.index import FileIndex
+from serai.completions.listing import Listing
+from serai.completions.turns import in_turns
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncIterator[FileIndex]:
+    index = FileIndex(tmp_path)
+    yield index
+    await index.close()
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words],  # noqa: S607 - the git that is there
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+
+
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("1")
+
+
+async def names(listing: Listing) -> set[str]:
+    return {item.path + "/" * item.is_folder for item in await in_turns(search(listing, "", 300))}
+
+
+async def test_git_tells_what_is_known_and_what_is_new_and_not_ignored(
+    index: FileIndex, tmp_path: Path
+) -> None:
+    git(tmp_path, "init")
+    write(tmp_path, "known/a.py", "new/ä b.py", "build/out.o", ".gitignore", ".github/x.yml")
+    (tmp_path / ".gitignore").write_text("build\n")
+    git(tmp_path, "add", "known")
+    assert await names(await index.listing()) == {
+        "known/", "known/a.py", "new/", "new/ä b.py", ".gitignore", ".github/", ".github/x.yml",
+    }  # fmt: skip
+
+
+async def test_a_folder_in_a_repository_has_its_own_names(tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    write(tmp_path, "outer.py", "inner/a.py")
+    index = FileIndex(tmp_path / "inner")
+    assert await names(await index.listing()) == {"a.py"}
+    await index.close()
+
+
+async def test_without_git_the_disk_is_read_without_what_nobody_means(
+    index: FileIndex, tmp_path: Path
+) -> None:
+    write(tmp_path, "src/a.py", "node_modules/x/y.js", ".venv/z", ".hidden/b", "src/__pycache__/c.pyc")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "src" / "loop").symlink_to(tmp_path)
+    assert await names(await index.listing()) == {
+        "src/", "src/a.py", "src/loop", ".hidden/", ".hidden/b", "empty/",
+    }  # fmt: skip
+
+
+async def test_a_repositorys_settings_run_nothing(index: FileIndex, tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    write(tmp_path, "a.py")
+    git(tmp_path, "add", "a.py")
+    trap, sprung = tmp_path / ".git" / "trap", tmp_path / ".git" / "sprung"
+    trap.write_text(f"#!/bin/sh\ntouch '{sprung}'\n")
+    trap.chmod(0o755)
+    git(tmp_path, "config", "core.fsmonitor", str(trap))
+    assert await names(await index.listing()) == {"a.py"}
+    assert not sprung.exists()
+    git(tmp_path, "ls-files", "--others")
+    assert sprung.exists()  # so the trap works
+
+
+async def test_variables_that_steer_git_are_not_passed_on(
+    index: FileIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(tmp_path, "init")
+    write(tmp_path, "a.py")
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere")
+    write(tmp_path, "node_modules/x")  # only git would list it
+    assert "node_modules/x" in await names(await index.listing())
+
+
+async def test_a_new_file_is_found_once_the_listing_is_stale(index: FileIndex, tmp_path: Path) -> None:
+    write(tmp_path, "a")
+    first = await index.listing()
+    write(tmp_path, "b")
+    assert await index.listing() is first
+    index.stale()
+    async with asyncio.timeout(5):
+        while await names(await index.listing()) != {"a", "b"}:
+            index.stale()
+
+
+async def test_a_listing_that_did_not_change_is_kept(index: FileIndex, tmp_path: Path) -> None:
+    write(tmp_path, "a")
+    first = await index.listing()
+    index.stale()
+    await index.listing()
+    while index._making is not None:  # noqa: ASYNC110 - there is nothing else to wait for
+        await asyncio.sleep(0)
+    assert await index.listing() is first
+
+
+async def test_who_comes_at_once_waits_for_the_same_listing(index: FileIndex, tmp_path: Path) -> None:
+    write(tmp_path, "a")
+    gives_up = asyncio.ensure_future(index.listing())
+    others = [asyncio.ensure_future(index.listing()) for _ in range(3)]
+    await asyncio.sleep(0)
+    gives_up.cancel()
+    first, *rest = await asyncio.gather(*others)
+    assert all(listing is first for listing in rest)
+    assert await names(first) == {"a"}
+
+
+@pytest.mark.parametrize("with_git", [True, False])
+async def test_a_listing_is_bounded_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_git: bool
+) -> None:
+    monkeypatch.setattr(index_module, "ENTRY_LIMIT", 10)
+    monkeypatch.setattr(index_module, "_CHUNK", 16)
+    for number in range(30):
+        write(tmp_path, f"d{number}/a")
+    if with_git:
+        git(tmp_path, "init")
+    index = FileIndex(tmp_path)
+    listing = await index.listing()
+    assert not listing.whole
+    assert 10 <= listing.count <= 40
+    await index.close()
+
+
+async def test_a_folder_that_is_not_there_has_nothing(tmp_path: Path) -> None:
+    index = FileIndex(tmp_path / "nothing")
+    assert (await index.listing()).count == 0
+    await index.close()
+
+
+async def test_closing_ends_what_is_under_way(index: FileIndex, tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    waiting = asyncio.ensure_future(index.listing())
+    await asyncio.sleep(0)
+    await index.close()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting

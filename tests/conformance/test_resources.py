@@ -1,0 +1,160 @@
+"""Files and other resources over the port."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect as connect_socket
+
+from conformance.client import Client, Refused
+from conformance.conftest import Connect, new_session
+from hosts import TOKEN, WITHIN, House
+from serai.ahp.types import ROOT
+
+ASK = "session/inputRequested"
+
+
+@pytest.fixture
+async def folder(client: Client, tmp_path: Path) -> Path:
+    """The folder of a session."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    await new_session(client, workingDirectory=folder.as_uri())
+    return folder
+
+
+async def refused(client: Client, method: str, **params: Any) -> Refused:
+    with pytest.raises(Refused) as caught:
+        await client.request(method, **params)
+    return caught.value
+
+
+async def test_a_file_of_a_session_is_written_read_listed_copied_moved_and_deleted(
+    client: Client, folder: Path
+) -> None:
+    uri = f"{folder.as_uri()}/notes/one.txt"
+    await client.request("resourceMkdir", uri=f"{folder.as_uri()}/notes")
+    await client.request("resourceWrite", uri=uri, data="grüße", encoding="utf-8")
+    read = await client.request("resourceRead", uri=uri)
+    assert read == {"data": "grüße", "encoding": "utf-8", "contentType": "text/plain"}
+    told = await client.request("resourceResolve", uri=uri)
+    assert (told["type"], told["size"]) == ("file", 7)
+    await client.request(
+        "resourceWrite", uri=uri, data="!", encoding="utf-8", mode="append", ifMatch=told["etag"]
+    )
+    stale = await refused(client, "resourceWrite", uri=uri, data="?", encoding="utf-8", ifMatch=told["etag"])
+    assert stale.code == -32011
+    await client.request("resourceCopy", source=uri, destination=f"{folder.as_uri()}/two.txt")
+    await client.request(
+        "resourceMove", source=f"{folder.as_uri()}/two.txt", destination=f"{folder.as_uri()}/three.txt"
+    )
+    listed = await client.request("resourceList", uri=folder.as_uri())
+    assert sorted((e["name"], e["type"]) for e in listed["entries"]) == [
+        ("notes", "directory"),
+        ("three.txt", "file"),
+    ]
+    assert (folder / "three.txt").read_text() == "grüße!"
+    await client.request("resourceDelete", uri=f"{folder.as_uri()}/notes", recursive=True)
+    assert not (folder / "notes").exists()
+
+
+async def test_nothing_outside_is_read_or_written_and_the_error_says_what_to_ask_for(
+    client: Client, folder: Path
+) -> None:
+    secret = folder.parent / "secret.txt"
+    secret.write_text("hidden")
+    (folder / "link").symlink_to(secret)
+    for uri in (
+        secret.as_uri(),
+        f"{folder.as_uri()}/link",
+        f"{folder.as_uri()}/..%2fsecret.txt",
+        "file:///proc/self/environ",
+    ):
+        error = await refused(client, "resourceRead", uri=uri)
+        assert error.code == -32009
+        assert "hidden" not in json.dumps(error.data)
+    error = await refused(client, "resourceWrite", uri=secret.as_uri(), data="x", encoding="utf-8")
+    assert error.code == -32009
+    assert error.data["request"]["uri"] == secret.as_uri()
+    assert error.data["request"]["write"] is True
+    assert secret.read_text() == "hidden"
+
+
+async def test_folders_are_no_longer_served_when_their_last_session_is_gone(
+    client: Client, folder: Path
+) -> None:
+    (folder / "one.txt").write_text("1")
+    await client.request("resourceRead", uri=f"{folder.as_uri()}/one.txt")
+    await client.request("disposeSession", "ahp-session:/one")
+    assert (await refused(client, "resourceRead", uri=f"{folder.as_uri()}/one.txt")).code == -32009
+
+
+async def test_a_long_file_comes_whole_while_other_requests_are_answered(
+    house: House, client: Client, folder: Path
+) -> None:
+    data = bytes(range(256)) * 40_000
+    (folder / "long.bin").write_bytes(data)
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with (
+        connect_socket(house.url, additional_headers=headers, max_size=None) as socket,
+        asyncio.timeout(WITHIN),
+    ):
+        hello = {"channel": ROOT, "protocolVersions": ["0.2.0"], "clientId": "reader"}
+        await socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}))
+        await socket.recv()
+        read = {"channel": ROOT, "uri": f"{folder.as_uri()}/long.bin"}
+        await socket.send(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "resourceRead", "params": read}))
+        await socket.send(
+            json.dumps({"jsonrpc": "2.0", "id": 3, "method": "ping", "params": {"channel": ROOT}})
+        )
+        answers = [json.loads(await socket.recv()) for _ in range(2)]
+        await client.ping()
+    by_id = {answer["id"]: answer["result"] for answer in answers}
+    assert set(by_id) == {2, 3}
+    assert by_id[2]["encoding"] == "base64"
+    assert base64.b64decode(by_id[2]["data"]) == data
+
+
+async def test_a_person_is_asked_and_what_they_allow_can_be_had(
+    client: Client, connect: Connect, folder: Path
+) -> None:
+    other = folder.parent / "other"
+    other.mkdir()
+    (other / "plan.txt").write_text("the plan")
+    guest = await connect("guest", ROOT)
+    asking = asyncio.create_task(guest.request("resourceRequest", uri=other.as_uri()))
+    envelope = await client.hear(ASK)
+    request = envelope["action"]["request"]
+    assert str(other) in request["questions"][0]["message"]
+    answers = {"access": {"state": "submitted", "value": {"kind": "selected", "value": "quarter"}}}
+    await client.dispatch(
+        "ahp-session:/one", "inputCompleted", requestId=request["id"], response="accept", answers=answers
+    )
+    assert await asking == {}
+    read = await guest.request("resourceRead", uri=f"{other.as_uri()}/plan.txt")
+    assert read["data"] == "the plan"
+    assert (
+        await refused(guest, "resourceWrite", uri=f"{other.as_uri()}/x", data="", encoding="utf-8")
+    ).code == -32009
+    assert (await refused(client, "resourceRead", uri=f"{other.as_uri()}/plan.txt")).code == -32009
+
+
+@pytest.mark.parametrize("response", ["decline", "cancel"])
+async def test_a_person_who_says_no_is_obeyed(client: Client, folder: Path, response: str) -> None:
+    asking = asyncio.create_task(refused(client, "resourceRequest", uri=folder.parent.as_uri(), write=True))
+    request = (await client.hear(ASK))["action"]["request"]
+    await client.dispatch("ahp-session:/one", "inputCompleted", requestId=request["id"], response=response)
+    assert (await asking).code == -32009
+
+
+async def test_with_nobody_there_to_ask_the_answer_is_no(client: Client, tmp_path: Path) -> None:
+    assert (await refused(client, "resourceRequest", uri=tmp_path.as_uri())).code == -32009
+
+
+async def test_what_may_be_had_already_needs_no_question(client: Client, folder: Path) -> None:
+    assert await client.request("resourceRequest", uri=f"{folder.as_uri()}/sub", read=True, write=True) == {}

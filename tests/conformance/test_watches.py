@@ -1,0 +1,116 @@
+"""Watches and completions over the port."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.client import Client, Refused
+from conformance.conftest import Connect, new_session
+from hosts import WITHIN, House
+
+
+@pytest.fixture
+async def folder(client: Client, tmp_path: Path) -> Path:
+    """The folder of a session."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    await new_session(client, workingDirectory=folder.as_uri())
+    return folder
+
+
+async def watch(client: Client, folder: Path, **params: Any) -> str:
+    made = await client.request("createResourceWatch", uri=folder.as_uri(), **params)
+    snapshot = await client.subscribe(made["channel"])
+    assert snapshot["state"]["root"] == folder.as_uri()
+    return made["channel"]
+
+
+def changes(client: Client, channel: str) -> list[tuple[str, str]]:
+    return [
+        (change["uri"].rpartition("/")[2], change["type"])
+        for envelope in client.envelopes
+        if envelope["channel"] == channel
+        for change in envelope["action"]["changes"]["items"]
+    ]
+
+
+async def test_what_changes_in_a_folder_is_told(client: Client, folder: Path) -> None:
+    channel = await watch(client, folder, recursive=True, excludes={"items": ["**/*.tmp"]})
+    (folder / "a.txt").write_text("1")
+    (folder / "b.tmp").write_text("1")
+    await client.until(lambda: ("a.txt", "added") in changes(client, channel))
+    (folder / "a.txt").unlink()
+    await client.until(lambda: ("a.txt", "deleted") in changes(client, channel))
+    assert not any(name == "b.tmp" for name, _ in changes(client, channel))
+
+
+async def test_a_watch_ends_with_its_last_follower(
+    house: House, client: Client, connect: Connect, folder: Path
+) -> None:
+    channel = await watch(client, folder)
+    other = await connect("other", channel)
+    await client.notify("unsubscribe", channel=channel)
+    (folder / "a.txt").write_text("1")
+    await other.until(lambda: changes(other, channel))
+    await other.notify("unsubscribe", channel=channel)
+    async with asyncio.timeout(WITHIN):
+        while house.host.channels.get(channel) is not None or len(house.host.watches):
+            await other.ping()
+    with pytest.raises(Refused) as refused:
+        await client.request("subscribe", channel)
+    assert refused.value.code == -32008
+
+
+async def test_what_is_reached_through_a_link_is_told_by_the_name_that_was_asked_for(
+    client: Client, folder: Path
+) -> None:
+    (folder / "real").mkdir()
+    (folder / "link").symlink_to("real")
+    channel = await watch(client, folder / "link")
+    (folder / "real" / "a.txt").write_text("1")
+    await client.until(lambda: changes(client, channel))
+    [told] = [e for e in client.envelopes if e["channel"] == channel]
+    assert told["action"]["changes"]["items"][0]["uri"] == f"{folder.as_uri()}/link/a.txt"
+
+
+@pytest.mark.parametrize(("name", "code"), [("nowhere", -32008), ("../outside", -32009)])
+async def test_what_is_not_there_or_not_allowed_is_not_watched(
+    client: Client, folder: Path, name: str, code: int
+) -> None:
+    (folder.parent / "outside").mkdir()
+    with pytest.raises(Refused) as refused:
+        await client.request("createResourceWatch", uri=f"{folder.as_uri()}/{name}")
+    assert refused.value.code == code
+
+
+async def test_files_are_completed_after_an_at_sign(client: Client, folder: Path) -> None:
+    (folder / "src").mkdir()
+    (folder / "src" / "parser.py").write_text("")
+    (folder / "readme.md").write_text("")
+    text = "🙂 see @pars please"
+    offset = len("🙂 see @pars".encode("utf-16-le")) // 2
+    found = await client.request(
+        "completions", "ahp-session:/one", kind="userMessage", text=text, offset=offset
+    )
+    [item] = found["items"]
+    assert item["attachment"]["uri"] == f"{folder.as_uri()}/src/parser.py"
+    assert "src/parser.py" in item["insertText"]
+    assert (item["rangeStart"], item["rangeEnd"]) == (7, 12)
+
+
+@pytest.mark.parametrize("offset", [-1, 99, 1])
+async def test_a_place_that_is_not_in_the_text_is_refused(client: Client, folder: Path, offset: int) -> None:
+    del folder
+    with pytest.raises(Refused) as refused:
+        await client.request("completions", "ahp-session:/one", kind="userMessage", text="🙂", offset=offset)
+    assert refused.value.code == -32602
+
+
+async def test_the_handshake_tells_what_begins_a_completion(connect: Connect) -> None:
+    client = await connect("fresh")
+    welcome = next(frame for frame in client.frames if "protocolVersion" in frame)
+    assert '"completionTriggerCharacters":["@","/"]' in welcome

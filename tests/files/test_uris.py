@@ -1,0 +1,141 @@
+"""`file:` URIs to paths and back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from files.desk import DENIED, refused
+from serai.errors import ProtocolError
+from serai.files.uris import path_of, uri_of
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("file:///work/a.txt", "/work/a.txt"),
+        ("file:/work/a.txt", "/work/a.txt"),
+        ("FILE://LocalHost/work/a.txt", "/work/a.txt"),
+        ("file:///", "/"),
+        ("file:///work/", "/work"),
+        ("file:///work//./a", "/work/a"),
+        ("file:///work/a%20b%3F%23%25", "/work/a b?#%"),
+        ("file:///work/%C3%BC", "/work/ü"),
+        ("file:///work/ü und ö", "/work/ü und ö"),
+        ("file:///work/%0A", "/work/\n"),
+        ("file:///work/...", "/work/..."),
+        ("file:///c:/a", "/c:/a"),
+    ],
+)
+def test_a_file_uri_names_a_path(uri: str, path: str) -> None:
+    assert path_of(uri) == Path(path)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "",
+        "/work/a",
+        "work",
+        "http://localhost/work/a",
+        "virtual://client/a",
+        "files:///work/a",
+        "file:",
+        "file:work/a",
+        "file:./work",
+        "file://",
+        "file://elsewhere/work/a",
+        "file://localhost:80/work/a",
+        "file://me@localhost/work/a",
+        "file://%6Cocalhost/work/a",
+        "file:///work/a?b",
+        "file:///work/a?",
+        "file:///work/a#b",
+        "file:///work/%zz",
+        "file:///work/%",
+        "file:///work/%2",
+        "file:///work/a\x00b",
+        "file:///work/a\nb",
+        "fi\nle:///work/a",
+        " file:///work/a",
+        "file:///work/a%00b",
+        "file:///work/a%00",
+        "file:///work/\ud800",
+    ],
+)
+def test_what_names_no_file_here_is_refused(uri: str) -> None:
+    with refused(DENIED) as caught:
+        path_of(uri)
+    assert caught.value.data is None, "no grant would help"
+    caught.value.message.encode()
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///work/../etc/passwd",
+        "file:///work/a/..",
+        "file:///..",
+        "file:///work/%2e%2e/etc/passwd",
+        "file:///work/%2E./etc/passwd",
+        "file:///work/.%2e/etc/passwd",
+        "file:///work/..%2fetc",
+        "file:///work/%2e%2e%2fetc",
+        "file:///work%2f..%2fetc",
+        "file:///work/a%2fb",
+        "file:///%2fetc/passwd",
+    ],
+)
+def test_no_way_leads_up(uri: str) -> None:
+    with refused(DENIED):
+        path_of(uri)
+
+
+@pytest.mark.parametrize(
+    ("uri", "name"),
+    [("file:///work/%252e%252e", "%2e%2e"), ("file:///work/%252f", "%2f"), ("file:///work/%2500", "%00")],
+)
+def test_decoding_happens_once(uri: str, name: str) -> None:
+    assert path_of(uri) == Path("/work") / name
+
+
+def test_bytes_that_are_no_text_come_back_as_they_were() -> None:
+    path = path_of("file:///work/%FF%C3")
+    assert os.fsencode(path) == b"/work/\xff\xc3"
+    assert uri_of(path) == "file:///work/%FF%C3"
+
+
+def test_a_uri_is_written_as_python_writes_it() -> None:
+    path = Path("/work/a b?#%ü:@~.txt")
+    assert uri_of(path) == path.as_uri()
+
+
+@given(
+    st.lists(
+        st.binary(min_size=1, max_size=20).filter(
+            lambda name: not {0, 47} & set(name) and name not in (b".", b"..")
+        ),
+        max_size=5,
+    )
+)
+def test_every_path_comes_back(names: list[bytes]) -> None:
+    path = Path(os.fsdecode(b"/" + b"/".join(names)))
+    uri = uri_of(path)
+    assert uri.isascii()
+    assert path_of(uri) == path
+
+
+@given(st.text(max_size=40))
+def test_no_text_at_all_gives_a_path_that_leads_up_or_is_relative(text: str) -> None:
+    for uri in (text, f"file://{text}", f"file:///work/{text}"):
+        try:
+            path = path_of(uri)
+        except ProtocolError:  # any other error is what this looks for
+            continue
+        assert path.is_absolute()
+        assert ".." not in path.parts
+        assert "\0" not in str(path)

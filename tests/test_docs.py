@@ -1,0 +1,262 @@
+"""The examples of the README and the pages do what the pages say, on a real host."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import json
+import os
+import re
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hosts import KEY, TOKEN, WITHIN, housing
+from serai.ahp.types import (
+    SessionInputBooleanQuestion,
+    SessionInputIntegerQuestion,
+    SessionInputMultiSelectQuestion,
+    SessionInputOption,
+    SessionInputQuestion,
+    SessionInputRequest,
+    SessionInputSingleSelectQuestion,
+    SessionInputTextQuestion,
+    ToolCallCancelledState,
+    ToolCallCompletedState,
+    ToolCallResponsePart,
+    ToolResultTextContent,
+)
+from serai.ahp.wire import to_json
+from serai.client import Disconnected, QuestionAsked, SessionClient, ToolWaiting, connect
+from serai.harness.callback import Answer, CallbackHarness
+from serai.host.turn import Turn
+from serai.store.sqlite import SqliteStore
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+
+
+def examples(page: str) -> list[str]:
+    """The fenced Python of a page."""
+    return re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def example(page: str, word: str) -> str:
+    """The only example of a page that has this in it."""
+    [found] = [text for text in examples(page) if word in text]
+    return found
+
+
+def names_of(code: str, name: str = "example") -> dict[str, Any]:
+    """What an example defines."""
+    names: dict[str, Any] = {"__name__": name}
+    exec(compile(code, name, "exec"), names)  # noqa: S102 - it is our own page
+    return names
+
+
+USED = {
+    "README.md": ["asyncio.run(main())"],
+    "docs/client.md": [
+        "asyncio.run(main())",
+        "async def watch",
+        "async def answer_everything",
+        "def tell",
+        "async def read",
+    ],
+    "docs/agents.md": ["async def shout"],
+}
+"""By page: the examples that the tests below run."""
+
+
+@pytest.mark.parametrize("page", [page.relative_to(ROOT).as_posix() for page in PAGES])
+def test_every_example_is_run_by_a_test(page: str) -> None:
+    assert len(examples(page)) == len(USED.get(page, []))
+    assert all(example(page, word) for word in USED.get(page, []))
+
+
+# -- whole programs: a host of its own process, and the program in another -----------------------------------
+
+
+@asynccontextmanager
+async def running(*command: str, **environ: str) -> AsyncGenerator[asyncio.subprocess.Process]:
+    """A Python process, which is gone at the end."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *command,
+        env={**os.environ, **environ},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await asyncio.wait_for(process.communicate(), WITHIN)
+
+
+async def said(process: asyncio.subprocess.Process, pattern: str) -> str:
+    """Wait until a process prints something; what the pattern's group has found."""
+    assert process.stdout is not None
+    printed = ""
+    async with asyncio.timeout(WITHIN):
+        while (found := re.search(pattern, printed)) is None:
+            line = await process.stdout.readline()
+            assert line, f"it ended, and had said {printed!r}"
+            printed += line.decode()
+    return found[1]
+
+
+@pytest.mark.parametrize(
+    ("page", "answer"),
+    [
+        (
+            "README.md",
+            "I have thought about “rivers”. My thoughts are in a part of their own, above this one.\n",
+        ),
+        ("docs/client.md", "You said “Hello!”."),
+    ],
+)
+async def test_the_first_program_of_a_page_runs_as_it_stands(tmp_path: Path, page: str, answer: str) -> None:
+    code = example(page, "asyncio.run(main())")
+    (tmp_path / "program.py").write_text(code)
+    home = {"SERAI_HOME": str(tmp_path / "home"), "SERAI_USE_KEYRING": "false"}
+    serve = ("-c", "from serai.cli import main; main()", "serve", "--port", "0")
+    async with running(*serve, **home) as host:
+        url = await said(host, r"(http://\S+/)")
+        async with running(str(tmp_path / "program.py"), **home, SERAI_URL=url) as program:
+            printed, errors = await asyncio.wait_for(program.communicate(), WITHIN)
+    assert errors.decode() == ""
+    assert printed.decode().startswith(answer)
+
+
+def test_the_first_program_of_the_clients_page_has_ten_lines() -> None:
+    code = example("docs/client.md", "asyncio.run(main())")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+
+
+async def test_an_agent_on_a_host_of_its_own_answers_any_client(tmp_path: Path) -> None:
+    (tmp_path / "shout.py").write_text(example("docs/agents.md", "async def shout"))
+    start = ("-c", "import asyncio, shout; asyncio.run(shout.main(port=0))")
+    async with (
+        running(*start, PYTHONPATH=str(tmp_path)) as program,
+        connect(await said(program, r"(ws://\S+)\n")) as client,
+    ):
+        session = await client.create_session("shout")
+        result = await (await session.prompt("hello")).result()
+    assert result.text == "HELLO"
+
+
+# -- functions: a host with an agent that does what the example is about -------------------------------------
+
+
+async def worker(turn: Turn) -> None:
+    """Says something, calls two tools and asks something."""
+    await turn.say(f"You said: {turn.message.text}")
+    for name in ("read_file", "rm"):
+        call = await turn.tool(name, name, message=name)
+        if call.approved:
+            await call.done("Read it", confirm_result=True)
+        elif call.suggestion:
+            await turn.say(call.suggestion.text)
+    answers = await turn.ask(SessionInputRequest(id="q", message="Well?"))
+    await turn.say(f" {answers.response}")
+
+
+async def greeter(turn: Turn) -> None:
+    call = await turn.tool("greet", "Greet", message="greet", confirmed="not-needed")
+    await call.done("Greeted")
+    await turn.say(f"You said: {turn.message.text}")
+
+
+@asynccontextmanager
+async def talking(home: Path, agent: Answer) -> AsyncGenerator[SessionClient]:
+    """A session with an agent."""
+    harness = CallbackHarness("agent", agent)
+    async with (
+        housing(lambda: SqliteStore(home / "history.db", KEY), [harness]) as house,
+        asyncio.timeout(WITHIN),
+        connect(house.url, TOKEN) as client,
+    ):
+        yield await client.create_session("agent")
+
+
+async def test_watch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    watch = names_of(example("docs/client.md", "async def watch"))["watch"]
+    async with talking(tmp_path, greeter) as session:
+        await watch(session, "hi")
+    assert capsys.readouterr().out == "\n[Greet]\nYou said: hi\ncomplete: no error\n"
+
+
+async def test_answer_everything(tmp_path: Path) -> None:
+    answer = names_of(example("docs/client.md", "async def answer_everything"))["answer_everything"]
+    async with talking(tmp_path, worker) as session:
+        result = await answer(session, "hi")
+    assert result.text == "You said: hi\n\nOnly read, please. decline"
+    read, removed = [part.tool_call for part in result.parts if isinstance(part, ToolCallResponsePart)]
+    assert isinstance(read, ToolCallCompletedState)
+    assert isinstance(removed, ToolCallCancelledState)
+
+
+async def test_answers_are_written_as_the_page_writes_them(tmp_path: Path) -> None:
+    page = (ROOT / "docs/client.md").read_text("utf-8")
+    [written] = re.findall(r"`answer\(request_id, (\{.*?\})\)`", page, re.DOTALL)
+    options = [SessionInputOption(id=one, label=one) for one in ("red", "a", "b")]
+    questions: list[SessionInputQuestion] = [
+        SessionInputTextQuestion(id="name", message="?"),
+        SessionInputIntegerQuestion(id="age", message="?"),
+        SessionInputBooleanQuestion(id="sure", message="?"),
+        SessionInputSingleSelectQuestion(id="colour", message="?", options=options),
+        SessionInputMultiSelectQuestion(id="tags", message="?", options=options),
+    ]
+
+    async def asker(turn: Turn) -> None:
+        answers = await turn.ask(SessionInputRequest(id="q", questions=questions))
+        values = {name: to_json(answer)["value"]["value"] for name, answer in answers.answers.items()}
+        await turn.say(json.dumps(values))
+
+    async with talking(tmp_path, asker) as session:
+        turn = await session.prompt("ask")
+        async for event in turn:
+            if isinstance(event, QuestionAsked):
+                await session.answer(event.request.id, ast.literal_eval(written))
+        result = await turn.result()
+    assert json.loads(result.text) == ast.literal_eval(written)
+
+
+async def test_what_the_connection_tells_and_what_the_host_may_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tell = names_of(example("docs/client.md", "def tell"))["tell"]
+    read = names_of(example("docs/client.md", "async def read"))["read"]
+    async with housing() as house:
+        client = connect(house.url, TOKEN)
+        client.on_event(tell)
+        client.handle("resourceRead", read)
+        async with client:
+            await client.ping()
+    assert capsys.readouterr().out == "connected: initialized\n"
+    tell(Disconnected("the host is gone", 1.5))
+    assert capsys.readouterr().out == "lost (the host is gone), trying again in 1.5 s\n"
+    assert (await read(None)).data == "the content"
+
+
+async def test_the_pieces_of_the_agents_page_are_an_agent(tmp_path: Path) -> None:
+    """What stands there indented: the tool call, with something to run in the place of `run`."""
+    page = (ROOT / "docs/agents.md").read_text("utf-8")
+    [piece] = [text for text in re.findall(r"(?:^    .*\n|^\n)+", page, re.MULTILINE) if "turn.tool(" in text]
+    code = f"async def agent(turn):\n{piece}\n"
+    agent = names_of(code + "\ndef run(command):\n    return f'ran {command}'\n")["agent"]
+    async with talking(tmp_path, agent) as session:
+        turn = await session.prompt("go")
+        async for event in turn:
+            if isinstance(event, ToolWaiting):
+                await session.approve(event.call.tool_call_id, edited_input='{"command": "pwd"}')
+        [part] = (await turn.result()).parts
+    assert isinstance(part, ToolCallResponsePart)
+    assert isinstance(part.tool_call, ToolCallCompletedState)
+    assert part.tool_call.content == [ToolResultTextContent(text='ran {"command": "pwd"}')]
