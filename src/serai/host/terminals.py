@@ -86,6 +86,10 @@ class HostTerminal(Channel):
         """Whether the program has ended."""
         return self._pump is None or self._pump.done()
 
+    def type(self, text: str) -> bool:
+        """Type. Returns `False`, and types nothing, when the program reads too slowly or has ended."""
+        return self._terminal is not None and self._terminal.write(text)
+
     async def wait(self) -> Count | None:
         """Wait until all that the program wrote is shown; how it ended. Cancelling ends nothing."""
         if self._pump is not None:
@@ -134,7 +138,7 @@ class HostTerminal(Channel):
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client. What is typed is told to nobody but who typed it."""
         if isinstance(action, a.TerminalInputAction) and self.live.head.exit_code is None:
-            if self._terminal is not None and self._terminal.write(action.data):
+            if self.type(action.data):
                 self.journal.echo(self.uri, action, origin, sender)
             else:
                 reason = "terminal_busy: the program does not read what is typed"

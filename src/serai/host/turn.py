@@ -15,10 +15,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from serai.ahp import actions as a
+from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult, ResourceWriteParams
 from serai.ahp.types import (
+    ROOT,
     ConfirmationOption,
     ContentRef,
     FileEdit,
@@ -40,6 +44,8 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.customizations import Definition
+from serai.files import read as read_file
+from serai.files import write as write_file
 from serai.host.content import BLOB_SCHEME
 from serai.host.delegation import Subagent, delegate
 from serai.host.expecting import Answers
@@ -128,6 +134,33 @@ class Turn:
         digest = hashlib.sha256(data).hexdigest()
         self._session.journal.side.blobs.append(BlobRow(digest, content_type, data, self._session.uri))
         return ContentRef(uri=f"{BLOB_SCHEME}{digest}", size_hint=len(data), content_type=content_type)
+
+    # -- files ---------------------------------------------------------------------------------------------
+
+    @property
+    def working_directory(self) -> str | None:
+        """The session's folder, as a URI."""
+        return self._session.live.head.summary.working_directory
+
+    async def read(self, uri: str) -> ResourceReadResult:
+        """Read a file: below the session's folders, or what a person has allowed it.
+
+        Raises:
+            ProtocolError: It is not there, or may not be read.
+        """
+        roots = await self._session.host.files.for_session(self._session)
+        params = ResourceReadParams(channel=ROOT, uri=uri)
+        return await asyncio.to_thread(read_file, params, roots)
+
+    async def write(self, uri: str, text: str) -> None:
+        """Write a file as a whole: below the session's folder, or where a person has allowed it.
+
+        Raises:
+            ProtocolError: It may not be written, or cannot be.
+        """
+        roots = await self._session.host.files.for_session(self._session)
+        params = ResourceWriteParams(channel=ROOT, uri=uri, data=text, encoding=ContentEncoding.UTF8.value)
+        await asyncio.to_thread(write_file, params, roots)
 
     # -- saying --------------------------------------------------------------------------------------------
 
@@ -249,6 +282,19 @@ class Turn:
             edits=edits,
         )
         return call
+
+    def editing(self, *paths: str | Path) -> AbstractAsyncContextManager[None]:
+        """Say which files a block is about to make, change or delete, so that it is seen what it did.
+
+            async with turn.editing("notes.md"):
+                ...
+
+        In a git repository this does nothing: changes are seen there without it. It never fails.
+
+        Args:
+            paths: Absolute, or from the working directory. What is outside of that is not looked at.
+        """
+        return self._session.changing.editing(self.id, paths)
 
     async def terminal(
         self, argv: Sequence[str], *, title: str | None = None, call: ToolCall | None = None

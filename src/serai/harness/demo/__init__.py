@@ -3,6 +3,7 @@
     stage       how it speaks and hears
     talk        what it says, and how it fails
     tools       what it pretends to do
+    deeds       what it really does
     questions   what it asks
     commands    the table of all that, and `help`
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from serai.harness.demo import questions, talk, tools
+from serai.harness.demo import deeds, questions, talk, tools
 from serai.harness.demo.stage import Misuse, Stage, Stopped, lines
 from serai.host.turn import Turn
 
@@ -70,6 +70,12 @@ COMMANDS: tuple[Command, ...] = (
     Command("tool big", "N", "returns N KiB of output", tools.big_output),
     Command("tool image", "", "returns a picture", tools.picture),
     Command("tool fail", "", "calls a tool that fails, and goes on", tools.failing_tool),
+    Command(
+        "run", "COMMAND", "runs a command for real, in a terminal to follow", deeds.run_command
+    ),
+    Command("read", "FILE", "reads a file of the session's folder", deeds.read_file),
+    Command("save", "FILE [TEXT]", "writes a file, so that a changeset appears", deeds.save_file),
+    Command("subagent", "[MESSAGE]", "has another demo agent do something", deeds.send_subagent),
     Command("client tool", "NAME [INPUT]", "calls a tool that your client offers", tools.of_client),
     Command(
         "ask",

@@ -1,4 +1,4 @@
-"""The demo agent's tools. All of them only pretend: nothing is run, read or written anywhere."""
+"""Tools that the demo agent only pretends to have: nothing is run, read or written. `deeds` are for real."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ __all__ = [
     "big_output",
     "edit_file",
     "failing_tool",
+    "field_of",
     "live_output",
+    "may",
     "of_client",
     "picture",
     "shell",
@@ -62,7 +64,7 @@ OPTIONS = [
 # -- asking first ------------------------------------------------------------------------------------------
 
 
-async def _may(stage: Stage, name: str, display_name: str, **how: Any) -> ToolCall | None:
+async def may(stage: Stage, name: str, display_name: str, **how: Any) -> ToolCall | None:
     """Begin a call that needs an approval; `None` when it was denied, and that has been said."""
     call = await stage.call(name, display_name, options=OPTIONS, **how)
     return await _heard(stage, call)
@@ -83,7 +85,7 @@ async def _heard(stage: Stage, call: ToolCall) -> ToolCall | None:
     return call
 
 
-def _read(call: ToolCall, key: str) -> str:
+def field_of(call: ToolCall, key: str) -> str:
     """A field of the call's input, which a person may have changed into anything."""
     try:
         fields = json.loads(call.input or "")
@@ -94,7 +96,7 @@ def _read(call: ToolCall, key: str) -> str:
 
 
 async def _shell(stage: Stage, command: str, **how: Any) -> ToolCall | None:
-    return await _may(
+    return await may(
         stage,
         "shell",
         "Run a command",
@@ -111,7 +113,7 @@ async def shell(stage: Stage, argument: str) -> None:
     call = await _shell(stage, argument or "ls -l")
     if call is None:
         return
-    command = _read(call, "command")
+    command = field_of(call, "command")
     await stage.breathe()
     await call.done(Markdown(markdown=f"Ran `{command}`"), text=_listing(command))
     await stage.say(f"I have pretended to run `{command}`; its output stands with the call.")
@@ -128,7 +130,7 @@ async def edit_file(stage: Stage, _argument: str) -> None:
     """Pretend to edit a file, and show the edit beforehand."""
     before = "Rooms: twelve.\nWater: yes.\n"
     planned = "Rooms: fourteen.\nWater: yes.\nStables: two.\n"
-    call = await _may(
+    call = await may(
         stage,
         "edit_file",
         "Edit a file",
@@ -140,7 +142,7 @@ async def edit_file(stage: Stage, _argument: str) -> None:
     )
     if call is None:
         return
-    edit = _edit(stage.turn, before, _read(call, "text"))
+    edit = _edit(stage.turn, before, field_of(call, "text"))
     done = ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
     await call.done(Markdown(markdown="Edited `notes.md`"), content=[done])
     await stage.say("I have pretended to edit `notes.md`. No file was touched.")

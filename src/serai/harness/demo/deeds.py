@@ -1,0 +1,154 @@
+"""What the demo agent really does: it runs commands, reads and writes files, and has another agent help it.
+
+All of it happens in the session's folder, and what changes something asks first.
+"""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+from serai.ahp.types import (
+    FileEdit,
+    FileEditDiff,
+    FileEditSide,
+    Markdown,
+    MarkdownResponsePart,
+    ToolCallConfirmationReason,
+    ToolResultFileEditContent,
+    TurnState,
+    UserMessage,
+)
+from serai.errors import ProtocolError, SeraiError
+from serai.harness.demo.stage import Misuse, Stage, quoted
+from serai.harness.demo.tools import field_of, may
+from serai.host.turn import Turn
+
+__all__ = ["read_file", "run_command", "save_file", "send_subagent"]
+
+_NOT_NEEDED = ToolCallConfirmationReason.NOT_NEEDED.value
+
+
+async def run_command(stage: Stage, argument: str) -> None:
+    """Run a shell command in a terminal that can be followed, once someone allows it."""
+    if not argument:
+        raise Misuse("it needs a command")
+    call = await may(
+        stage,
+        "run",
+        "Run a command for real",
+        message=Markdown(markdown=f"Run `{argument}`"),
+        title="Run a command?",
+        input=json.dumps({"command": argument}),
+        editable=True,
+    )
+    if call is None:
+        return
+    command = field_of(call, "command")
+    try:
+        terminal = await stage.turn.terminal(["sh", "-c", command], title=command, call=call)
+    except SeraiError as error:
+        await call.done("Could not run it", error=str(error))
+        await stage.say(f"That did not work: {error}")
+        return
+    call.show(terminal.content)
+    code = await terminal.wait()
+    failed = None if code == 0 else f"it ended with {code}"
+    await call.done(
+        Markdown(markdown=f"Ran `{command}`"), text=terminal.text(), content=[terminal.content], error=failed
+    )
+    await stage.say(f"`{command}` ended with {code}.")
+
+
+async def read_file(stage: Stage, argument: str) -> None:
+    """Read a file of the session's folder."""
+    uri = _uri(stage.turn, argument)
+    call = await stage.call("read", "Read a file", message=f"Read {argument}", confirmed=_NOT_NEEDED)
+    try:
+        read = await stage.turn.read(uri)
+    except ProtocolError as error:
+        await call.done("Could not read it", error=str(error))
+        await stage.say(f"I could not read it: {error}")
+        return
+    await call.done(f"Read {argument}", text=read.data)
+    await stage.say(f"`{argument}` has {len(read.data):,} characters ({read.encoding}).")
+
+
+async def save_file(stage: Stage, argument: str) -> None:
+    """Write a file of the session's folder, once someone allows it. What it changes becomes a changeset."""
+    name, _, text = argument.partition(" ")
+    uri = _uri(stage.turn, name)
+    text = f"{text.strip() or 'A traveller was here.'}\n"
+    try:
+        before = (await stage.turn.read(uri)).data
+    except ProtocolError:
+        before = None
+    edit = _edit(stage.turn, uri, before, text)
+    call = await may(
+        stage,
+        "save",
+        "Write a file for real",
+        message=Markdown(markdown=f"Write `{name}`"),
+        title=f"Write {name}?",
+        input=json.dumps({"path": name, "text": text}),
+        editable=True,
+        edits=[edit],
+    )
+    if call is None:
+        return
+    text = field_of(call, "text")
+    try:
+        await stage.turn.write(uri, text)
+    except ProtocolError as error:
+        await call.done("Could not write it", error=str(error))
+        await stage.say(f"I could not write it: {error}")
+        return
+    edit = _edit(stage.turn, uri, before, text)
+    done = ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
+    await call.done(Markdown(markdown=f"Wrote `{name}`"), content=[done])
+    await stage.say(f"`{name}` is written. The session's changesets show it.")
+
+
+def _edit(turn: Turn, uri: str, before: str | None, after: str) -> FileEdit:
+    def side(text: str) -> FileEditSide:
+        return FileEditSide(uri=uri, content=turn.keep(text.encode(), "text/plain"))
+
+    old, new = (before or "").splitlines(), after.splitlines()
+    diff = FileEditDiff(
+        added=sum(line not in old for line in new), removed=sum(line not in new for line in old)
+    )
+    return FileEdit(before=None if before is None else side(before), after=side(after), diff=diff)
+
+
+async def send_subagent(stage: Stage, argument: str) -> None:
+    """Have another demo agent do something, in a session of its own that can be followed."""
+    errand = argument or "write 60"
+    call = await stage.call(
+        "delegate", "Ask another agent", message=f"Have it done: {errand}", confirmed=_NOT_NEEDED
+    )
+    try:
+        subagent = await stage.turn.delegate("demo", UserMessage(text=errand), title=quoted(errand))
+        call.show(subagent.content)
+        answer = await subagent.answer()
+    except SeraiError as error:
+        await call.done("It could not be done", error=str(error))
+        await stage.say(f"That did not work: {error}")
+        return
+    said = "".join(part.content for part in answer.response_parts if isinstance(part, MarkdownResponsePart))
+    complete = answer.state == TurnState.COMPLETE
+    await call.done(
+        "The other agent has answered",
+        text=said,
+        content=[subagent.content],
+        error=None if complete else f"its turn ended as {answer.state}",
+    )
+    await stage.say(f"The other agent said {len(said.split())} words.")
+
+
+def _uri(turn: Turn, name: str) -> str:
+    """The URI of a file that is named as people name it: from the session's folder on."""
+    if not name:
+        raise Misuse("it needs the name of a file")
+    if turn.working_directory is None:
+        raise Misuse("this session has no folder")
+    return f"{turn.working_directory.rstrip('/')}/{quote(name)}"
