@@ -195,6 +195,7 @@ class House:
         settings: How the host behaves.
         secrets: Values that are masked wherever they appear, by their names.
         limits: For each connection.
+        options: What else `Host` takes, such as `is_trusted` and `user_home`.
     """
 
     host: Host
@@ -208,8 +209,10 @@ class House:
         settings: HostSettings | None = None,
         secrets: dict[str, str] | None = None,
         limits: Limits | None = None,
+        **options: Any,
     ) -> None:
         self._make_store = make_store
+        self._options = options
         self._harnesses = [DemoHarness(pace="instant"), *(harnesses or ())]
         self._settings = settings or HostSettings(summary_delay=0.01)
         self._secrets = secrets or {}
@@ -223,7 +226,12 @@ class House:
 
     async def open(self) -> None:
         self.host = Host(
-            self.store, self._harnesses, text_frame, settings=self._settings, redactor=Redactor(self._secrets)
+            self.store,
+            self._harnesses,
+            text_frame,
+            settings=self._settings,
+            redactor=Redactor(self._secrets),
+            **self._options,
         )
         await self.host.open()
         ready = asyncio.get_running_loop().create_future()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
 import pytest
 
-from serai.cli import config
+from serai.cli import read_words
 from serai.errors import ConfigInvalid
 
 
@@ -23,9 +22,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def serai_config(*words: str) -> int:
-    parser = argparse.ArgumentParser()
-    config.configure(parser)
-    options = parser.parse_args(words)
+    options = read_words(["config", *words])
     return options.run(options)
 
 

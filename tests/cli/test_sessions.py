@@ -10,7 +10,7 @@ import pytest
 from client.hosts import House, soon
 from client.screens import parse
 from serai.ahp.types import SessionSummary
-from serai.cli import sessions
+from serai.cli import connecting
 from serai.cli.sessions import ago, find_session, status_words, table
 from serai.client import Client, SessionGone
 from serai.errors import ConfigInvalid
@@ -115,11 +115,11 @@ class TestCommands:
     def test_where_to_connect_to_comes_from_the_options(self, monkeypatch: pytest.MonkeyPatch) -> None:
         asked: list[Any] = []
 
-        def connect(*arguments: Any) -> Any:
-            asked.append(arguments)
+        def connect(*arguments: Any, **named: Any) -> Any:
+            asked.append((*arguments, *named.values()))
             raise ConfigInvalid("enough")
 
-        monkeypatch.setattr(sessions, "connect", connect)
+        monkeypatch.setattr(connecting, "connect", connect)
         for words in (
             ("--url", "http://h:1", "--token", "t"),
             ("--url", "http://h:1", "list", "--token", "t"),
@@ -128,7 +128,7 @@ class TestCommands:
             options = parse("sessions", *words)
             with pytest.raises(ConfigInvalid):
                 options.run(options)
-        assert asked == [("http://h:1", "t")] * 3
+        assert asked == [("http://h:1", "t", None)] * 3
 
 
 class TestWords:

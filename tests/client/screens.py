@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import io
-from typing import Any
 
-from serai.cli import chat, sessions
+from serai.cli import read_words
 from serai.cli.terminal import Terminal
 from serai.client.inbox import Inbox
 
@@ -71,8 +70,5 @@ class Desk:
 
 
 def parse(command: str, *words: str) -> argparse.Namespace:
-    """The options of `serai chat` or `serai sessions`."""
-    parser = argparse.ArgumentParser(prog=f"serai {command}")
-    modules: dict[str, Any] = {"chat": chat, "sessions": sessions}
-    modules[command].configure(parser)
-    return parser.parse_args(words)
+    """The options of a command."""
+    return read_words([command, *words])

@@ -103,6 +103,8 @@ class TestAddress:
             ('{"pid": 1, "since": "", "address": "127.0.0.1:7791"}', "ws://127.0.0.1:7791/"),
             ('{"address": "0.0.0.0:80"}', "ws://127.0.0.1:80/"),
             ('{"address": "::1:80"}', "ws://[::1]:80/"),
+            ('{"address": ":::80"}', "ws://[::1]:80/"),
+            ('{"address": "[::]:80"}', "ws://[::1]:80/"),
             ('{"address": "127.0.0.1:0"}', "ws://127.0.0.1:7777/"),
             ('{"address": null}', "ws://127.0.0.1:7777/"),
             ("[]", "ws://127.0.0.1:7777/"),
@@ -122,6 +124,12 @@ class TestAddress:
             assert find_address(None, None, {"SERAI_HOME": str(tmp_path)}).url == "ws://127.0.0.1:7791/"
         finally:
             await store.close()
+
+    def test_a_host_on_another_address_of_this_machine_gets_its_token(self, tmp_path: Path) -> None:
+        (tmp_path / "token").write_text("kept\n")
+        (tmp_path / "history.db.lock").write_text('{"address": "192.0.2.7:7777"}')
+        found = find_address(None, None, {"SERAI_HOME": str(tmp_path)})
+        assert found == ("ws://192.0.2.7:7777/", "kept")
 
     def test_the_token_of_this_machine_is_shown_to_no_other(self, tmp_path: Path) -> None:
         (tmp_path / "token").write_text("kept\n")

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from types import NoneType
-from typing import Any
+from typing import Any, TypeAlias
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
@@ -37,6 +37,16 @@ class Refused(Exception):
         self.message: str = error["message"]
 
 
+Answers: TypeAlias = Callable[[str, dict[str, Any]], Any]
+"""The result of a method with some parameters. It raises `Refused` to say no."""
+
+
+def serve_nothing(method: str, params: dict[str, Any]) -> Any:
+    """Say no to whatever the host asks."""
+    del params
+    raise Refused({"code": -32601, "message": f"this client does not serve {method}"})
+
+
 class Client:
     """One connection of a client.
 
@@ -56,6 +66,10 @@ class Client:
         """The other notifications among them."""
         self.nameless: list[dict[str, Any]] = []
         """Errors without an id: the host could not read what they answer."""
+        self.answers: Answers = serve_nothing
+        """Answers what the host asks."""
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        """What the host has asked: the methods and their parameters."""
         self._looked_at = 0
         self._ids = 0
         self._waiting: dict[int, tuple[str, asyncio.Future[Any]]] = {}
@@ -75,7 +89,11 @@ class Client:
             async for frame in self.socket:
                 assert isinstance(frame, str), "AHP is spoken in text frames"
                 self.frames.append(frame)
-                self._take(json.loads(frame), frame)
+                message = json.loads(frame)
+                if "method" in message and "id" in message:
+                    await self._answer(message, frame)
+                else:
+                    self._take(message, frame)
                 self._news.set()
         except ConnectionClosed:
             pass
@@ -84,6 +102,20 @@ class Client:
             for _, answer in self._waiting.values():
                 if not answer.done():
                     answer.cancel()
+
+    async def _answer(self, question: dict[str, Any], frame: str) -> None:
+        assert set(question) == {"jsonrpc", "id", "method", "params"}, frame
+        check_nulls(question, frame)
+        method, params = question["method"], question["params"]
+        assert method.startswith("resource"), f"a host does not ask {method}"
+        check_known(wire.convert(params, REQUESTS[method].params))
+        self.asked.append((method, params))
+        head = {"jsonrpc": "2.0", "id": question["id"]}
+        try:
+            answer = {**head, "result": self.answers(method, params)}
+        except Refused as refused:
+            answer = {**head, "error": {"code": refused.code, "message": refused.message}}
+        await self.send(json.dumps(answer))
 
     def _take(self, message: dict[str, Any], frame: str) -> None:
         assert message.pop("jsonrpc") == "2.0", frame

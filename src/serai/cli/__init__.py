@@ -14,12 +14,13 @@ from importlib import import_module
 from serai.errors import SeraiError
 from serai.version import __version__
 
-__all__ = ["main"]
+__all__ = ["main", "read_words"]
 
 _COMMANDS = {
     "serve": "start the host",
     "chat": "talk to a session",
     "sessions": "see and manage sessions",
+    "terminals": "see, open and use the host's terminals",
     "doctor": "look at database, key, agents, port and leftovers",
     "backup": "copy the database, also while the host runs",
     "restore": "put a copy in the place of the database",
@@ -31,15 +32,9 @@ _COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0 when done, 1 for an error, 2 for a wrong call."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    parser = _parser(words)
-    options = parser.parse_args(words)
-    run = getattr(options, "run", None)
-    if run is None:
-        parser.print_help()
-        return 0
+    options = read_words(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = run(options)
+        code = options.run(options)
         sys.stdout.flush()
     except SeraiError as error:
         if options.debug:
@@ -55,19 +50,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser(words: list[str]) -> argparse.ArgumentParser:
+def read_words(words: Sequence[str]) -> argparse.Namespace:
+    """What the words of a command line mean: their options, with `run`, which does it.
+
+    Raises:
+        SystemExit: They mean nothing, or ask for help; that has been printed.
+    """
     parser = argparse.ArgumentParser(
         prog="serai",
         description="An inn for AI agents: a host where agent sessions live.",
         epilog="'serai COMMAND --help' tells more about a command.",
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"serai {__version__}")
-    parser.add_argument("--debug", action="store_true", help="show tracebacks")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    wanted = next((word for word in words if not word.startswith("-")), None)
+    wanted = _command_in(words)
     for name, summary in _COMMANDS.items():
         sentence = f"{summary[0].upper()}{summary[1:]}."
         command = commands.add_parser(name, help=summary, description=sentence)
         if name == wanted:
             import_module(f"serai.cli.{name}").configure(command)
-    return parser
+    _add_to_all(parser)
+    parser.set_defaults(run=lambda _options: parser.print_help() or 0, home=None, debug=False)
+    return parser.parse_args(words)
+
+
+def _command_in(words: Sequence[str]) -> str | None:
+    """The first word that is no option, nor the directory of `--home`."""
+    before = ""
+    for word in words:
+        if not word.startswith("-") and before != "--home":
+            return word
+        before = word
+    return None
+
+
+def _add_to_all(parser: argparse.ArgumentParser) -> None:
+    """Add what may stand before a command as well as after it.
+
+    Without a default: that of a subcommand would take the place of what stood before it.
+    """
+    parser.add_argument(
+        "--home",
+        metavar="DIR",
+        default=argparse.SUPPRESS,
+        help="where Serai keeps its files (also SERAI_HOME)",
+    )
+    parser.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks")
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to its subcommands
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - the same
+            for command in {id(one): one for one in action.choices.values()}.values():
+                _add_to_all(command)

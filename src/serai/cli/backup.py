@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from serai.cli.home import add_home, database_key
+from serai.cli.home import database_key
 from serai.config.paths import find_paths
 from serai.store.outside import back_up
 
@@ -17,7 +17,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai backup`."""
     parser.description = "Copy the database to a new file, also while the host runs. The key stays the same."
     parser.add_argument("file", metavar="FILE", help="the copy; it must not exist yet")
-    add_home(parser)
     parser.set_defaults(run=_backup)
 
 

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from serai.ahp.types import TurnState
-from serai.cli.sessions import add_connection_options, find_session
+from serai.cli.connecting import add_connection_options, client_of, is_on_this_machine
+from serai.cli.sessions import find_session
 from serai.cli.terminal import Terminal, TurnView, interrupts, open_terminal
 from serai.client import (
     Client,
@@ -36,10 +37,8 @@ from serai.client import (
     TurnEnded,
     TurnEvent,
     TurnStarted,
-    connect,
     event_json,
 )
-from serai.client.address import find_address
 from serai.client.asking import Asking, Decided, Question, decide, is_open
 from serai.client.inbox import Inbox
 from serai.errors import SeraiError
@@ -83,15 +82,14 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
     if options.session and (options.agent or options.directory):
         parser.error("--agent and --directory are for a new session: leave out SESSION")
     # What folders another machine has, its host knows.
-    is_here = options.directory and find_address(options.url, options.token).is_local
-    if is_here and not options.directory.is_dir():
+    if options.directory and is_on_this_machine(options) and not options.directory.is_dir():
         parser.error(f"--directory: there is no folder {options.directory}")
     return asyncio.run(_main(options))
 
 
 async def _main(options: argparse.Namespace) -> int:
     with open_terminal(apart=options.once is not None or options.json) as terminal:
-        async with connect(options.url, options.token) as client:
+        async with client_of(options) as client:
             return await converse(client, terminal, options)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from serai.config.load import Configuration, load
-from serai.config.paths import HOME_VARIABLE, find_paths
+from serai.config.paths import find_paths
 from serai.config.trust import Trust
 
 __all__ = ["configure"]
@@ -19,12 +19,9 @@ __all__ = ["configure"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai config`."""
-    home = argparse.ArgumentParser(add_help=False)
-    home.add_argument("--home", metavar="DIR", help=f"where Serai keeps its files (also {HOME_VARIABLE})")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     show = commands.add_parser(
         "show",
-        parents=[home],
         help="print every setting and where it comes from",
         description="Print every setting and where it comes from.",
         epilog=(
@@ -39,7 +36,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show.set_defaults(run=_show)
     trust = commands.add_parser(
         "trust",
-        parents=[home],
         help="trust a folder: its serai.toml may set anything",
         description="Trust a folder and all that is in it: its serai.toml may set anything.",
     )
@@ -47,7 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     trust.set_defaults(run=_trust)
     distrust = commands.add_parser(
         "distrust",
-        parents=[home],
         help="trust a folder no longer",
         description="Trust a folder no longer, nor any folder in it.",
     )

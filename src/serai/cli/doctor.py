@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from serai.cli.home import add_home, database_key
+from serai.cli.home import database_key
 from serai.config.keys import find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import Paths, find_paths
@@ -34,7 +34,6 @@ class Finding(NamedTuple):
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai doctor`."""
     parser.description = "Look at database, key, agents, port and leftovers, and say what to do."
-    add_home(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=_doctor)
 

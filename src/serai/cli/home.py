@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 
 from serai.config.keys import DatabaseKey, find_database_key
 from serai.config.load import load
-from serai.config.paths import HOME_VARIABLE, Paths
+from serai.config.paths import Paths
 
-__all__ = ["add_home", "database_key"]
-
-
-def add_home(parser: argparse.ArgumentParser) -> None:
-    """Add `--home`."""
-    parser.add_argument("--home", metavar="DIR", help=f"where Serai keeps its files (also {HOME_VARIABLE})")
+__all__ = ["database_key"]
 
 
 def database_key(paths: Paths) -> DatabaseKey:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shutil
 import sys
 
-from serai.cli.home import add_home, database_key
+from serai.cli.home import database_key
 from serai.cli.matching import match_session
 from serai.config.paths import Paths, find_paths
 from serai.errors import SessionGone
+from serai.host.changesets import changes_folder
 from serai.store.sqlite import SqliteStore
 
 __all__ = ["configure_purge"]
@@ -24,7 +26,6 @@ def configure_purge(parser: argparse.ArgumentParser) -> None:
         "sessions", metavar="SESSION", nargs="+", help="an id, the beginning of one, or a URI"
     )
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    add_home(parser)
     parser.set_defaults(run=_purge)
 
 
@@ -46,6 +47,7 @@ async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
             return 1
         for uri in uris:
             await store.purge(uri)
+            await asyncio.to_thread(shutil.rmtree, changes_folder(paths.home, uri), ignore_errors=True)
             print(f"{uri} is erased.")
     finally:
         await store.close()

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from serai.cli.home import add_home, database_key
+from serai.cli.home import database_key
 from serai.config.paths import find_paths
 from serai.store.care import restore
 
@@ -19,7 +19,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Put a copy in the place of the database. The present one is moved aside, not erased."
     )
     parser.add_argument("file", metavar="FILE", help="a file of 'serai backup'")
-    add_home(parser)
     parser.set_defaults(run=_restore)
 
 

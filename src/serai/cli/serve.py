@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from serai.cli.addresses import called_by, is_everywhere, url_of
 from serai.config.keys import DatabaseKey, find_database_key, find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths
@@ -25,6 +26,7 @@ from serai.serve import Limits
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings
 from serai.serve.run import run_host
+from serai.store.lock import say_where
 from serai.store.sqlite import SqliteStore
 from serai.version import __version__
 
@@ -35,7 +37,6 @@ _log = logging.getLogger(__name__)
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai serve`."""
-    parser.add_argument("--home", metavar="DIR", help="where everything is kept (SERAI_HOME)")
     parser.add_argument("--host", metavar="ADDRESS", help="the address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, metavar="N", help="the port to listen on (7777)")
     parser.add_argument(
@@ -75,9 +76,16 @@ async def _run(
         redactor.register("SERAI_TOKEN", token)
     if isinstance(key.value, str):
         redactor.register("SERAI_DATABASE_KEY", key.value)
-    address = f"{settings.host}:{settings.port}"
+    names = called_by(settings.host)
+    # Whoever listens on all addresses of a machine is called by them. No page of others has such a name.
+    own_names = names[1:] if is_everywhere(settings.host) else []
+
+    def started(port: int) -> None:
+        say_where(paths.database, f"{settings.host}:{port}")
+        _welcome(configuration, key, [url_of(name, port, token) for name in names])
+
     await run_host(
-        SqliteStore(paths.database, key.value, address=address),
+        SqliteStore(paths.database, key.value),
         [DemoHarness()],
         host_settings=_host_settings(settings),
         settings_of=lambda directory: _settings_of(configuration, flags, directory),
@@ -86,11 +94,11 @@ async def _run(
             host=settings.host,
             port=settings.port,
             token_digests=frozenset({digest(token)}) if token else frozenset(),
-            allowed_hosts=settings.allowed_hosts,
+            allowed_hosts=(*settings.allowed_hosts, *(f"[{one}]" if ":" in one else one for one in own_names)),
             allowed_origins=settings.allowed_origins,
             limits=Limits(waiting_bytes=settings.slow_reader_bytes, message_bytes=settings.max_frame_bytes),
         ),
-        started=lambda port: _welcome(configuration, key, token, port),
+        started=started,
         home=paths.home,
         redactor=redactor,
     )
@@ -126,13 +134,11 @@ def _settings_of(configuration: Configuration, flags: dict[str, Any], directory:
     return _host_settings(narrowed.settings)
 
 
-def _welcome(configuration: Configuration, key: DatabaseKey, token: str | None, port: int) -> None:
-    host = configuration.settings.host
-    name = f"[{host}]" if ":" in host else host
-    query = f"?tkn={token}" if token else ""
+def _welcome(configuration: Configuration, key: DatabaseKey, urls: list[str]) -> None:
     lines = [
         f"Serai {__version__} is ready.",
-        f"  address  http://{name}:{port}/{query}",
+        f"  address  {urls[0]}",
+        *(f"           {url}" for url in urls[1:]),
         f"  home     {configuration.paths.home}",
         f"  key      {key.source}",
         *(f"  note     {note}" for note in key.notes),

@@ -24,12 +24,13 @@ from serai.ahp.types import (
     Turn,
 )
 from serai.ahp.wire import Unknown
+from serai.cli.connecting import add_connection_options, client_of
 from serai.cli.matching import match_session, session_id
 from serai.cli.purge import configure_purge
 from serai.cli.terminal import clean
-from serai.client import Client, connect
+from serai.client import Client
 
-__all__ = ["add_connection_options", "configure", "find_session"]
+__all__ = ["configure", "find_session"]
 
 _Command = Callable[[Client, argparse.Namespace], Awaitable[int]]
 
@@ -69,21 +70,8 @@ def _start(command: _Command, options: argparse.Namespace) -> int:
     return asyncio.run(_run(command, options))
 
 
-def add_connection_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add `--url` and `--token`."""
-    default = argparse.SUPPRESS if again else None
-    parser.add_argument(
-        "--url", default=default, help="the host's address (default: SERAI_URL, else this machine's host)"
-    )
-    parser.add_argument(
-        "--token",
-        default=default,
-        help="its token (default: SERAI_TOKEN, else the one of this machine's host)",
-    )
-
-
 async def _run(command: _Command, options: argparse.Namespace) -> int:
-    async with connect(options.url, options.token) as client:
+    async with client_of(options) as client:
         return await command(client, options)
 
 

@@ -12,13 +12,16 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from serai.config.paths import find_paths
+from serai.config.paths import Paths, find_paths
 from serai.config.settings import is_loopback
 from serai.errors import ConfigInvalid
 
 __all__ = ["DEFAULT_URL", "Address", "find_address"]
 
 DEFAULT_URL = "http://127.0.0.1:7777"
+
+# Who listens everywhere listens here, too: on the addresses of one kind.
+_HERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing is bound to it
 
 _SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 
@@ -40,7 +43,11 @@ class Address(NamedTuple):
 
 
 def find_address(
-    url: str | None = None, token: str | None = None, environ: Mapping[str, str] | None = None
+    url: str | None = None,
+    token: str | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    home: str | os.PathLike[str] | None = None,
 ) -> Address:
     """Where to connect to.
 
@@ -48,36 +55,40 @@ def find_address(
         url: `http://…` or `ws://…`, as `serai serve` prints it: a token in it (`?tkn=`) is taken out.
         token: Counts before one in the URL.
         environ: The environment; by default that of the process.
+        home: Where a host of this machine keeps its files. Named here, that host counts before the
+            environment's.
 
     Raises:
         ConfigInvalid: The URL is not one of a host.
     """
     environ = os.environ if environ is None else environ
-    found = _read(url or environ.get("SERAI_URL") or _own_host(environ) or DEFAULT_URL)
-    token = token or found.token or environ.get("SERAI_TOKEN") or None
-    if token is None and found.is_local:  # no other machine gets to see the token of this one
-        token = _kept_token(environ)
+    paths = find_paths(home, environ)
+    of_home = url is None and home is not None
+    named = url or (None if of_home else environ.get("SERAI_URL"))
+    found = _read(named or _own_host(paths) or DEFAULT_URL)
+    token = token or found.token or (None if of_home else environ.get("SERAI_TOKEN")) or None
+    if token is None and (found.is_local or not named):  # no other machine gets to see the token of this one
+        token = _kept_token(paths)
     return Address(found.url, token)
 
 
-def _own_host(environ: Mapping[str, str]) -> str | None:
-    """Where the host of this machine is, or was last: it writes that into its lock (`serai.store.lock`)."""
-    database = find_paths(None, environ).database
+def _own_host(paths: Paths) -> str | None:
+    """Where the host of a home is, or was last: it writes that into its lock (`serai.store.lock`)."""
     try:
-        holder = json.loads(database.with_name(f"{database.name}.lock").read_bytes())
+        holder = json.loads(paths.database.with_name(f"{paths.database.name}.lock").read_bytes())
         name, _, port = holder["address"].rpartition(":")
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
     if not port.isdecimal() or int(port) == 0:
-        return None  # any free one: only the line that it printed tells which
-    if name in {"", "0.0.0.0", "::"}:  # noqa: S104 - it listens everywhere, also here
-        name = "127.0.0.1"
+        return None  # any free one, and it has not yet said which
+    name = name.strip("[]")
+    name = _HERE.get(name, name)
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
-def _kept_token(environ: Mapping[str, str]) -> str | None:
+def _kept_token(paths: Paths) -> str | None:
     try:
-        return find_paths(None, environ).token.read_text(encoding="utf-8").strip() or None
+        return paths.token.read_text(encoding="utf-8").strip() or None
     except (OSError, UnicodeDecodeError):
         return None  # the host says whether it needs one
 

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import base64
+import os
 import uuid
 from collections.abc import Iterable
 
 from serai.ahp import commands as c
-from serai.ahp.types import ROOT, URI, AgentSelection, FreeForm, ModelSelection, RootState, SessionSummary
+from serai.ahp.types import (
+    ROOT,
+    URI,
+    AgentSelection,
+    FreeForm,
+    ModelSelection,
+    RootState,
+    SessionSummary,
+    TerminalClientClaim,
+)
 from serai.client.address import find_address
 from serai.client.core import ChannelClient
+from serai.client.following import Follower
 from serai.client.lifeline import Delays, backoff
 from serai.client.session import SessionClient
+from serai.client.terminal import TerminalClient
 from serai.client.transport import websocket_opener
 from serai.errors import SeraiError, SessionGone
 
@@ -22,6 +34,7 @@ def connect(
     url: str | None = None,
     token: str | None = None,
     *,
+    home: str | os.PathLike[str] | None = None,
     client_id: str | None = None,
     subscriptions: Iterable[URI] = (ROOT,),
     delays: Delays = backoff,
@@ -31,6 +44,7 @@ def connect(
     Args:
         url: The host's address, as `serai serve` prints it; by default `SERAI_URL`, else this machine's host.
         token: What opens its door; by default `SERAI_TOKEN`, else what this machine's host has written down.
+        home: Where a host of this machine keeps its files; by default `SERAI_HOME`, else the usual place.
         client_id: How the host knows this client. One that is kept lets a later process go on as the same
             client. By default a new one.
         subscriptions: The channels to follow from the beginning.
@@ -39,7 +53,7 @@ def connect(
     Raises:
         ConfigInvalid: The URL is not one of a host.
     """
-    opener = websocket_opener(find_address(url, token))
+    opener = websocket_opener(find_address(url, token, home=home))
     return Client(opener, client_id=client_id, subscriptions=subscriptions, delays=delays)
 
 
@@ -141,12 +155,7 @@ class Client(ChannelClient):
         session = self._followers.get(uri)
         if not isinstance(session, SessionClient):
             session = self._followers[uri] = SessionClient(self, uri)
-        try:
-            await self.subscribe(uri)
-        except SeraiError:
-            if self._followers.get(uri) is session:  # it may have been opened again in the meantime
-                del self._followers[uri]
-            raise
+        await self._follow(uri, session)
         return session
 
     async def dispose_session(self, uri: URI) -> None:
@@ -159,3 +168,58 @@ class Client(ChannelClient):
         if uri in self._state.subscriptions:
             self._state.unsubscribe(uri)
         self._forget(uri, SessionGone(f"{uri} was disposed of"))
+
+    # -- terminals -----------------------------------------------------------------------------------------
+
+    async def create_terminal(
+        self,
+        *,
+        uri: URI | None = None,
+        name: str | None = None,
+        directory: URI | None = None,
+        size: tuple[int, int] | None = None,
+    ) -> TerminalClient:
+        """Start a shell in a terminal of the host, held by this client. Others may use it all the same.
+
+        Args:
+            uri: The terminal's URI; by default a new one.
+            name: What people see.
+            directory: Where it starts, as a URI; by default where the host works.
+            size: Its columns and rows; by default 80 and 24.
+
+        Raises:
+            ProtocolError: The folder or the size cannot be, or the shell cannot be started.
+        """
+        uri = uri or f"ahp-terminal:/{uuid.uuid4()}"
+        cols, rows = size or (None, None)
+        params = c.CreateTerminalParams(
+            channel=uri,
+            claim=TerminalClientClaim(client_id=self.client_id),
+            name=name,
+            cwd=directory,
+            cols=cols,
+            rows=rows,
+        )
+        await self.request("createTerminal", params)
+        return await self.open_terminal(uri)
+
+    async def open_terminal(self, uri: URI) -> TerminalClient:
+        """Follow a terminal that there is (`root.terminals`). The same one gives the same object.
+
+        Raises:
+            ProtocolError: There is no such terminal.
+            SessionGone: It was left again in the meantime.
+        """
+        terminal = self._followers.get(uri)
+        if not isinstance(terminal, TerminalClient):
+            terminal = self._followers[uri] = TerminalClient(self, uri)
+        await self._follow(uri, terminal)
+        return terminal
+
+    async def _follow(self, uri: URI, follower: Follower) -> None:
+        try:
+            await self.subscribe(uri)
+        except SeraiError:
+            if self._followers.get(uri) is follower:  # it may have been opened again in the meantime
+                del self._followers[uri]
+            raise

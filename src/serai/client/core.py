@@ -32,7 +32,7 @@ from serai.client.events import (
     SessionRemoved,
     SignInNeeded,
 )
-from serai.client.following import SessionFollower
+from serai.client.following import Follower
 from serai.client.lifeline import Delays, Lifeline, backoff
 from serai.client.listening import Listeners
 from serai.client.transport import Opener
@@ -48,12 +48,15 @@ _VERSIONS = ["0.2.0"]
 _REPEATABLE = frozenset(
     {"ping", "listSessions", "fetchTurns", "resolveSessionConfig", "sessionConfigCompletions", "completions"}
     | {"resourceRead", "resourceList", "resourceResolve", "createSession", "disposeSession", "authenticate"}
+    | {"createTerminal", "disposeTerminal"}
 )
 
 # What a repeated request is answered with when the first one had been carried out.
 _DONE_ALREADY = {
     "createSession": AhpErrorCode.SESSION_ALREADY_EXISTS,
     "disposeSession": AhpErrorCode.SESSION_NOT_FOUND,
+    "createTerminal": AhpErrorCode.ALREADY_EXISTS,
+    "disposeTerminal": AhpErrorCode.NOT_FOUND,
 }
 
 
@@ -79,7 +82,7 @@ class ChannelClient:
         self._state = ClientState(client_id or f"serai-{uuid.uuid4()}")
         self._dispatches = Dispatches(self._state)
         self._handlers: dict[str, Handler] = {}
-        self._followers: dict[URI, SessionFollower] = {}
+        self._followers: dict[URI, Follower] = {}
         self._subscribing: dict[URI, asyncio.Task[None]] = {}
         self._errands: set[asyncio.Task[None]] = set()
         self._listeners = Listeners()
@@ -353,8 +356,8 @@ class ChannelClient:
         for uri in lost:
             self._forget(uri, SessionGone(f"{uri} is no longer on the host"))
         if how != "replayed":
-            for session in list(self._followers.values()):
-                session.caught_up()
+            for follower in list(self._followers.values()):
+                follower.caught_up()
         self._line.up(connection)
         self._listeners.tell(Connected(how, tuple(lost)))
 
@@ -378,23 +381,23 @@ class ChannelClient:
 
     def _received(self, envelope: a.ActionEnvelope) -> None:
         outcome = self._state.receive(envelope, _now())
-        session = self._followers.get(envelope.channel)
-        if session is not None and outcome in {Outcome.APPLIED, Outcome.CONFIRMED}:
-            session.heard(envelope.action)
+        follower = self._followers.get(envelope.channel)
+        if follower is not None and outcome in {Outcome.APPLIED, Outcome.CONFIRMED}:
+            follower.heard(envelope.action)
         self._dispatches.heard(envelope)
 
     # -- ends ----------------------------------------------------------------------------------------------
 
     def _forget(self, uri: URI, error: SeraiError) -> None:
         self._dispatches.fail(error, uri)
-        session = self._followers.pop(uri, None)
-        if session is not None:
-            session.failed(error)
+        follower = self._followers.pop(uri, None)
+        if follower is not None:
+            follower.failed(error)
 
     def _failed(self, error: SeraiError) -> None:
         self._dispatches.fail(error)
-        for session in self._followers.values():
-            session.failed(error)
+        for follower in self._followers.values():
+            follower.failed(error)
         if not self._line.is_closed:
             self._listeners.tell(Disconnected(str(error), None))
         self._listeners.end(None if self._line.is_closed else error)

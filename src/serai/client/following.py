@@ -13,7 +13,7 @@ from serai.client.inbox import Inbox
 from serai.client.turn import TurnStream
 from serai.errors import Rejected, SeraiError, SessionFailed, SessionGone
 
-__all__ = ["Followed", "SessionFollower"]
+__all__ = ["Followed", "Follower", "SessionFollower"]
 
 # Actions that only make something longer: nobody waits for them with `until`.
 _GROWING = (a.SessionDeltaAction, a.SessionReasoningAction, a.SessionToolCallDeltaAction)
@@ -33,6 +33,22 @@ class Followed(Protocol):
 
     def live_session(self, uri: URI) -> LiveSession | None:
         """What the host has confirmed of a session: to look at."""
+        ...
+
+
+class Follower(Protocol):
+    """Who hears of one channel."""
+
+    def heard(self, action: a.StateAction) -> None:
+        """An action was confirmed."""
+        ...
+
+    def caught_up(self) -> None:
+        """The state is known again, after a gap or for the first time."""
+        ...
+
+    def failed(self, error: SeraiError) -> None:
+        """Nothing more will be known of the channel."""
         ...
 
 

@@ -30,6 +30,9 @@ __all__ = ["TOGGLES", "SessionCustomizations", "together"]
 TOGGLES = "serai.toggles"
 """In a session's `_meta`: which containers people switched on or off, by id. Only the host writes it."""
 
+_A_MOMENT = 1.0
+"""A new session makes do with what was found so many seconds ago, until someone follows it."""
+
 
 class SessionCustomizations:
     """The customisations of one session.
@@ -54,7 +57,7 @@ class SessionCustomizations:
 
     def begin(self) -> None:
         """The session is new: look for the first time, without anyone waiting for it."""
-        self._folder.look(self._show)
+        self._folder.look(self._show, within=_A_MOMENT)
         self._published.publish(self._session.live.head.active_client)
 
     def attend(self) -> None:
@@ -72,7 +75,7 @@ class SessionCustomizations:
     def turn_begins(self) -> None:
         """A turn begins: what has changed by then counts in it."""
         self.attend()
-        self._folder.look(self._show)
+        self._folder.look()
 
     def close(self) -> None:
         """Watch nothing, and show nothing any more."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,8 @@ T = TypeVar("T")
 class _Look(NamedTuple):
     found: Found
     trusted: bool
+    is_there: bool
+    """Whether the directory exists. One that does not cannot be watched."""
 
 
 class CustomizedFolder:
@@ -55,6 +58,7 @@ class CustomizedFolder:
         self._is_trusted = is_trusted
         self._threads = threads
         self._look: _Look | None = None
+        self._looked_at = -math.inf
         self._followers: dict[Callable[[], None], None] = {}
         self._waiting: list[Callable[[], None]] = []
         """Who wants to hear of it once."""
@@ -86,10 +90,19 @@ class CustomizedFolder:
         await asyncio.shield(self._look_if_needed())
         return self.found or Found()
 
-    def look(self, then: Callable[[], None]) -> None:
-        """The same for who does not wait: `then` is called when it is done."""
-        self._waiting.append(then)
-        self._look_if_needed()
+    def look(self, then: Callable[[], None] | None = None, *, within: float = 0.0) -> None:
+        """The same for who does not wait: `then` is called when it is done.
+
+        Args:
+            then: What to call.
+            within: What was found no longer than so many seconds ago will do.
+        """
+        if then is not None:
+            self._waiting.append(then)
+        if asyncio.get_running_loop().time() < self._looked_at + within:
+            self._start()
+        else:
+            self._look_if_needed()
 
     def follow(self, changed: Callable[[], None]) -> None:
         """Watch the folder. `changed` is called when it has been looked at, also for the first time."""
@@ -121,7 +134,8 @@ class CustomizedFolder:
         """Whether all changes since it was looked at would have been heard of, and there were none."""
         is_at_work = self._work is not None and not self._work.done()
         is_heard = self._listening and bool(self._followers) and not self._deaf
-        return is_heard and not is_at_work and self._due is None and self._look is not None
+        is_known = self._look is not None and self._look.is_there
+        return is_heard and is_known and not is_at_work and self._due is None
 
     def _look_if_needed(self) -> asyncio.Task[None]:
         if self._is_current:
@@ -140,7 +154,7 @@ class CustomizedFolder:
         return self._work
 
     async def _keep_up(self) -> None:
-        while self._again or self._doubted or self._listening != bool(self._followers):
+        while self._again or self._doubted or self._waiting or self._listening != bool(self._followers):
             again, self._again = self._again, False
             doubted, self._doubted = self._doubted, False
             waiting, self._waiting = self._waiting, []
@@ -150,7 +164,7 @@ class CustomizedFolder:
                 await self._discover()
                 waiting += self._followers
             for tell in dict.fromkeys(waiting):
-                tell()
+                _tell(tell)
 
     async def _trust_has_changed(self) -> bool:
         if self.directory is None or self._look is None:
@@ -158,11 +172,13 @@ class CustomizedFolder:
         return await self._in_thread(self._ask_trust) != self._look.trusted
 
     async def _discover(self) -> None:
+        began = asyncio.get_running_loop().time()
         try:
             self._look = await self._in_thread(self._find)
+            self._looked_at = began
         except Exception:  # noqa: BLE001 - whatever it is, sessions go on with what is known
             _log.exception("the customisations of %s cannot be read", self.directory)
-            self._look = self._look or _Look(Found(), trusted=False)
+            self._look = self._look or _Look(Found(), trusted=False, is_there=False)
 
     def _find(self) -> _Look:
         trusted = self._ask_trust()
@@ -175,7 +191,7 @@ class CustomizedFolder:
             trusted=trusted,
             may_write=lambda folder: real is not None and folder.is_relative_to(real),
         )
-        return _Look(found, trusted)
+        return _Look(found, trusted, is_there=self.directory is None or real is not None)
 
     def _ask_trust(self) -> bool:
         if self.directory is None:
@@ -227,6 +243,13 @@ class CustomizedFolder:
             self._changed()
         else:
             _log.warning("changes of customisations are no longer noticed at once: %s", error)
+
+
+def _tell(changed: Callable[[], None]) -> None:
+    try:
+        changed()
+    except Exception:  # noqa: BLE001 - one session that fails must not keep it from the others
+        _log.exception("a session did not take what was found")
 
 
 class CustomizedFolders:

@@ -1,8 +1,8 @@
 """Hearing that something in a working directory may have changed.
 
-What is heard is only that: whoever asks looks at the files again. In a repository the whole folder is watched,
-and of git's own files those that say what is committed and staged. In any other folder nothing matters but
-the files that tools edited, so only the folders that those are in are watched.
+What is heard is only that: whoever asks looks at the files again. In a repository the whole folder is
+watched, and of git's own files those that say what is committed and staged. In any other folder nothing
+matters but the files that tools edited, so only the folders that those are in are watched.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["FolderWatch", "Place", "places_to_watch"]
 _log = logging.getLogger(__name__)
 
 _NOT_LOOKED_AT = ("**/.git", "**/node_modules")
-"""Of git's own files others are watched; the other folder holds what was installed, and a great deal of it."""
+"""Some of git's own files are watched apart from this; what is installed in the other is a great deal."""
 _OF_GIT = ("HEAD", "index", "logs/HEAD", "MERGE_HEAD")
 """The last two change with every commit and reset, also where the first two stay as they are."""
 _NOT_OF_GIT = (

@@ -62,7 +62,7 @@ class Ear:
         self._places = _Places(root, named)
         self._changed = changed
         self._lost = lost
-        self._is_open = True
+        self._is_open = False
         self._watcher = Watcher(root, recursive=True, filter=self._places)
         self._watcher.add(self)
 
@@ -72,11 +72,10 @@ class Ear:
         Raises:
             ProtocolError: The system does not watch it.
         """
-        try:
-            await asyncio.shield(self._watcher.ready)
-        except ProtocolError:
-            self._is_open = False  # who waits here is told so
-            raise
+        await asyncio.shield(self._watcher.ready)
+        self._is_open = True
+        if self._watcher.ended.done():
+            self._lost(None)
 
     async def close(self) -> None:
         """Hear no more. Returns when nothing of it is left; cancelling is safe."""

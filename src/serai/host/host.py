@@ -39,6 +39,7 @@ from serai.contract.registration import check_registration
 from serai.customizations import ClientPlugins
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.agents import HostContext, HostedHarness
+from serai.host.changesets import Changesets
 from serai.host.channels import Channels
 from serai.host.clients import ClientLink, Clients
 from serai.host.completions import Completions
@@ -146,6 +147,7 @@ class Host:
         self.journal.subscriptions.emptied = self._left
         self._borrowed_home = None if home else Path(gettempdir()) / f"serai-{uuid.uuid4()}"
         self.home = home or self._borrowed_home or Path()
+        self.is_trusted = is_trusted
         self.processes = Processes(self.home / "processes")
         self.customized_folders = CustomizedFolders(user_home or _home_of_person(self.home), is_trusted)
         self.client_plugins = ClientPlugins()
@@ -153,6 +155,7 @@ class Host:
         """Whoever has to know what changes on the disk asks here."""
         self.files = Files(self)
         self.resource_watches = ResourceWatches(self)
+        self.changesets = Changesets(self)
         self.completions = Completions()
         self.terminals = Terminals(self, self.processes)
         self.telemetry = Telemetry(self.redactor.redact, time.time_ns, self._export)
@@ -256,11 +259,13 @@ class Host:
         """Someone follows a channel that nobody followed before."""
         if (session := self._sessions.get(uri)) is not None:
             session.customizations.attend()
+            session.changing.attend()
 
     def _left(self, uri: str) -> None:
         """Perhaps nobody follows a channel any more, nor is about to."""
         if (session := self._sessions.get(uri)) is not None:
             session.customizations.attend()
+            session.changing.attend()
         if uri not in self._wanted and not self.journal.subscriptions.is_followed(uri):
             self.channels.left(uri)
             if telemetry_channel(uri) is not None:
@@ -416,6 +421,7 @@ class Host:
         self.root.removed(uri)
         self.journal.then(lambda _seq: self.journal.subscriptions.drop(uri))
         await session.close()
+        await session.changing.forget()
         await self.terminals.dispose_of(uri)
         self.activity_changed()
 

@@ -30,6 +30,7 @@ from serai.ahp.types import (
 from serai.ahp.types import Turn as AhpTurn
 from serai.contract import AgentSession, Delivered, DeliveryMode, Failed, refusal
 from serai.errors import SeraiError, SessionFailed, SessionGone
+from serai.host.changing import Changing
 from serai.host.content import moved_out
 from serai.host.customizations import SessionCustomizations
 from serai.host.deliveries import Deferred, Delivery, Door, Unsettled
@@ -86,6 +87,7 @@ class Session:
         self._awaited = 0  # what is to happen here once something is committed
         self._closed = False
         self.customizations = SessionCustomizations(self, self._spawn)
+        self.changing = Changing(self)
 
     @property
     def live(self) -> LiveSession:
@@ -97,7 +99,8 @@ class Session:
         """Whether something runs in it, or is about to, or a client lends it tools: it stays in memory."""
         head = self.live.head
         waits = head.lifecycle == SessionLifecycle.CREATING or head.active_client is not None or self.mailbox
-        return bool(waits or self.live.turn is not None or self._tasks or self._awaited)
+        runs = self.live.turn is not None or self._tasks or self.changing.is_busy
+        return bool(waits or runs or self._awaited)
 
     # -- actions -------------------------------------------------------------------------------------------
 
@@ -158,15 +161,19 @@ class Session:
             self._start_turn(action, origin)
             return
         answers = self._answers_before(action)
-        had_turn = self.live.turn is not None
+        had_turn, turns = self.live.turn is not None, self.live.head.turns
         self.act(action, origin)
         self._file(action, origin)
+        if isinstance(action, a.SessionTruncatedAction):
+            self.changing.truncated([turn.id for turn in turns[len(self.live.head.turns) :]])
         if had_turn and self.live.turn is None:
             self._turn_is_cancelled()
         else:
             self._then(lambda: self._effect(action, answers))
 
     def _turn_is_cancelled(self) -> None:
+        for turn in self._turns.values():
+            self.changing.turn_ended(turn.id, turn.task)
         stop = self._let_go()
         self._after_turn("cancelled")
         self._then(stop)
@@ -334,6 +341,8 @@ class Session:
         turn = self._turns.get(delivery_id)
         try:
             agent = await self.agent() if turn else None
+            if turn is not None:
+                await self.changing.turn_begins(turn.id)
             if agent is None or turn is None or delivery_id not in self._turns:
                 # Someone cancelled it before the agent was called.
                 self.door.receipt(delivery_id, Failed(delivery_id=delivery_id, reason="cancelled"))
@@ -380,6 +389,7 @@ class Session:
             self.act(a.SessionTurnCompleteAction(turn_id=turn.id))
         else:
             self.act(a.SessionErrorAction(turn_id=turn.id, error=error))
+        self.changing.turn_ended(turn.id, turn.task)
         self._after_turn(None if error is None else "error")
 
     def _let_go(self) -> Callable[[], None]:
@@ -464,6 +474,7 @@ class Session:
         """Start the agent of a new session, and say so when it is there."""
         if not self._closed:
             self.customizations.begin()
+            self.changing.begin()
             self._spawn(self._begin())
 
     async def _begin(self) -> None:
@@ -517,6 +528,7 @@ class Session:
         if turn is not None:
             error = _error("interrupted", "the host was stopped while this turn was running")
             self.act(a.SessionErrorAction(turn_id=turn.id, error=error))
+            self.changing.turn_ended(turn.id)
         for request in list(self.live.head.input_requests or ()):
             self._take_back(request.id)  # whoever asked is gone with the host
         self._clear_activity()
@@ -582,6 +594,7 @@ class Session:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.changing.close()
         agent, self._agent = self._agent, None
         if agent is not None and agent.capabilities.lifecycle.release:
             with contextlib.suppress(Exception):

@@ -82,7 +82,10 @@ class Child:
 
     @property
     def stdin(self) -> IO[bytes] | None:
-        """The writing end of its standard input, unbuffered, when it was asked for."""
+        """The writing end of its standard input, unbuffered, when it was asked for.
+
+        Whoever gives it to a transport closes that before `end`, which closes this.
+        """
         return self._process.stdin
 
     @property

@@ -36,15 +36,13 @@ async def end_processes(
         return []
     steps = (signal.SIGHUP, signal.SIGTERM) if hangup else (signal.SIGTERM,)
     for step in steps:
-        for process in left:
-            send(process.identity, step, signal.SIGCONT)
+        await asyncio.to_thread(_send, left, step, signal.SIGCONT)
         left = await _gone(left, grace / len(steps))
     deadline = time.monotonic() + _PATIENCE
     while left := await find():
         if time.monotonic() > deadline:
             return left
-        for process in left:
-            send(process.identity, signal.SIGKILL)
+        await asyncio.to_thread(_send, left, signal.SIGKILL)
         await _gone(left, _PATIENCE)
     return []
 
@@ -58,13 +56,25 @@ async def _gone(processes: Iterable[Process], limit: float) -> list[Process]:
     deadline = time.monotonic() + limit
     delay = _FIRST_LOOK
     left = list(processes)
-    while left := [process for process in left if _runs(process)]:
+    while left := await asyncio.to_thread(_running, left):
         remaining = deadline - time.monotonic()
         if remaining <= 0:
             break
         await asyncio.sleep(min(delay, remaining))
         delay = min(delay * 1.5, _LAST_LOOK)
     return left
+
+
+# These look at the system, which takes long where it means to run `ps`: not for the event loop.
+
+
+def _send(processes: list[Process], *signals: signal.Signals) -> None:
+    for process in processes:
+        send(process.identity, *signals)
+
+
+def _running(processes: list[Process]) -> list[Process]:
+    return [process for process in processes if _runs(process)]
 
 
 def _runs(process: Process) -> bool:

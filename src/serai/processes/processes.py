@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import secrets
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 from serai.errors import ProcessNotStarted
 from serai.processes.census import Identity, Process, census, look, with_mark
 from serai.processes.child import Child
+from serai.processes.environment import inheritable
 from serai.processes.records import Record, Records
 from serai.processes.uninterrupted import uninterrupted
 from serai.processes.warden import Warden
@@ -86,7 +88,7 @@ class Processes:
             argv: The program and its arguments. A name without a slash is looked for in `PATH`.
             what: What it is, for people: it stands in the record.
             cwd: Where it runs; by default where the host does.
-            environ: Its whole environment; by default the host's. A mark is added.
+            environ: Its whole environment; by default the host's without its secrets. A mark is added.
             stdin: As `subprocess.Popen` takes it: `PIPE`, `DEVNULL` or a file descriptor.
             stdout: The same.
             stderr: The same.
@@ -100,7 +102,7 @@ class Processes:
             argv=argv,
             what=what,
             cwd=cwd,
-            environ=os.environ if environ is None else environ,
+            environ=inheritable(os.environ) if environ is None else environ,
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
@@ -141,7 +143,9 @@ class Processes:
         """Write the intention down, start the process, and write down which it is. Runs in a thread."""
         process = None
         try:
-            argv = _as_leader(plan) if plan.terminal is not None else list(plan.argv)
+            argv = [_find(plan), *plan.argv[1:]]
+            if plan.terminal is not None:
+                argv = ["/bin/sh", "-c", _OPEN_TERMINAL, plan.terminal, *argv]
             if self._host is None:
                 self._host = _identity(os.getpid())
             self._records.write(plan.mark, Record(plan.what, self._host))
@@ -199,18 +203,23 @@ def _identity(pid: int) -> Identity:
     return Identity(pid, process.started if process is not None else "")
 
 
-def _as_leader(plan: _Plan) -> list[str]:
-    """The command that opens its terminal and becomes the program. What would fail in it is found here."""
+def _find(plan: _Plan) -> str:
+    """Where the program is. The system itself might find fault with a directory in `PATH` instead.
+
+    Raises:
+        OSError: It is nowhere, or may not be run.
+    """
     name = plan.argv[0]
-    if "/" in name:
-        path = (plan.cwd or Path()) / name
-        found = str(path) if os.access(path, os.X_OK) and not path.is_dir() else None
-    else:
+    if "/" not in name:
         found = shutil.which(name, path=plan.environ.get("PATH", os.defpath))
-    if found is None:
-        raise FileNotFoundError(2, "No such file or directory", name)
-    program = os.path.abspath(found)  # noqa: PTH100 - links stay as they are
-    return ["/bin/sh", "-c", _OPEN_TERMINAL, str(plan.terminal), program, *plan.argv[1:]]
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        return os.path.abspath(found)  # noqa: PTH100 - links stay as they are
+    path = Path(plan.cwd or "").absolute() / name
+    path.stat()
+    if not os.access(path, os.X_OK) or path.is_dir():
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+    return str(path)
 
 
 def _refusal(plan: _Plan, error: OSError | ValueError) -> ProcessNotStarted:

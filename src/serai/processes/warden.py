@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from serai.processes.environment import inheritable
+
 __all__ = ["Warden"]
 
 # A word means that the host ended its children itself. An end without one means that it could not.
@@ -48,6 +50,7 @@ class Warden:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",
+            env=inheritable(os.environ),
             start_new_session=True,  # what is typed or signalled to end the host does not reach it
             bufsize=0,
         )

@@ -9,7 +9,7 @@ not after a crash. Items of a batch that are not kept (a rejection, a terminal's
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -149,7 +149,7 @@ class Opening(NamedTuple):
     """What a store says when it is opened."""
 
     last_committed: int
-    """The highest number of a row that is kept; 0 when there is none."""
+    """The highest number of a row that is kept, or was until it was pruned; 0 when there is none."""
     first_new: int
     """The first number that will be given out. All between the two may have been seen and are lost."""
     clean: bool
@@ -206,7 +206,10 @@ class Store(Protocol):
     async def replay(
         self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
     ) -> list[StoredRow] | None:
-        """The rows of some channels with `after < seq <= until`, ascending; `None` when they are too many."""
+        """The rows of some channels with `after < seq <= until`, ascending.
+
+        `None` when they are too many, or when rows above `after` were pruned: then they are not all there.
+        """
         ...
 
     async def gaps(self) -> list[tuple[int, int]]:
@@ -229,6 +232,23 @@ class Store(Protocol):
 
     async def purge(self, uri: str) -> None:
         """Erase all that is kept of a session, for good: rows, head, turns, and blobs that only it uses."""
+        ...
+
+    async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
+        """Delete rows that are more than so many days old and that no state needs.
+
+        Of a session those go that its newest head reflects, also when it is disposed of; of the channels in
+        `whole` all go; of any other channel none does. Heads, turns and all else stay. Numbers go on.
+
+        It takes its time: batches are written meanwhile. Cancelling it, or a crash, leaves some of the rows
+        for the next time.
+
+        Returns:
+            The sessions of which old rows stay, because their heads do not reflect them.
+
+        Raises:
+            ValueError: It is not at least one day.
+        """
         ...
 
     async def check(self, *, full: bool) -> list[str]:

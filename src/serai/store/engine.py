@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ class Settings:
     checkpoint_pages: int = CHECKPOINT_PAGES
     migrations: Sequence[Migration] = MIGRATIONS
     vfs: str | None = None
+    now: Callable[[], float] = time.time
 
 
 class Engine:
@@ -119,6 +121,7 @@ class Engine:
             committed=checkpoints.committed,
             block=settings.block,
             locator_interval=settings.locator_interval,
+            now=settings.now,
         )
         opening = self.writer.begin()
         self.reading.start()

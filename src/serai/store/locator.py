@@ -106,6 +106,19 @@ class Tail:
         with self._lock:
             self._count -= len(self._channels.pop(channel, ()))
 
+    def prune(self, channel: int, last: int) -> None:
+        """Forget the numbers of one channel up to one, which were pruned."""
+        with self._lock:
+            numbers = self._channels.get(channel)
+            if numbers is not None:
+                gone = bisect_right(numbers, last)
+                self._count -= gone
+                # Who is listed has a number: locators are named by their last one.
+                if gone == len(numbers):
+                    del self._channels[channel]
+                else:
+                    self._channels[channel] = numbers[gone:]
+
     def copy(self, channels: Iterable[int]) -> list[array[int]]:
         """The numbers of some channels, all as they were at one moment."""
         with self._lock:

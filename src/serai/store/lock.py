@@ -15,7 +15,7 @@ import msgspec
 
 from serai.errors import DatabaseLocked, StorageUnreadable
 
-__all__ = ["FileLock", "Holder"]
+__all__ = ["FileLock", "Holder", "say_where"]
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -28,6 +28,8 @@ class Holder(msgspec.Struct, frozen=True):
     """Where the host can be reached, when it has said so."""
 
     def __str__(self) -> str:
+        if not self.pid:
+            return "another process"
         where = f" at {self.address}" if self.address else ""
         return f"the process {self.pid}{where}, since {self.since}"
 
@@ -63,36 +65,31 @@ class FileLock:
             holder = _read(descriptor)
             os.close(descriptor)
             raise DatabaseLocked(
-                f"{self._database} is in use by {holder or 'another process'}",
+                f"{self._database} is in use by {holder}",
                 remedy="Stop that host, or start this one with another --home",
             ) from error
         self._descriptor = descriptor
         self.say(address)
 
-    def held(self) -> bool:
-        """Whether someone else holds it now. To look changes nothing."""
+    def holder(self) -> Holder | None:
+        """Who else holds it now; `None` when nobody does. To look changes nothing."""
         try:
             descriptor = os.open(self._path, os.O_RDONLY)
         except OSError:
-            return False
+            return None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
-            return True
+            return _read(descriptor)
         finally:
             os.close(descriptor)
-        return False
+        return None
 
     def say(self, address: str | None) -> None:
-        """Write down where the holder can be reached. A full disk does not matter here: the lock holds."""
-        if self._descriptor is None:
-            return
-        holder = Holder(os.getpid(), datetime.now(UTC).isoformat(timespec="seconds"), address)
-        try:
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, msgspec.json.encode(holder), 0)
-        except OSError:
-            pass
+        """Write down where the holder can be reached."""
+        if self._descriptor is not None:
+            since = datetime.now(UTC).isoformat(timespec="seconds")
+            _write(self._descriptor, Holder(os.getpid(), since, address))
 
     def release(self) -> None:
         """Give the lock up. Doing it again does nothing."""
@@ -101,8 +98,33 @@ class FileLock:
             self._descriptor = None
 
 
-def _read(descriptor: int) -> Holder | None:
+def say_where(database: Path, address: str) -> None:
+    """Write down where the holder of a database can be reached, once it knows: for the holder itself."""
+    path = database.with_name(f"{database.name}.lock")
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError:
+        return  # the lock holds all the same
+    try:
+        holder = _read(descriptor)
+        if holder.pid == os.getpid():
+            _write(descriptor, msgspec.structs.replace(holder, address=address))
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int) -> Holder:
+    """Who is written down; somebody, when it cannot be read."""
     try:
         return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=Holder)
     except (OSError, msgspec.DecodeError):
-        return None
+        return Holder(0, "")
+
+
+def _write(descriptor: int, holder: Holder) -> None:
+    """Write down who holds it. A full disk does not matter here: the lock holds."""
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, msgspec.json.encode(holder), 0)
+    except OSError:
+        pass

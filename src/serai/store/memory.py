@@ -7,9 +7,10 @@ like a restart of the host, and `crash` like the loss of one.
 from __future__ import annotations
 
 import re
+import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from serai.store.contract import (
     StoredRow,
     TurnRow,
 )
+from serai.store.days import day_of, first_day_kept
 
 __all__ = ["MemoryStore"]
 
@@ -44,12 +46,14 @@ class MemoryStore:
 
     Args:
         block: How many numbers are set aside at a time.
+        now: The clock, in seconds since 1970.
     """
 
-    def __init__(self, *, block: int = _BLOCK) -> None:
+    def __init__(self, *, block: int = _BLOCK, now: Callable[[], float] = time.time) -> None:
         self.failure: SeraiError | None = None
         """What `append` raises, until it is `None` again. Nothing is written then."""
         self._block = block
+        self._now = now
         # The next number to be given out, and the first one that is not set aside.
         self._next = 1
         self._ceiling = 1
@@ -59,6 +63,9 @@ class MemoryStore:
         # All rows in their order, and their numbers for searching.
         self._rows: list[StoredRow] = []
         self._numbers: list[int] = []
+        # The first number of each day, ascending, and the last number of each channel that was pruned.
+        self._days: dict[int, int] = {}
+        self._pruned: dict[str, int] = {}
         self._sessions: dict[str, SessionRow] = {}
         self._disposed: set[str] = set()
         self._heads: dict[str, HeadRow] = {}
@@ -76,6 +83,7 @@ class MemoryStore:
         self._ceiling = self._next + self._block
         self._gaps.append((opening.last_committed, opening.first_new))
         self._clean, self._open = False, True
+        self._note_day(opening.first_new)
         return opening
 
     async def close(self) -> None:
@@ -104,6 +112,7 @@ class MemoryStore:
         self._next += len(batch.items)
         if self._next > self._ceiling:
             self._ceiling = self._next + self._block
+        self._note_day(first)
         for seq, row in enumerate(batch.items, first):
             if row is not None:
                 self._rows.append(StoredRow(seq, *row))
@@ -115,6 +124,11 @@ class MemoryStore:
             self._blobs.setdefault(blob.digest, blob._replace(session=None))
             self._users[blob.digest].add(blob.session)
         return first
+
+    def _note_day(self, first: int) -> None:
+        today = day_of(self._now())
+        if today > max(self._days, default=0):
+            self._days[today] = first
 
     def _refuse(self, batch: Batch) -> None:
         for uri, epoch in batch.epochs.items():
@@ -164,8 +178,10 @@ class MemoryStore:
     async def replay(
         self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
     ) -> list[StoredRow] | None:
-        """The rows of some channels with `after < seq <= until`, ascending; `None` when they are too many."""
+        """The rows of some channels with `after < seq <= until`; `None` when too many, or some are pruned."""
         wanted = set(channels)
+        if any(self._pruned.get(channel, 0) > after for channel in wanted):
+            return None
         span = self._rows[bisect_right(self._numbers, after) : bisect_right(self._numbers, until)]
         rows = [row for row in span if row.channel in wanted]
         size = sum(len(row.action) + len(row.origin or b"") for row in rows)
@@ -201,6 +217,8 @@ class MemoryStore:
         self._heads.pop(uri, None)
         self._turns.pop(uri, None)
         self._disposed.discard(uri)
+        for channel in channels:
+            self._pruned.pop(channel, None)
         for users in self._users.values():
             users.discard(uri)
         others = [content for other in {*self._heads, *self._turns} for content in self._contents(other)]
@@ -208,6 +226,35 @@ class MemoryStore:
         for digest in suspects - used:
             if not self._users[digest]:
                 self._blobs.pop(digest, None)
+
+    async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
+        """Delete rows that are more than so many days old and that no state needs.
+
+        Returns:
+            The sessions of which old rows stay, because their heads do not reflect them.
+
+        Raises:
+            StorageUnavailable: The store is not open.
+            ValueError: It is not at least one day.
+        """
+        first_day = first_day_kept(self._now(), days)
+        if not self._open:
+            raise StorageUnavailable("the store is not open")
+        later = (first for day, first in self._days.items() if day >= first_day)
+        old = bisect_right(self._numbers, next(later, self._next) - 1)
+        limits = dict.fromkeys(whole, self._next) | {uri: head.seq for uri, head in self._heads.items()}
+        kept: list[StoredRow] = []
+        behind: set[str] = set()
+        for row in self._rows[:old]:
+            if row.seq <= limits.get(row.channel, 0):
+                self._pruned[row.channel] = row.seq
+                continue
+            kept.append(row)
+            if row.channel in self._heads:
+                behind.add(row.channel)
+        self._rows[:old] = kept
+        self._numbers[:old] = [row.seq for row in kept]
+        return sorted(behind)
 
     async def check(self, *, full: bool) -> list[str]:  # noqa: ARG002 - there is only one depth here
         """What is wrong; with dictionaries, nothing."""
@@ -227,7 +274,7 @@ class MemoryStore:
         return turns if head is None else [head.state, *turns]
 
     def _last(self) -> int:
-        return self._numbers[-1] if self._numbers else 0
+        return max(self._numbers[-1] if self._numbers else 0, *self._pruned.values(), 0)
 
 
 def _references(contents: Sequence[bytes]) -> Iterator[str]:

@@ -52,20 +52,22 @@ class Reader:
     def replay(
         self, channels: Sequence[str], after: int, until: int, max_rows: int, max_bytes: int
     ) -> list[StoredRow] | None:
-        """The rows of some channels between two numbers; `None` as soon as they are too many."""
+        """The rows of some channels between two numbers; `None` when they are too many, or not all there."""
         names, numbers = self._find(channels, after)
         while numbers and numbers[-1] > until:
             numbers.pop()
         if len(numbers) > max_rows:
             return None
-        if not numbers:
-            return []
         rows: list[StoredRow] = []
-        for seq, channel, action, origin in self._db.execute(SQL["rows_by_number"], (table_of(numbers),)):
+        found = self._db.execute(SQL["rows_by_number"], (table_of(numbers),)) if numbers else ()
+        for seq, channel, action, origin in found:
             max_bytes -= len(action) + len(origin or b"")
             if max_bytes < 0:
                 return None
             rows.append(StoredRow(seq, names[channel], action, origin))
+        # At last, for rows may be pruned at any moment before, and a mark only ever moves forward.
+        if any((self._db.execute(SQL["pruned"], (channel,)).get or 0) > after for channel in names):
+            return None
         return rows
 
     def gaps(self) -> list[tuple[int, int]]:

@@ -7,7 +7,8 @@ was committed from the log into the file. None of it runs on the event loop.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -29,9 +30,11 @@ from serai.store.contract import (
     TurnRow,
 )
 from serai.store.database import Database
+from serai.store.days import first_day_kept
 from serai.store.engine import Engine, Settings
 from serai.store.files import copy_database
 from serai.store.migrations import MIGRATIONS, Migration
+from serai.store.pruning import Pace, make_plan
 from serai.store.reader import Reader
 from serai.store.worker import Worker
 from serai.store.writer import BLOCK, LOCATOR_INTERVAL
@@ -44,8 +47,8 @@ T = TypeVar("T")
 class SqliteStore:
     """A `Store` in one file, encrypted with ChaCha20.
 
-    Cancelling a read, a check or a backup is harmless. Cancelling `append`, `purge` or `close` does not stop
-    them.
+    Cancelling a read, a check, a backup or `prune` is harmless. Cancelling `append`, `purge` or `close` does
+    not stop them.
 
     Args:
         path: The database file; it is made when it is not there.
@@ -56,6 +59,7 @@ class SqliteStore:
         checkpoint_pages: After how many new pages in the log a checkpoint runs.
         migrations: The schema's history.
         vfs: Which file system layer of SQLite to use.
+        now: The clock, in seconds since 1970.
     """
 
     def __init__(
@@ -69,9 +73,10 @@ class SqliteStore:
         checkpoint_pages: int = CHECKPOINT_PAGES,
         migrations: Sequence[Migration] = MIGRATIONS,
         vfs: str | None = None,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._settings = Settings(
-            path.resolve(), key, address, block, locator_interval, checkpoint_pages, migrations, vfs
+            path.resolve(), key, address, block, locator_interval, checkpoint_pages, migrations, vfs, now
         )
         self._engine: Engine | None = None
         self._closing: asyncio.Future[None] | None = None
@@ -163,7 +168,7 @@ class SqliteStore:
     async def replay(
         self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
     ) -> list[StoredRow] | None:
-        """The rows of some channels with `after < seq <= until`, ascending; `None` when they are too many."""
+        """The rows of some channels with `after < seq <= until`; `None` when too many, or some are pruned."""
         return await self._read(lambda reader: reader.replay(channels, after, until, max_rows, max_bytes))
 
     async def gaps(self) -> list[tuple[int, int]]:
@@ -194,6 +199,34 @@ class SqliteStore:
         engine = self._opened()
         async with self._care:
             await engine.writing.run(partial(engine.erase, uri))
+
+    async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
+        """Delete rows that are more than so many days old and that no state needs.
+
+        It goes in pieces of a few milliseconds, between batches, and stands back while there is a check, a
+        copy or a purge. Pages that become free are overwritten, and used again for what is written next; the
+        file does not get shorter.
+
+        Returns:
+            The sessions of which old rows stay, because their heads do not reflect them.
+
+        Raises:
+            StorageFailed: It is not known what is on the disk.
+            StorageUnavailable: The disk is full, or the store was closed. Some rows are left.
+            ValueError: It is not at least one day.
+        """
+        first_day = first_day_kept(self._settings.now(), days)
+        plan = await self._visit(partial(make_plan, first_day=first_day, whole=whole))
+        pace, behind = Pace(), set[int]()
+        after = 0 if plan else None
+        while plan and after is not None:
+            async with self._care:
+                engine = self._opened()
+                piece = await engine.writing.run(partial(engine.writer.prune, plan, after, pace.rows))
+            behind |= piece.behind
+            after = piece.until
+            await asyncio.sleep(pace.took(piece.seconds))
+        return sorted(plan.sessions[channel] for channel in behind) if plan else []
 
     async def check(self, *, full: bool) -> list[str]:
         """What is wrong with the database; empty when nothing is. Reading and writing go on meanwhile."""

@@ -15,8 +15,10 @@ from serai.errors import Fenced, StorageFailed, StorageUnavailable
 from serai.store.connection import write_fault
 from serai.store.contract import Batch, Opening, Row
 from serai.store.database import Database
+from serai.store.days import day_of
 from serai.store.files import beside
 from serai.store.locator import Group, Tail
+from serai.store.pruning import Piece, Plan, delete, find
 from serai.store.queries import SQL
 
 __all__ = ["BLOCK", "LOCATOR_INTERVAL", "Writer"]
@@ -52,6 +54,7 @@ class Writer:
         block: How many numbers are set aside at a time.
         locator_interval: After how many rows the tail is written to locators.
         clock: Seconds that only go forward.
+        now: Seconds since 1970.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class Writer:
         block: int = BLOCK,
         locator_interval: int = LOCATOR_INTERVAL,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._path = path
         self._db = connection
@@ -72,11 +76,14 @@ class Writer:
         self._block = block
         self._interval = locator_interval
         self._clock = clock
+        self._now = now
         # Held while a batch is written, for the one method that other threads may call.
         self._lock = Lock()
         # The next number to be given out, and the first one that is not set aside on the disk.
         self._next = 1
         self._ceiling = 1
+        # The last day whose first number is written down. A clock that goes back begins no other day.
+        self._day: int = 0
         self._channels: dict[str, int] = {}
         self._epochs: dict[str, int | None] = {}
         # Whether commits sync now, and since when something is committed but not synced.
@@ -96,15 +103,20 @@ class Writer:
         Raises:
             apsw.Error: The database cannot be read or written.
         """
-        ceiling, located, clean = self._db.execute(SQL["state"]).get
-        last = self._db.execute(SQL["last_number"]).get
+        state: tuple[int, int, int] = self._db.execute(SQL["state"]).get
+        ceiling, located, clean = state
+        last: int = max(self._db.execute(SQL[query]).get for query in ("last_number", "last_pruned"))
         # Only damage can put a row beyond the ceiling. It must not lead to a second one of the same number.
         ceiling = max(ceiling, last + 1)
         self._tail.add((channel, [seq]) for seq, channel in self._db.execute(SQL["tail"], (located,)))
         opening = Opening(last_committed=last, first_new=ceiling, clean=bool(clean))
+        self._day = int(self._db.execute(SQL["last_day"]).get)
+        day = self._new_day()
         with self._db:
             self._db.execute(SQL["open_state"], (ceiling + self._block,))
             self._db.execute(SQL["add_opening"], (last, ceiling))
+            self._write_day(day, ceiling)
+        self._day = day or self._day
         self._next = ceiling
         self._ceiling = ceiling + self._block
         # The log exists now. SQLite holds no lock on it, so a descriptor of our own disturbs nothing.
@@ -170,8 +182,12 @@ class Writer:
         now = self._clock()
         waiting = self._unsynced_since
         durable = batch.durable or crossing or (waiting is not None and now - waiting >= _SYNC_AFTER)
-        groups, located = self._transact(batch, first, durable=durable, ceiling=ceiling if crossing else None)
+        day = self._new_day()
+        groups, located = self._transact(
+            batch, first, durable=durable, ceiling=ceiling if crossing else None, day=day
+        )
         self._next, self._ceiling = after, ceiling
+        self._day = day or self._day
         self._commits += 1
         self._unsynced_since = None if durable else now if waiting is None else waiting
         self._channels.update((name, channel) for name, (channel, _) in groups.items())
@@ -184,7 +200,7 @@ class Writer:
         return first
 
     def _transact(
-        self, batch: Batch, first: int, *, durable: bool, ceiling: int | None
+        self, batch: Batch, first: int, *, durable: bool, ceiling: int | None, day: int | None
     ) -> tuple[dict[str, Group], bool]:
         """Write and commit; returns the numbers of channels by name, and whether they are in locators."""
         committing = False
@@ -192,8 +208,8 @@ class Writer:
             self._sync_with(full=durable)
             groups, values = self._sort(batch.items, first)
             located = bool(values) and len(self._tail) + len(values) // 4 >= self._interval
-            alone = not located and ceiling is None and not _has_more(batch) and not self._db.in_transaction
-            if alone and len(values) <= _VALUES_PER_STATEMENT:
+            alone = not located and ceiling is None and day is None and not _has_more(batch)
+            if alone and not self._db.in_transaction and len(values) <= _VALUES_PER_STATEMENT:
                 # The one statement is a transaction by itself: the shortest way for a stream of deltas.
                 committing = True
                 self._insert(values)
@@ -204,6 +220,7 @@ class Writer:
                 self._write_locators(groups.values())
             if ceiling is not None:
                 self._db.execute(SQL["raise_ceiling"], (ceiling,))
+            self._write_day(day, first)
             self._write_more(batch, first)
             committing = True
             self._db.execute("COMMIT")
@@ -307,7 +324,49 @@ class Writer:
             many(SQL["add_blob"], [(blob.digest, blob.content_type, blob.data) for blob in batch.blobs])
             many(SQL["use_blob"], [(blob.session or "", blob.digest) for blob in batch.blobs])
 
+    def _new_day(self) -> int | None:
+        """Today, if nothing was written today yet."""
+        today = day_of(self._now())
+        return today if today > self._day else None
+
+    def _write_day(self, day: int | None, first: int) -> None:
+        if day is not None:
+            self._db.execute(SQL["add_day"], (day, first))
+
     # -- care ----------------------------------------------------------------------------------------------
+
+    def prune(self, plan: Plan, after: int, rows: int) -> Piece:
+        """Delete what a plan names of the rows after a number; it looks at so many of them at most.
+
+        It is not synced: whatever is synced later comes after it, and if it is lost it is done again.
+
+        Raises:
+            StorageFailed: It is not known what was written, now or earlier.
+            StorageUnavailable: Nothing was deleted.
+        """
+        with self._lock:
+            if self.failure is not None:
+                raise self.failure
+            began = self._clock()
+            committing = False
+            try:
+                piece = find(self._db, plan, after, rows)
+                if piece.numbers:
+                    self._sync_with(full=False)
+                    self._begin()
+                    delete(self._db, piece)
+                    committing = True
+                    self._db.execute("COMMIT")
+            except apsw.Error as error:
+                raise self._fault(error, committing=committing) from error
+            except BaseException:
+                self._roll_back()
+                raise
+            for channel, last in piece.last.items():
+                self._tail.prune(channel, last)
+            self._commits = _COMMITS_UNTOLD  # it may have been much
+            piece.seconds = self._clock() - began
+            return piece
 
     def forget(self, uri: str, channels: dict[str, int]) -> None:
         """Forget what is known of a session that was erased."""

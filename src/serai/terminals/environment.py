@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from serai.processes.environment import inheritable
+
 __all__ = ["Launch", "default_shell", "plan_launch"]
 
 _SCRIPTS = Path(__file__).parent / "shell"
 
-_SECRET = re.compile(r"SERAI_.*(KEY|TOKEN|SECRET|PASSWORD).*")
 # They describe the terminal that the host was started from, which is not the one that is started here.
 _OF_ANOTHER_TERMINAL = frozenset(
     {"COLUMNS", "LINES", "STY", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PANE", "VTE_VERSION"}
@@ -51,13 +51,12 @@ def plan_launch(
 
     Args:
         argv: The command; `None` for the person's shell.
-        base: The host's environment. Its own secrets (`SERAI_…TOKEN`, `SERAI_…KEY` and the like) stay out.
+        base: The host's environment. Its own secrets stay out.
         extra: Variables to add.
         hide: Names of further variables that stay out.
         nonce: What the marks of the shell carry.
     """
-    out = {*hide, *_OF_ANOTHER_TERMINAL}
-    environ = {name: value for name, value in base.items() if name not in out and not _SECRET.fullmatch(name)}
+    environ = inheritable(base, {*hide, *_OF_ANOTHER_TERMINAL})
     if not any(environ.get(name) for name in _LANGUAGE):
         environ["LANG"] = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
     environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "SERAI": "1", **(extra or {})}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from serai.ahp import jsonrpc
-from serai.serve.ahp import completions, following, handshake, resources, sessions, terminals
+from serai.serve.ahp import changesets, completions, following, handshake, resources, sessions, terminals
 
 if TYPE_CHECKING:
     from serai.serve.ahp.peer import AhpPeer
@@ -41,6 +41,7 @@ COMMANDS: dict[str, Command] = {
     "completions": Command(completions.complete, alongside=True),
     "createTerminal": Command(terminals.create),
     "disposeTerminal": Command(terminals.dispose),
+    "invokeChangesetOperation": Command(changesets.invoke, alongside=True),
     "resourceRead": Command(resources.read, alongside=True),
     "resourceWrite": Command(resources.write, alongside=True),
     "resourceList": Command(resources.list_entries, alongside=True),

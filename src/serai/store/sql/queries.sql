@@ -6,6 +6,15 @@ SELECT ceiling, located, clean FROM state WHERE id = 1
 -- last_number --
 SELECT coalesce(max(seq), 0) FROM journal
 
+-- last_pruned --
+SELECT coalesce(max(pruned), 0) FROM channels
+
+-- last_day --
+SELECT coalesce(max(day), 0) FROM days
+
+-- add_day --
+INSERT INTO days (day, first_seq) VALUES (?, ?)
+
 -- open_state --
 -- Not clean from here on, until the store is closed.
 UPDATE state SET ceiling = ?, clean = 0 WHERE id = 1
@@ -49,6 +58,9 @@ SELECT numbers FROM locators WHERE channel = ? AND until > ? ORDER BY until
 -- rows_by_number --
 -- The array comes first, so the rows come in its order; the cross join keeps the planner from turning it.
 SELECT j.seq, j.channel, j.action, j.origin FROM carray(?) AS n CROSS JOIN journal AS j ON j.seq = n.value
+
+-- pruned --
+SELECT pruned FROM channels WHERE id = ?
 
 -- epoch --
 SELECT epoch FROM sessions WHERE uri = ?
@@ -153,6 +165,36 @@ UNION ALL SELECT action FROM journal WHERE channel IN (SELECT id FROM channels W
 SELECT state FROM heads WHERE instr(state, ?1)
 UNION ALL SELECT turn FROM turns WHERE instr(turn, ?1)
 UNION ALL SELECT action FROM journal WHERE instr(action, ?1)
+
+-- first_number --
+SELECT min(seq) FROM journal
+
+-- last_before_day --
+-- Without a later day nothing was written since: then all rows are from before.
+SELECT coalesce((SELECT min(first_seq) - 1 FROM days WHERE day >= ?), (SELECT max(seq) FROM journal), 0)
+
+-- heads_of_channels --
+SELECT c.id, c.name, h.seq FROM channels AS c CROSS JOIN heads AS h ON h.uri = c.name
+
+-- old_rows --
+-- The length of a blob is known without reading it.
+SELECT seq, channel, length(action) + coalesce(length(origin), 0) FROM journal
+WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?
+
+-- prune_rows --
+DELETE FROM journal WHERE seq IN (SELECT value FROM carray(?))
+
+-- prune_locators --
+DELETE FROM locators WHERE channel = ? AND until <= ?
+
+-- next_locator --
+SELECT until, numbers FROM locators WHERE channel = ? AND until > ? ORDER BY until LIMIT 1
+
+-- set_locator --
+UPDATE locators SET numbers = ? WHERE channel = ? AND until = ?
+
+-- set_pruned --
+UPDATE channels SET pruned = ? WHERE id = ?
 
 -- check_heads --
 -- Heads that reflect what was never given out.

@@ -1,0 +1,177 @@
+"""A terminal of the host, as a client follows and uses it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Protocol
+
+from msgspec import Struct
+
+from serai.ahp import actions as a
+from serai.ahp.reducers import ChannelState
+from serai.ahp.types import URI, TerminalCommandPart, TerminalState, TerminalUnclassifiedPart
+from serai.client.inbox import Inbox
+from serai.errors import SeraiError, SessionGone
+
+__all__ = ["TerminalClient", "TerminalOutput", "terminal_text"]
+
+# So much of what was told last is looked for after a gap, to go on from there.
+_TAIL = 1024
+
+
+class TerminalOutput(Struct, frozen=True):
+    """What a terminal shows next: text as programs write it, with their escape sequences."""
+
+    text: str
+    is_anew: bool = False
+    """Whether all before it is gone: the terminal was cleared, or too much was missed to go on."""
+
+
+class _Followed(Protocol):
+    """What a terminal needs of its client."""
+
+    @property
+    def failure(self) -> SeraiError | None: ...
+
+    def state(self, uri: URI) -> ChannelState | None: ...
+
+    async def dispatch(self, uri: URI, action: a.StateAction) -> None: ...
+
+    def unsubscribe(self, uri: URI) -> None: ...
+
+
+class TerminalClient:
+    """One terminal that a client follows. Made by `Client.create_terminal` and `Client.open_terminal`."""
+
+    def __init__(self, client: _Followed, uri: URI) -> None:
+        self.uri = uri
+        self._client = client
+        self._readers: list[_Reader] = []
+
+    def __repr__(self) -> str:
+        return f"TerminalClient({self.uri!r})"
+
+    # -- looking -------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> TerminalState:
+        """The whole terminal, as it is now.
+
+        Raises:
+            SessionGone: It is not followed any more.
+        """
+        state = self._client.state(self.uri)
+        if not isinstance(state, TerminalState):
+            raise self._client.failure or SessionGone(f"{self.uri} is not followed any more")
+        return state
+
+    async def output(self) -> AsyncGenerator[TerminalOutput, None]:
+        """What is on the terminal, then what comes, until its program ends. Leave the loop to stop.
+
+        After a lost connection it goes on where it was.
+
+        Raises:
+            SessionGone: The terminal was disposed of, or left.
+            ConnectionLost: The client was closed, or gave up.
+        """
+        reader = _Reader()
+        self._readers.append(reader)
+        try:
+            reader.catch_up(self.state)
+            while True:
+                try:
+                    yield await reader.inbox.get()
+                except StopAsyncIteration:
+                    return
+        finally:
+            self._readers.remove(reader)
+
+    # -- using ---------------------------------------------------------------------------------------------
+
+    async def write(self, text: str) -> None:
+        """Type something. Returns when the host has it.
+
+        Raises:
+            Rejected: The program has ended, or does not read what is typed.
+        """
+        await self._client.dispatch(self.uri, a.TerminalInputAction(data=text))
+
+    async def resize(self, cols: int, rows: int) -> None:
+        """Give it another size, for all who look at it.
+
+        Raises:
+            Rejected: There is no such size.
+        """
+        await self._client.dispatch(self.uri, a.TerminalResizedAction(cols=cols, rows=rows))
+
+    def leave(self) -> None:
+        """Follow it no more. Its program goes on."""
+        self._client.unsubscribe(self.uri)
+
+    # -- for the client ------------------------------------------------------------------------------------
+
+    def heard(self, action: a.StateAction) -> None:
+        """An action was confirmed."""
+        for reader in self._readers:
+            reader.hear(action)
+
+    def caught_up(self) -> None:
+        """The state is known again, after a gap or for the first time."""
+        if self._readers:
+            state = self.state
+            for reader in self._readers:
+                reader.catch_up(state)
+
+    def failed(self, error: SeraiError) -> None:
+        """Nothing more will be known of the terminal."""
+        for reader in self._readers:
+            reader.inbox.end(error)
+
+
+class _Reader:
+    """What one reader was told, and is still to be told."""
+
+    def __init__(self) -> None:
+        self.inbox: Inbox[TerminalOutput] = Inbox()
+        self._tail = ""
+
+    def hear(self, action: a.StateAction) -> None:
+        match action:
+            case a.TerminalDataAction(data=data):
+                self._tell(data)
+            case a.TerminalClearedAction():
+                self._tell("", is_anew=True)
+            case a.TerminalExitedAction():
+                self.inbox.end()
+            case _:
+                pass
+
+    def catch_up(self, state: TerminalState) -> None:
+        """Go on from where the last of what was told stands in the state, or begin anew."""
+        text = terminal_text(state)
+        if not self._tail:
+            self._tell(text)
+        else:
+            _before, found, rest = text.rpartition(self._tail)
+            self._tell(rest, is_anew=not found)
+        if state.exit_code is not None:
+            self.inbox.end()
+
+    def _tell(self, text: str, *, is_anew: bool = False) -> None:
+        if is_anew:
+            self._tail = ""
+        if text or is_anew:
+            self._tail = (self._tail + text)[-_TAIL:]
+            self.inbox.put(TerminalOutput(text, is_anew))
+
+
+def terminal_text(state: TerminalState) -> str:
+    """All that is on a terminal."""
+    texts: list[str] = []
+    for part in state.content:
+        match part:
+            case TerminalUnclassifiedPart(value=text) | TerminalCommandPart(output=text):
+                texts.append(text)
+            case _:
+                pass  # a kind that is newer than we are
+    return "".join(texts)

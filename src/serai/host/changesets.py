@@ -1,0 +1,137 @@
+"""Changesets as channels: what changed in a session's folder, and what can be done about it.
+
+A changeset is open while someone follows it. What it shows is numbered and published, not stored: the files
+themselves, and the bases that `serai.changes` records, are there after a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from serai.ahp.channels import ChannelKind
+from serai.ahp.commands import ChangesetOperationTarget, InvokeChangesetOperationResult
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import URI
+from serai.changes.catalogue import Address, address_of
+from serai.changes.operations import invoke
+from serai.changes.showing import content_address
+from serai.errors import ProtocolError, SeraiError
+from serai.host.channels import Channel
+
+if TYPE_CHECKING:
+    from serai.host.host import Host
+    from serai.host.session import Session
+
+__all__ = ["Changesets", "changes_folder", "id_of_session", "session_of_id"]
+
+_SCHEME = "ahp-session:"
+
+
+def id_of_session(uri: URI) -> str:
+    """What stands for a session in the URIs of its changesets and of their content."""
+    short = uri.removeprefix(f"{_SCHEME}/")
+    return uri if short in {uri, ""} or short.startswith(_SCHEME) else short
+
+
+def session_of_id(session_id: str) -> URI:
+    """The session that an id stands for."""
+    return session_id if session_id.startswith(_SCHEME) else f"{_SCHEME}/{session_id}"
+
+
+def changes_folder(home: Path, session: URI) -> Path:
+    """Where the bases of a session's changesets are kept. A URI may have letters that a file cannot have."""
+    return home / "changes" / hashlib.sha256(session.encode()).hexdigest()[:32]
+
+
+class Changesets:
+    """The changesets of a host's sessions."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        host.channels.opened_by(ChannelKind.CHANGESET, self._open)
+
+    async def _open(self, uri: URI) -> Channel | None:
+        """Someone wants to follow a changeset; `None` when there is no such session or turn."""
+        address = address_of(uri)
+        if address is None:
+            return None
+        async with self._session(address.session_id) as session:
+            return await session.changing.follow(uri, address.which) if session else None
+
+    @contextlib.asynccontextmanager
+    async def _session(self, session_id: str) -> AsyncGenerator[Session | None]:
+        """A session, kept in memory for the length of a block."""
+        uri = session_of_id(session_id)
+        release = self._host.hold([uri])
+        try:
+            yield await self._host.session(uri)
+        finally:
+            release()
+
+    async def invoke(
+        self, uri: URI, operation_id: str, target: ChangesetOperationTarget | None
+    ) -> InvokeChangesetOperationResult:
+        """Do something with a changeset, or with one of its files. Nobody need follow it.
+
+        Raises:
+            InvalidParams: There is no such operation, or it does not work on such a target.
+            ProtocolError: There is no such changeset or file, or the operation was not possible.
+        """
+        address = address_of(uri)
+        if address is None:
+            raise _unknown(uri)
+        async with self._session(address.session_id) as session:
+            if session is None or not await session.changing.offers(address.which):
+                raise _unknown(uri)
+            try:
+                return await self._invoke(session, address, operation_id, target)
+            except ProtocolError:
+                raise
+            except (SeraiError, OSError) as error:
+                told = self._host.redactor.redact(str(error))
+                data = error.to_wire() if isinstance(error, SeraiError) else None
+                raise ProtocolError(told, data=data, number=AhpErrorCode.CONFLICT) from None
+
+    async def _invoke(
+        self, session: Session, address: Address, operation_id: str, target: ChangesetOperationTarget | None
+    ) -> InvokeChangesetOperationResult:
+        changes = await session.changing.opened()
+        try:
+            result = await invoke(changes, address.which, operation_id, target)
+        finally:
+            session.changing.look_again()  # also one that failed may have done something
+        if result.message is None:
+            return result
+        return replace(result, message=self._host.redactor.redact_value(result.message, observed=True))
+
+    async def read(self, uri: URI) -> bytes:
+        """The content before or after a change, at a `serai-change:` URI. Secrets in text are masked.
+
+        Raises:
+            ProtocolError: There is no such session or content.
+        """
+        address = content_address(uri)
+        if address is None:
+            raise _unknown(uri)
+        async with self._session(address.session_id) as session:
+            if session is None:
+                raise _unknown(uri)
+            try:
+                data = await (await session.changing.opened()).read(uri)
+            except ProtocolError:
+                raise
+            except (SeraiError, OSError) as error:
+                told = self._host.redactor.redact(str(error))
+                raise ProtocolError(told, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
+            return await asyncio.to_thread(session.masked_bytes, data)
+
+
+def _unknown(uri: URI) -> ProtocolError:
+    return ProtocolError(f"there is no {uri}", number=AhpErrorCode.NOT_FOUND)

@@ -1,0 +1,95 @@
+"""The command as people run it: a process of its own, and what it prints."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+WITHIN = 15
+"""Seconds after which something that was to happen has not."""
+
+_SERAI = (sys.executable, "-c", "import sys; from serai.cli import main; sys.exit(main())")
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """What a command needs, and nothing of the person who runs the tests."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SERAI_", "PYTHON"))}
+    return {**kept, "SERAI_HOME": str(home), "SERAI_USE_KEYRING": "false", "NO_COLOR": "1", **more}
+
+
+class Program:
+    """A command that runs."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.printed = ""
+
+    async def says(self, pattern: str) -> re.Match[str]:
+        """Wait until it has printed something."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(WITHIN):
+            while (found := re.search(pattern, self.printed)) is None:
+                data = await self.process.stdout.read(65536)
+                assert data, f"it ended, and had said {self.printed!r}"
+                self.printed += data.decode(errors="replace")
+        return found
+
+    async def ended(self) -> int:
+        """Wait for its end."""
+        async with asyncio.timeout(WITHIN):
+            return await self.process.wait()
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+async def run(*words: str, home: Path, typed: str | None = None, **environ: str) -> Done:
+    """Run a command to its end."""
+    process = await asyncio.create_subprocess_exec(
+        *_SERAI,
+        *words,
+        env=environment(home, **environ),
+        stdin=asyncio.subprocess.DEVNULL if typed is None else asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(WITHIN):
+            out, err = await process.communicate(None if typed is None else typed.encode())
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return Done(process.returncode or 0, out.decode(), err.decode())
+
+
+@asynccontextmanager
+async def running(*words: str, home: Path, **environ: str) -> AsyncGenerator[Program]:
+    """A command that goes on until the block ends."""
+    process = await asyncio.create_subprocess_exec(
+        *_SERAI,
+        *words,
+        env=environment(home, **environ),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        yield Program(process)
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        try:
+            await asyncio.wait_for(process.communicate(), WITHIN)
+        except TimeoutError:
+            process.kill()
+            raise

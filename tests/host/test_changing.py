@@ -1,0 +1,348 @@
+"""What a session records of its folder, when it looks, and what it tells."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import textwrap
+from collections.abc import AsyncGenerator, Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serai.ahp import actions as a
+from serai.ahp.commands import CreateSessionParams
+from serai.ahp.types import ChangesetState, UserMessage
+from serai.changes.catalogue import SESSION, ChangesetKind, Which, uri_of
+from serai.changes.records import Changes
+from serai.changes.tracked import TrackedChanges
+from serai.errors import ProtocolError
+from serai.harness.callback import Answer, CallbackHarness
+from serai.host import changing
+from serai.host.changeset_channel import ChangesetChannel
+from serai.host.changesets import changes_folder, id_of_session, session_of_id
+from serai.host.host import Host
+from serai.host.session import Session
+from serai.host.turn import Turn
+from serai.journal.subscriptions import Subscriber
+from serai.store.memory import MemoryStore
+
+WITHIN = 10
+ORIGIN = a.ActionOrigin(client_id="c", client_seq=0)
+URI = "ahp-session:/s"
+OF_SESSION = uri_of("s", SESSION)
+OF_TURN = uri_of("s", Which(ChangesetKind.TURN, "t"))
+
+
+class Someone(Subscriber):
+    def __init__(self) -> None:
+        self.news = asyncio.Event()
+
+    def publish(self, frames: bytes) -> None:
+        del frames
+        self.news.set()
+
+
+class Inn:
+    """A host with one session in a repository."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.work = folder / "work"
+        self.work.mkdir()
+        (self.work / "a.txt").write_text("one\n")
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "first")
+        self.store = MemoryStore()
+        self.someone = Someone()
+        self.answers: list[str] = []
+        self.answer: Answer = self._nothing
+        self.host = self._host()
+
+    async def _nothing(self, turn: Turn) -> None:
+        self.answers.append(turn.id)
+
+    def git(self, *arguments: str) -> None:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        person = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+        subprocess.run(["git", *person, *arguments], cwd=self.work, env=environment, check=True)  # noqa: S607 - the same
+
+    def _host(self) -> Host:
+        async def answer(turn: Turn) -> None:
+            await self.answer(turn)
+
+        return Host(
+            self.store,
+            [CallbackHarness("agent", answer)],
+            lambda message: message,
+            home=self.folder / "home",
+            user_home=self.folder / "person",
+        )
+
+    async def restart(self) -> None:
+        await self.host.close()
+        self.host = self._host()
+        await self.host.open()
+
+    async def begin(self) -> Session:
+        params = CreateSessionParams(channel=URI, provider="agent", working_directory=self.work.as_uri())
+        session = await self.host.create(params, "c")
+        self.host.journal.subscriptions.add(URI, self.someone)
+        await session.ready()
+        return session
+
+    def start(self, session: Session, turn_id: str = "t") -> None:
+        start = a.SessionTurnStartedAction(turn_id=turn_id, user_message=UserMessage(text="go"))
+        session.dispatch(start, ORIGIN, self.someone)
+
+    async def until(self, holds: Callable[[], Any]) -> None:
+        """Wait until something holds that actions bring about."""
+        async with asyncio.timeout(WITHIN):
+            while not holds():
+                self.someone.news.clear()
+                await self.someone.news.wait()
+
+    async def follow(self, uri: str) -> ChangesetState:
+        await self.host.bring(uri)
+        channel = self.host.channels.get(uri)
+        assert isinstance(channel, ChangesetChannel)
+        self.host.journal.subscriptions.add(uri, self.someone)
+        await self.until(lambda: channel.live.head.status != "computing")
+        return channel.live.head
+
+
+@pytest.fixture
+async def inn(tmp_path: Path) -> AsyncGenerator[Inn]:
+    inn = Inn(tmp_path)
+    await inn.host.open()
+    yield inn
+    await inn.host.close()
+
+
+def counted(session: Session) -> list[Any]:
+    return [one.files for one in session.live.head.summary.changesets or ()]
+
+
+async def test_bursts_are_looked_at_once_and_one_look_follows_another(
+    inn: Inn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once: list[int] = [0, 0]
+    looks = 0
+    compute = TrackedChanges.compute_all
+
+    async def counted_compute(self: TrackedChanges, which: Iterable[Which]) -> dict[Which, Changes]:
+        nonlocal looks
+        looks += 1
+        at_once[0] += 1
+        at_once[1] = max(at_once)
+        try:
+            return await compute(self, which)
+        finally:
+            at_once[0] -= 1
+
+    monkeypatch.setattr(TrackedChanges, "compute_all", counted_compute)
+    session = await inn.begin()
+    await inn.until(lambda: counted(session) == [0, 0, None])
+    before = looks
+    for number in range(500):
+        (inn.work / f"{number}.txt").write_text("x\n")
+        if number % 100 == 0:
+            session.changing.look_again()
+            await asyncio.sleep(0)
+    await inn.until(lambda: counted(session) == [500, 500, None])
+    assert at_once[1] == 1
+    assert looks - before <= 8
+
+
+async def test_a_session_that_nobody_follows_is_not_looked_at(
+    inn: Inn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await inn.begin()
+    await inn.until(lambda: counted(session) == [0, 0, None])
+    inn.host.journal.subscriptions.forget(inn.someone)
+    async with asyncio.timeout(WITHIN):
+        while len(inn.host.watches):
+            await inn.host.journal.committed()
+    monkeypatch.setattr(TrackedChanges, "compute_all", None)
+    (inn.work / "b.txt").write_text("x\n")
+    assert not session.changing.is_busy
+    monkeypatch.undo()
+    inn.host.journal.subscriptions.add(URI, inn.someone)
+    await inn.until(lambda: counted(session) == [1, 1, None])
+
+
+class SlowGit:
+    """A git that waits while it is held."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def hold(self) -> None:
+        self._file.touch()
+
+    def let_go(self) -> None:
+        self._file.unlink()
+
+
+@pytest.fixture
+def slow_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlowGit:
+    hold = tmp_path / "hold"
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    program.write_text(
+        textwrap.dedent(f"""\
+            #!/bin/sh
+            while [ -e '{hold}' ]; do sleep 0.01; done
+            exec '{shutil.which("git")}' "$@"
+            """)
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    return SlowGit(hold)
+
+
+async def test_a_turn_is_told_of_before_its_base_is_recorded_and_handed_over_after_it(
+    inn: Inn, slow_git: SlowGit
+) -> None:
+    session = await inn.begin()
+    await inn.until(lambda: counted(session) == [0, 0, None])
+    slow_git.hold()
+    inn.start(session)
+    await inn.host.journal.committed()  # so those who follow have heard of it
+    assert session.live.turn is not None
+    assert inn.answers == []
+    slow_git.let_go()
+    await inn.until(lambda: session.live.turn is None)
+    assert inn.answers == ["t"]
+
+
+async def test_a_git_that_takes_too_long_delays_a_turn_only_so_much(
+    inn: Inn, slow_git: SlowGit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changing, "_PATIENCE", 0.05)
+    session = await inn.begin()
+    await inn.until(lambda: counted(session) == [0, 0, None])
+    slow_git.hold()
+    inn.start(session)
+    await inn.until(lambda: session.live.turn is None)
+    assert inn.answers == ["t"]
+    slow_git.let_go()
+    state = await inn.follow(OF_TURN)
+    assert state.error is not None
+    assert state.error.error_type == "git_timed_out"
+
+
+async def test_an_agent_that_was_cancelled_stops_before_the_end_of_its_turn_is_recorded(inn: Inn) -> None:
+    begun = asyncio.Event()
+
+    async def answer(turn: Turn) -> None:
+        del turn
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            (inn.work / "last.txt").write_text("a last word\n")
+
+    inn.answer = answer
+    session = await inn.begin()
+    inn.start(session)
+    await begun.wait()
+    session.dispatch(a.SessionTurnCancelledAction(turn_id="t"), ORIGIN, inn.someone)
+    await inn.until(lambda: counted(session) == [1, 1, None])
+    assert [file.id for file in (await inn.follow(OF_TURN)).files] == ["last.txt"]
+
+
+async def test_a_turn_that_the_host_stopped_in_ends_there(inn: Inn) -> None:
+    begun = asyncio.Event()
+
+    async def answer(turn: Turn) -> None:
+        del turn
+        (inn.work / "b.txt").write_text("x\n")
+        begun.set()
+        await asyncio.Event().wait()
+
+    inn.answer = answer
+    session = await inn.begin()
+    inn.start(session)
+    await begun.wait()
+    await inn.restart()
+    session = inn.host.loaded(URI)
+    assert session is not None
+    async with asyncio.timeout(WITHIN):
+        while session.changing.is_busy:
+            await inn.host.journal.committed()
+    (inn.work / "c.txt").write_text("x\n")
+    assert [file.id for file in (await inn.follow(OF_TURN)).files] == ["b.txt"]
+
+
+async def test_secrets_in_earlier_content_are_masked(inn: Inn) -> None:
+    inn.host.redactor.register("THE_KEY", "correct-horse-battery")
+    (inn.work / "key.txt").write_text("the key: correct-horse-battery\n")
+    (inn.work / "key.bin").write_bytes(b"\xff\x00")
+    session = await inn.begin()
+    await inn.until(lambda: counted(session) == [2, 0, None])
+    (inn.work / "key.txt").unlink()
+    (inn.work / "key.bin").unlink()
+    await inn.until(lambda: counted(session)[1] == 2)
+    before = {file.id: file.edit.before for file in (await inn.follow(OF_SESSION)).files}
+    found = {name: await inn.host.changesets.read(side.content.uri) for name, side in before.items() if side}
+    assert found == {"key.txt": b"the key: [secret:THE_KEY]\n", "key.bin": b"\xff\x00"}
+
+
+async def test_content_that_is_not_there_is_not_found(inn: Inn) -> None:
+    await inn.begin()
+    nothing = "0" * 40
+    for uri, number in (
+        (f"serai-change:/s/{nothing}/a.txt", -32006),
+        (f"serai-change:/other/{nothing}/a.txt", -32008),
+        ("serai-change:/s/../../etc/passwd", -32008),
+    ):
+        with pytest.raises(ProtocolError) as caught:
+            await inn.host.changesets.read(uri)
+        assert caught.value.number == number
+
+
+async def test_more_files_than_are_shown_are_counted_and_told_of(
+    inn: Inn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changing, "MOST_FILES", 3)
+    session = await inn.begin()
+    await inn.until(lambda: counted(session) == [0, 0, None])
+    for number in range(5):
+        (inn.work / f"{number}.txt").write_text("x\n")
+    state = await inn.follow(OF_SESSION)
+    await inn.until(lambda: counted(session) == [5, 5, None])
+    assert len(state.files) == 3
+    assert "2 more files" in str((session.live.head.summary.changesets or [])[1].description)
+
+
+async def test_a_session_from_before_does_not_claim_to_know_how_it_began(inn: Inn) -> None:
+    session = await inn.begin()
+    inn.start(session)
+    await inn.until(lambda: session.live.turn is None)
+    await inn.host.close()
+    shutil.rmtree(changes_folder(inn.folder / "home", URI))
+    inn.host = inn._host()
+    await inn.host.open()
+    state = await inn.follow(OF_SESSION)
+    assert state.error is not None
+    assert state.error.error_type == "not_recorded"
+    assert (await inn.follow(uri_of("s", Which(ChangesetKind.UNCOMMITTED)))).status == "ready"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "ahp-session:/one",
+        "ahp-session:one",
+        "ahp-session:/",
+        "ahp-session:/a/b?c",
+        "ahp-session:/ahp-session:x",
+    ],
+)
+def test_an_id_leads_back_to_its_session(uri: str) -> None:
+    assert session_of_id(id_of_session(uri)) == uri

@@ -1,0 +1,131 @@
+"""What is watched to hear of changes, and what is not."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from serai.changes.opening import SessionChanges, open_changes
+from serai.host.folder_watch import FolderWatch, Place, places_to_watch
+from serai.watching.globs import PathFilter
+from serai.watching.watch import Watches
+
+WITHIN = 10
+
+
+@pytest.fixture
+async def watches() -> AsyncGenerator[Watches]:
+    watches = Watches()
+    yield watches
+    await watches.close()
+
+
+def make_repository(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)  # noqa: S607 - the git of whoever runs the tests
+    return folder
+
+
+async def changes_of(folder: Path, home: Path) -> SessionChanges:
+    return await open_changes(str(folder), "s", folder=home / "changes/s", trusted=lambda: False)
+
+
+class Ears:
+    """Hears of changes."""
+
+    def __init__(self) -> None:
+        self._heard = asyncio.Event()
+        self.ready = asyncio.Event()
+
+    def watch(self, watches: Watches, places: tuple[Place, ...]) -> FolderWatch:
+        return FolderWatch(watches, places, self.ready.set, self._heard.set)
+
+    async def hear(self) -> None:
+        async with asyncio.timeout(WITHIN):
+            await self._heard.wait()
+        self._heard.clear()
+
+
+async def test_the_files_of_a_repository_are_heard_of_and_what_is_committed(
+    tmp_path: Path, watches: Watches
+) -> None:
+    folder = make_repository(tmp_path / "work")
+    places = places_to_watch(await changes_of(folder, tmp_path / "home"), tmp_path / "home")
+    ears = Ears()
+    watch = ears.watch(watches, places)
+    async with asyncio.timeout(WITHIN):
+        await ears.ready.wait()
+    (folder / "deep").mkdir()
+    await ears.hear()
+    (folder / "deep/file").write_text("x")
+    await ears.hear()
+    (folder / ".git/HEAD").write_text("ref: refs/heads/other\n")
+    await ears.hear()
+    await watch.close()
+    assert len(watches) == 0
+
+
+async def test_what_git_stores_is_not_heard_of(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path / "work")
+    work, git = places_to_watch(await changes_of(folder, tmp_path / "home"), tmp_path / "home")
+    of_work, of_git = (PathFilter(place.includes, place.excludes) for place in (work, git))
+    assert (work.folder, git.folder) == (str(folder), str(folder / ".git"))
+    assert of_work.prunes(".git")
+    assert of_work.prunes("sub/node_modules")
+    assert of_git.prunes("objects")
+    assert not of_git.passes("index.lock")
+    assert of_git.passes("logs/HEAD")
+
+
+async def test_what_the_host_writes_itself_is_not_heard_of(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path / "work")
+    home = folder / "my {home} [1]"
+    work, _ = places_to_watch(await changes_of(folder, home), home)
+    assert PathFilter(work.includes, work.excludes).prunes("my {home} [1]")
+    assert not PathFilter(work.includes, work.excludes).prunes("my home")
+    [git] = places_to_watch(await changes_of(folder, tmp_path / "home"), folder)
+    assert git.folder == str(folder / ".git")
+
+
+async def test_without_git_only_the_folders_of_edited_files_are_watched(
+    tmp_path: Path, watches: Watches
+) -> None:
+    folder = tmp_path / "work"
+    (folder / "deep").mkdir(parents=True)
+    changes = await changes_of(folder, tmp_path / "home")
+    assert not changes.has_git
+    assert places_to_watch(changes, tmp_path / "home") == ()
+    for path in ("deep/a", "deep/b", "c", "gone/d"):
+        await getattr(changes, "note_before")("t", path)  # noqa: B009 - only these changes have notes
+    places = places_to_watch(changes, tmp_path / "home")
+    assert [place.folder for place in places] == [str(folder), str(folder / "deep"), str(folder / "gone")]
+    ears = Ears()
+    watch = ears.watch(watches, places)
+    async with asyncio.timeout(WITHIN):
+        await ears.ready.wait()  # also though one of them is not there
+    (folder / "deep/b").write_text("x")
+    await ears.hear()
+    await watch.close()
+
+
+async def test_a_watch_of_nothing_is_ready_at_once(watches: Watches) -> None:
+    ears = Ears()
+    watch = ears.watch(watches, ())
+    assert ears.ready.is_set()
+    await watch.close()
+
+
+async def test_a_folder_that_is_gone_is_heard_of(tmp_path: Path, watches: Watches) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    ears = Ears()
+    watch = ears.watch(watches, (Place(str(folder)),))
+    async with asyncio.timeout(WITHIN):
+        await ears.ready.wait()
+    folder.rmdir()
+    await ears.hear()
+    await watch.close()
