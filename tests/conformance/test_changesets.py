@@ -62,15 +62,22 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder without git."""
-    folder = tmp_path / "work"
-    folder.mkdir()
-    (folder / "a.txt").write_text("one\ntwo\n")
-    return folder
+    return make_folder(tmp_path / "work")
 
 
 @pytest.fixture
 def repository(folder: Path) -> Path:
     """The same as a repository, with everything committed."""
+    return make_repository(folder)
+
+
+def make_folder(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\ntwo\n")
+    return folder
+
+
+def make_repository(folder: Path) -> Path:
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "first")
@@ -195,11 +202,16 @@ async def test_without_a_folder_a_session_has_no_changesets(client: Client, tmp_
 
 async def test_a_folder_that_goes_away_is_told_of_and_stops_no_turn(client: Client, repository: Path) -> None:
     await begin(client, repository)
-    await follow(client, SESSION)
+    await follow(client, UNCOMMITTED)
     shutil.rmtree(repository)
-    await client.until(lambda: shown(client, SESSION).status == "error")
+    await client.until(lambda: shown(client, UNCOMMITTED).status == "error")
     await client.dispatch(ONE, "turnStarted", turnId="t1", userMessage={"text": ""})
     assert (await over(client, ONE)).state == "complete"
+    assert "the folder is gone" in str(listed(client).description)
+    make_folder(repository)
+    make_repository(repository)
+    await client.dispatch(ONE, "turnStarted", turnId="t2", userMessage={"text": ""})
+    await client.until(lambda: shown(client, UNCOMMITTED).status == "ready")
 
 
 # -- following ---------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from cli.programs import run, running
 from conformance.client import Client, Refused, connecting, serve_nothing
 from conformance.conftest import ONE, ROOT, Connect, new_session, say
 from hosts import WITHIN, House, housing
@@ -212,6 +214,23 @@ async def test_the_next_turn_knows_that_the_folder_is_trusted_now(client: Client
     await say(client, session, "look", "t2")
     await client.until(lambda: not hooks_of(client).enabled)
     assert [hook.runnable for hook in inn.seen[-1]] == [False]
+
+
+async def test_a_person_trusts_a_folder_with_the_command(inn: Inn, tmp_path: Path) -> None:
+    write(inn.work / ".claude/settings.json", HOOKS)
+    serai = tmp_path / "serai"
+    async with running("serve", "--port", "0", home=serai, HOME=str(inn.home)) as host:
+        address, token = (await host.says(r"address  http://(\S+?)/\?tkn=(\S+)")).groups()
+        async with connecting(f"ws://{address}", token=token) as client:
+            await client.initialize()
+            await new_session(client, workingDirectory=inn.work.as_uri())
+            await client.until(lambda: client.session(ONE).customizations)
+            reason = await toggle(client, hooks_of(client).id, enabled=True)
+            assert reason is not None
+            assert (remedy := re.search(r"serai (config trust \S+)$", reason))
+            assert (await run(*remedy[1].split(), home=serai)).code == 0
+            assert await toggle(client, hooks_of(client).id, enabled=True) is None
+            assert hooks_of(client).enabled
 
 
 # -- switches ----------------------------------------------------------------------------------------------

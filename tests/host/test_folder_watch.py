@@ -126,6 +126,8 @@ async def test_a_folder_that_is_gone_is_heard_of(tmp_path: Path, watches: Watche
     watch = ears.watch(watches, (Place(str(folder)),))
     async with asyncio.timeout(WITHIN):
         await ears.ready.wait()
+    assert not watch.has_ended
     folder.rmdir()
     await ears.hear()
     await watch.close()
+    assert watch.has_ended

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 
 from serai.store.contract import Store
@@ -15,11 +17,28 @@ KEY = b"thirty-two bytes make a raw key."
 BLOCK = 1_000
 
 
+class Calendar:
+    """A clock, in seconds since 1970, that stands still until days go by."""
+
+    def __init__(self) -> None:
+        self._seconds = 20_000 * 86_400.0 + 3_600
+
+    def __call__(self) -> float:
+        return self._seconds
+
+    def go_by(self, days: float) -> None:
+        """Some days go by; with a number below 0 the clock is set back."""
+        self._seconds += days * 86_400
+
+
+Clock = Callable[[], float]
+
+
 class Kind(ABC):
     """One kind of store."""
 
     @abstractmethod
-    def make(self, *, locator_interval: int = 4_000) -> Store: ...
+    def make(self, *, locator_interval: int = 4_000, now: Clock = time.time) -> Store: ...
 
     @abstractmethod
     async def restart(self, store: Store) -> Store:
@@ -31,8 +50,8 @@ class Kind(ABC):
 
 
 class Memory(Kind):
-    def make(self, *, locator_interval: int = 4_000) -> Store:  # noqa: ARG002 - it has none
-        return MemoryStore(block=BLOCK)
+    def make(self, *, locator_interval: int = 4_000, now: Clock = time.time) -> Store:  # noqa: ARG002 - it has none
+        return MemoryStore(block=BLOCK, now=now)
 
     async def restart(self, store: Store) -> Store:
         await store.close()
@@ -49,8 +68,9 @@ class Sqlite(Kind):
         self._folder = folder
         self._made = 0
 
-    def make(self, *, locator_interval: int = 4_000) -> Store:
-        return SqliteStore(self._new_path(), KEY, block=BLOCK, locator_interval=locator_interval)
+    def make(self, *, locator_interval: int = 4_000, now: Clock = time.time) -> Store:
+        path = self._new_path()
+        return SqliteStore(path, KEY, block=BLOCK, locator_interval=locator_interval, now=now)
 
     async def restart(self, store: Store) -> Store:
         assert isinstance(store, SqliteStore)
@@ -65,7 +85,10 @@ class Sqlite(Kind):
         return self._on(path, store)
 
     def _on(self, path: Path, like: SqliteStore) -> SqliteStore:
-        return SqliteStore(path, KEY, block=BLOCK, locator_interval=like._settings.locator_interval)
+        settings = like._settings
+        return SqliteStore(
+            path, KEY, block=BLOCK, locator_interval=settings.locator_interval, now=settings.now
+        )
 
     def _new_path(self) -> Path:
         self._made += 1

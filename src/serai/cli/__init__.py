@@ -9,7 +9,9 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
+from typing import Any
 
 from serai.errors import SeraiError
 from serai.version import __version__
@@ -25,6 +27,7 @@ _COMMANDS = {
     "backup": "copy the database, also while the host runs",
     "restore": "put a copy in the place of the database",
     "config": "show settings and where they come from; trust folders",
+    "acp": "look into the Agent Client Protocol",
     "ahp": "look into the Agent Host Protocol",
 }
 """Every subcommand and what it does. Its module here has `configure(parser)`, which sets `run`."""
@@ -56,7 +59,7 @@ def read_words(words: Sequence[str]) -> argparse.Namespace:
     Raises:
         SystemExit: They mean nothing, or ask for help; that has been printed.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="serai",
         description="An inn for AI agents: a host where agent sessions live.",
         epilog="'serai COMMAND --help' tells more about a command.",
@@ -70,9 +73,13 @@ def read_words(words: Sequence[str]) -> argparse.Namespace:
         command = commands.add_parser(name, help=summary, description=sentence)
         if name == wanted:
             import_module(f"serai.cli.{name}").configure(command)
-    _add_to_all(parser)
-    parser.set_defaults(run=lambda _options: parser.print_help() or 0, home=None, debug=False)
+    parser.set_defaults(run=partial(_print_help, parser), home=None, debug=False)
     return parser.parse_args(words)
+
+
+def _print_help(parser: argparse.ArgumentParser, _options: argparse.Namespace) -> int:
+    parser.print_help()
+    return 0
 
 
 def _command_in(words: Sequence[str]) -> str | None:
@@ -85,19 +92,16 @@ def _command_in(words: Sequence[str]) -> str | None:
     return None
 
 
-def _add_to_all(parser: argparse.ArgumentParser) -> None:
-    """Add what may stand before a command as well as after it.
+class _Parser(argparse.ArgumentParser):
+    """A parser of ours or of a command: what may stand before a command may stand after it, too."""
 
-    Without a default: that of a subcommand would take the place of what stood before it.
-    """
-    parser.add_argument(
-        "--home",
-        metavar="DIR",
-        default=argparse.SUPPRESS,
-        help="where Serai keeps its files (also SERAI_HOME)",
-    )
-    parser.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks")
-    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to its subcommands
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - the same
-            for command in {id(one): one for one in action.choices.values()}.values():
-                _add_to_all(command)
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        # Without a default: that of a subcommand would take the place of what stood before it.
+        self.add_argument(
+            "--home",
+            metavar="DIR",
+            default=argparse.SUPPRESS,
+            help="where Serai keeps its files (also SERAI_HOME)",
+        )
+        self.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from contextlib import suppress
 from threading import Thread
 
 __all__ = ["called_by", "is_everywhere", "url_of"]
@@ -46,10 +47,8 @@ def _resolved(name: str, kind: socket.AddressFamily) -> list[str]:
     found: list[str] = []
 
     def look() -> None:
-        try:
+        with suppress(OSError):  # nobody knows this machine by its own name
             found.extend(str(one[4][0]) for one in socket.getaddrinfo(name, None, kind, socket.SOCK_STREAM))
-        except OSError:
-            pass  # nobody knows this machine by its own name
 
     # In a thread, since the system asks its name servers for as long as it likes.
     thread = Thread(target=look, daemon=True)

@@ -17,7 +17,9 @@ import msgspec
 from serai.ahp.types import TurnState
 from serai.cli.connecting import add_connection_options, client_of, is_on_this_machine
 from serai.cli.sessions import find_session
-from serai.cli.terminal import Terminal, TurnView, interrupts, open_terminal
+from serai.cli.terminal import Terminal, interrupts, open_terminal
+from serai.cli.tool_outputs import ToolOutput, ToolOutputs
+from serai.cli.turn_view import TurnView
 from serai.client import (
     Client,
     ClientEvent,
@@ -37,6 +39,7 @@ from serai.client import (
     TurnEnded,
     TurnEvent,
     TurnStarted,
+    TurnStream,
     event_json,
 )
 from serai.client.asking import Asking, Decided, Question, decide, is_open
@@ -88,8 +91,8 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
 
 
 async def _main(options: argparse.Namespace) -> int:
-    with open_terminal(apart=options.once is not None or options.json) as terminal:
-        async with client_of(options) as client:
+    async with client_of(options) as client:
+        with open_terminal(apart=options.once is not None or options.json) as terminal:
             return await converse(client, terminal, options)
 
 
@@ -142,7 +145,7 @@ class _Interrupt:
     """Ctrl-C."""
 
 
-_Item: TypeAlias = TurnEvent | ClientEvent | _Line | _Failed | _Interrupt
+_Item: TypeAlias = TurnEvent | ClientEvent | ToolOutput | _Line | _Failed | _Interrupt
 
 
 class Chat:
@@ -172,6 +175,7 @@ class Chat:
         self._once = once
         self._as_json = as_json
         self._inbox: Inbox[_Item] = Inbox()
+        self._outputs = ToolOutputs(client, self._inbox.put)
         self._wants_line = asyncio.Event()
         self._asking = Asking()
         self._pumps: set[asyncio.Task[None]] = set()
@@ -199,6 +203,7 @@ class Chat:
                 await self._finish_errands()
         finally:
             stop()
+            self._outputs.close()
             tasks = [*self._pumps, *self._errands]
             for task in tasks:
                 task.cancel()
@@ -228,7 +233,9 @@ class Chat:
         if state.turns:
             last = state.turns[-1]
             self._note(f"(turns so far: {len(state.turns)}; the last one:)\n> {last.user_message.text}")
+            outputs = ToolOutputs(self._client, self._view.show_output)
             async for event in self._session.follow_turn(last.id):
+                await outputs.before(event)
                 self._view.show(event)
 
     def _about(self, provider: str) -> str:
@@ -247,17 +254,21 @@ class Chat:
         try:
             async with contextlib.aclosing(self._session.turns()) as turns:
                 async for turn in turns:
-                    async for event in turn:
-                        self._inbox.put(event)
+                    await self._hear(turn)
         except SeraiError as error:
             self._inbox.put(_Failed(error, is_final=True))
 
     async def _follow_one_turn(self, text: str) -> None:
         try:
-            async for event in await self._session.prompt(text):
-                self._inbox.put(event)
+            await self._hear(await self._session.prompt(text))
         except SeraiError as error:
             self._inbox.put(_Failed(error, is_final=True))
+
+    async def _hear(self, turn: TurnStream) -> None:
+        async for event in turn:
+            if not self._as_json:
+                await self._outputs.before(event)
+            self._inbox.put(event)
 
     async def _read_lines(self) -> None:
         """A person may write at any time. From a pipe a line is taken when one is wanted, and not before."""
@@ -283,6 +294,8 @@ class Chat:
                 self._failed(item)
             case Connected() | Disconnected():
                 self._connection(item)
+            case ToolOutput():
+                self._view.show_output(item)
             case SessionAdded() | SessionChanged() | SessionRemoved():
                 pass  # other sessions are not talked about here
             case SignInNeeded():

@@ -1,4 +1,4 @@
-"""Which session a person means."""
+"""Which session or terminal a person means."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from serai.ahp.types import URI
 from serai.errors import SessionGone
 
-__all__ = ["match_session", "session_id"]
+__all__ = ["match_session", "match_terminal", "session_id"]
 
 
 def session_id(uri: URI) -> str:
-    """The last part of a session's URI."""
+    """The last part of a session's URI, or of a terminal's."""
     return uri.rpartition("/")[2]
 
 
@@ -21,7 +21,20 @@ def match_session(name: str, uris: Sequence[URI]) -> URI:
     Raises:
         SessionGone: None of them, or more than one.
     """
-    if name.startswith("ahp-session:"):
+    return _match("session", name, uris)
+
+
+def match_terminal(name: str, uris: Sequence[URI]) -> URI:
+    """Which of these terminals a person means.
+
+    Raises:
+        SessionGone: None of them, or more than one.
+    """
+    return _match("terminal", name, uris)
+
+
+def _match(kind: str, name: str, uris: Sequence[URI]) -> URI:
+    if name.startswith(f"ahp-{kind}:"):
         return name
     found = [uri for uri in uris if session_id(uri) == name] or [
         uri for uri in uris if name and session_id(uri).startswith(name)
@@ -29,6 +42,6 @@ def match_session(name: str, uris: Sequence[URI]) -> URI:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise SessionGone(f"there is no session {name!r}", remedy="`serai sessions` lists them")
+        raise SessionGone(f"there is no {kind} {name!r}", remedy=f"`serai {kind}s` lists them")
     ids = ", ".join(session_id(uri) for uri in found[:5])
-    raise SessionGone(f"{len(found)} sessions begin with {name!r}: {ids}", remedy="Write more of the id")
+    raise SessionGone(f"{len(found)} {kind}s begin with {name!r}: {ids}", remedy="Write more of the id")

@@ -94,7 +94,10 @@ async def _run(
             host=settings.host,
             port=settings.port,
             token_digests=frozenset({digest(token)}) if token else frozenset(),
-            allowed_hosts=(*settings.allowed_hosts, *(f"[{one}]" if ":" in one else one for one in own_names)),
+            allowed_hosts=(
+                *settings.allowed_hosts,
+                *(f"[{one}]" if ":" in one else one for one in own_names),
+            ),
             allowed_origins=settings.allowed_origins,
             limits=Limits(waiting_bytes=settings.slow_reader_bytes, message_bytes=settings.max_frame_bytes),
         ),

@@ -10,9 +10,6 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-import msgspec
-
-from serai.ahp import wire
 from serai.ahp.types import (
     URI,
     MarkdownResponsePart,
@@ -27,6 +24,7 @@ from serai.ahp.wire import Unknown
 from serai.cli.connecting import add_connection_options, client_of
 from serai.cli.matching import match_session, session_id
 from serai.cli.purge import configure_purge
+from serai.cli.tables import print_json, rows_of, short_ids
 from serai.cli.terminal import clean
 from serai.client import Client
 
@@ -93,7 +91,7 @@ async def find_session(client: Client, name: str) -> URI:
 async def _list(client: Client, options: argparse.Namespace) -> int:
     summaries = await client.list_sessions()
     if options.json:
-        _print_json(summaries)
+        print_json(summaries)
     elif summaries:
         print("\n".join(table(summaries, time.time() * 1000, shutil.get_terminal_size().columns)))
     else:
@@ -104,7 +102,7 @@ async def _list(client: Client, options: argparse.Namespace) -> int:
 async def _show(client: Client, options: argparse.Namespace) -> int:
     session = await client.open_session(await find_session(client, options.session))
     if options.json:
-        _print_json(session.state)
+        print_json(session.state)
     else:
         print("\n".join(_told(session.state)))
     return 0
@@ -114,7 +112,7 @@ async def _dispose(client: Client, options: argparse.Namespace) -> int:
     uri = await find_session(client, options.session)
     await client.dispose_session(uri)
     if options.json:
-        _print_json({"disposed": uri})
+        print_json({"disposed": uri})
     else:
         print(f"{session_id(uri)} has ended. Its history stays in the host's database until it is purged.")
     return 0
@@ -134,14 +132,10 @@ async def _archive(client: Client, options: argparse.Namespace) -> int:
 
 def _changed(state: SessionState, options: argparse.Namespace) -> int:
     if options.json:
-        _print_json(state.summary)
+        print_json(state.summary)
     else:
         print(f"{session_id(state.summary.resource)}  {_title(state.summary)}  {status_words(state.summary)}")
     return 0
-
-
-def _print_json(value: object) -> None:
-    sys.stdout.write(msgspec.json.format(wire.encode(value), indent=2).decode() + "\n")
 
 
 # -- words -------------------------------------------------------------------------------------------------
@@ -173,37 +167,12 @@ def ago(then: Number, now: Number) -> str:
 
 def table(summaries: Sequence[SessionSummary], now: Number, width: int) -> list[str]:
     """The sessions as lines that fit a terminal. An id is shown as far as it has to be to be unique."""
-    shown = _short_ids([session_id(summary.resource) for summary in summaries])
+    shown = short_ids([session_id(summary.resource) for summary in summaries])
     rows = [["ID", "AGENT", "TITLE", "STATUS", "CHANGED"]]
     for name, summary in zip(shown, summaries, strict=True):
-        words = [
-            name,
-            summary.provider,
-            _title(summary),
-            status_words(summary),
-            ago(summary.modified_at, now),
-        ]
-        rows.append([clean(word) for word in words])
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    others = sum(widths) - widths[2] + 2 * 4
-    widths[2] = max(min(widths[2], width - others), 12)  # the title gives way
-    return [_row(row, widths) for row in rows]
-
-
-def _row(row: list[str], widths: list[int]) -> str:
-    cells = (_cut(word, width).ljust(width) for word, width in zip(row, widths, strict=True))
-    return "  ".join(cells).rstrip()
-
-
-def _cut(word: str, width: int) -> str:
-    return word if len(word) <= width else word[: width - 1] + "…"
-
-
-def _short_ids(ids: list[str]) -> list[str]:
-    length = 8
-    while length < max(map(len, ids)) and len({one[:length] for one in ids}) < len(ids):
-        length += 1
-    return [one[:length] for one in ids]
+        changed = ago(summary.modified_at, now)
+        rows.append([name, summary.provider, _title(summary), status_words(summary), changed])
+    return rows_of(rows, gives_way=2, width=width)
 
 
 def _title(summary: SessionSummary) -> str:

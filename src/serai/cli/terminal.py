@@ -10,34 +10,14 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Protocol, TextIO
 
-from serai.ahp.types import (
-    ToolCallCancelledState,
-    ToolCallCompletedState,
-    ToolCallRunningState,
-    TurnState,
-)
-from serai.client import (
-    ContentAdded,
-    NoticeGiven,
-    ReasoningAdded,
-    TextAdded,
-    ToolFinished,
-    ToolRunning,
-    TurnEnded,
-    TurnEvent,
-    UsageReported,
-)
-from serai.client.dialogs import plain
 from serai.client.inbox import Inbox
 
 __all__ = [
     "LineSource",
     "StdinLines",
     "Terminal",
-    "TurnView",
     "clean",
     "interrupts",
-    "one_line",
     "open_terminal",
 ]
 
@@ -202,81 +182,3 @@ def interrupts(heard: Callable[[], None]) -> Generator[None]:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGINT)
-
-
-class TurnView:
-    """Shows the events of turns: text as it comes, and one line for each tool call."""
-
-    def __init__(self, terminal: Terminal) -> None:
-        self._terminal = terminal
-        # The call whose line is not finished yet.
-        self._open_call: str | None = None
-        self._is_thinking = False
-
-    def show(self, event: TurnEvent) -> None:
-        """Show one event. Questions are not shown here: they are asked."""
-        if self._open_call is not None and not isinstance(event, ToolFinished | ToolRunning):
-            self._open_call = None
-            self._terminal.new_line()
-        if self._is_thinking != isinstance(event, ReasoningAdded):
-            self._is_thinking = not self._is_thinking
-            self._terminal.new_line()
-        match event:
-            case TextAdded(text=text):
-                self._terminal.text(text)
-            case ReasoningAdded(text=text):
-                self._terminal.dim(text)
-            case ToolRunning(call=call):
-                self._show_running(call)
-            case ToolFinished(call=call):
-                self._show_finished(call)
-            case TurnEnded():
-                self._show_end(event)
-            case _:
-                self._show_notice(event)
-
-    def _show_running(self, call: ToolCallRunningState) -> None:
-        if self._open_call != call.tool_call_id:
-            message = one_line(plain(call.invocation_message))
-            self._terminal.note(f"* {call.display_name}: {message} ", end="")
-            self._open_call = call.tool_call_id
-
-    def _show_finished(self, call: ToolCallCompletedState | ToolCallCancelledState) -> None:
-        if isinstance(call, ToolCallCancelledState):
-            why = plain(call.reason_message)
-            outcome = f"did not run ({call.reason}{': ' + why if why else ''})"
-        elif call.success:
-            outcome = one_line(plain(call.past_tense_message)) or "done"
-        else:
-            outcome = f"failed: {call.error.message if call.error else plain(call.past_tense_message)}"
-        if self._open_call == call.tool_call_id:
-            self._terminal.more(f"- {outcome}\n")  # on the line where it began
-        else:
-            self._terminal.note(f"* {call.display_name}: {outcome}")
-        self._open_call = None
-
-    def _show_notice(self, event: TurnEvent) -> None:
-        match event:
-            case NoticeGiven(content=content):
-                self._terminal.note(f"({plain(content)})")
-            case ContentAdded(content=content):
-                self._terminal.note(f"[{content.content_type or 'content'}: {content.uri}]")
-            case UsageReported(usage=usage):
-                self._terminal.new_line()
-                tokens = f"({usage.input_tokens or 0} tokens in, {usage.output_tokens or 0} out)\n"
-                self._terminal.dim(tokens)
-            case _:
-                pass
-
-    def _show_end(self, event: TurnEnded) -> None:
-        if event.error is not None:
-            self._terminal.note(f"The turn failed: {event.error.message} [{event.error.error_type}]")
-        elif event.state != TurnState.COMPLETE:
-            self._terminal.note(f"(the turn was {event.state})")
-        self._terminal.new_line()
-
-
-def one_line(text: str) -> str:
-    """Text on one line, cut when it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= 100 else line[:99] + "…"

@@ -76,7 +76,8 @@ def _own_host(paths: Paths) -> str | None:
     """Where the host of a home is, or was last: it writes that into its lock (`serai.store.lock`)."""
     try:
         holder = json.loads(paths.database.with_name(f"{paths.database.name}.lock").read_bytes())
-        name, _, port = holder["address"].rpartition(":")
+        address: str = holder["address"]
+        name, _, port = address.rpartition(":")
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
     if not port.isdecimal() or int(port) == 0:

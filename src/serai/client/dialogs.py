@@ -30,10 +30,10 @@ from serai.ahp.types import (
     StringOrMarkdown,
     ToolCallPendingConfirmationState,
     ToolCallPendingResultConfirmationState,
-    ToolResultTextContent,
 )
 from serai.ahp.wire import Unknown
 from serai.client.answers import AnswerValue, answer_to
+from serai.client.lines import about, last_lines, text_of
 from serai.errors import Rejected
 
 __all__ = [
@@ -117,7 +117,8 @@ def ask_call(call: ToolCallPendingConfirmationState) -> Dialog:
 def ask_result(call: ToolCallPendingResultConfirmationState) -> Dialog:
     """Ask whether the agent may have what a tool brought."""
     shown = [plain(call.past_tense_message)]
-    shown += [one.text for one in call.content or () if isinstance(one, ToolResultTextContent)]
+    shown += [f"  | {line}" for line in last_lines(text_of(call.content))]
+    shown += [f"  | {line}" for line in map(about, call.content or ()) if line]
     said = yield "\n".join(shown) + "\nMay the agent use this result? [y/n] "
     while True:
         word = (said or "").strip().casefold()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Protocol
 
 from msgspec import Struct
@@ -46,7 +46,7 @@ class TerminalClient:
     def __init__(self, client: _Followed, uri: URI) -> None:
         self.uri = uri
         self._client = client
-        self._readers: list[_Reader] = []
+        self._listeners: list[_Listener] = []
 
     def __repr__(self) -> str:
         return f"TerminalClient({self.uri!r})"
@@ -65,6 +65,27 @@ class TerminalClient:
             raise self._client.failure or SessionGone(f"{self.uri} is not followed any more")
         return state
 
+    def listen(
+        self, tell: Callable[[TerminalOutput], None], ended: Callable[[SeraiError | None], None]
+    ) -> Callable[[], None]:
+        """Call a function with what is on the terminal, at once, and then with what comes.
+
+        It is called by the task that reads: it must not block. After a lost connection it goes on where it
+        was. Returns a function that ends it.
+
+        Args:
+            tell: Is called with each piece.
+            ended: Is called when the program ends, or with why nothing more will be known.
+
+        Raises:
+            SessionGone: The terminal is not followed any more.
+        """
+        state = self.state
+        listener = _Listener(tell, ended)
+        self._listeners.append(listener)
+        listener.catch_up(state)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
     async def output(self) -> AsyncGenerator[TerminalOutput, None]:
         """What is on the terminal, then what comes, until its program ends. Leave the loop to stop.
 
@@ -74,17 +95,16 @@ class TerminalClient:
             SessionGone: The terminal was disposed of, or left.
             ConnectionLost: The client was closed, or gave up.
         """
-        reader = _Reader()
-        self._readers.append(reader)
+        inbox: Inbox[TerminalOutput] = Inbox()
+        stop = self.listen(inbox.put, inbox.end)
         try:
-            reader.catch_up(self.state)
             while True:
                 try:
-                    yield await reader.inbox.get()
+                    yield await inbox.get()
                 except StopAsyncIteration:
                     return
         finally:
-            self._readers.remove(reader)
+            stop()
 
     # -- using ---------------------------------------------------------------------------------------------
 
@@ -112,27 +132,31 @@ class TerminalClient:
 
     def heard(self, action: a.StateAction) -> None:
         """An action was confirmed."""
-        for reader in self._readers:
-            reader.hear(action)
+        for listener in self._listeners.copy():
+            listener.hear(action)
 
     def caught_up(self) -> None:
         """The state is known again, after a gap or for the first time."""
-        if self._readers:
+        if self._listeners:
             state = self.state
-            for reader in self._readers:
-                reader.catch_up(state)
+            for listener in self._listeners.copy():
+                listener.catch_up(state)
 
     def failed(self, error: SeraiError) -> None:
         """Nothing more will be known of the terminal."""
-        for reader in self._readers:
-            reader.inbox.end(error)
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            listener.ended(error)
 
 
-class _Reader:
-    """What one reader was told, and is still to be told."""
+class _Listener:
+    """What one listener was told, and is still to be told."""
 
-    def __init__(self) -> None:
-        self.inbox: Inbox[TerminalOutput] = Inbox()
+    def __init__(
+        self, tell: Callable[[TerminalOutput], None], ended: Callable[[SeraiError | None], None]
+    ) -> None:
+        self.ended = ended
+        self._put = tell
         self._tail = ""
 
     def hear(self, action: a.StateAction) -> None:
@@ -142,7 +166,7 @@ class _Reader:
             case a.TerminalClearedAction():
                 self._tell("", is_anew=True)
             case a.TerminalExitedAction():
-                self.inbox.end()
+                self.ended(None)
             case _:
                 pass
 
@@ -155,14 +179,14 @@ class _Reader:
             _before, found, rest = text.rpartition(self._tail)
             self._tell(rest, is_anew=not found)
         if state.exit_code is not None:
-            self.inbox.end()
+            self.ended(None)
 
     def _tell(self, text: str, *, is_anew: bool = False) -> None:
         if is_anew:
             self._tail = ""
         if text or is_anew:
             self._tail = (self._tail + text)[-_TAIL:]
-            self.inbox.put(TerminalOutput(text, is_anew))
+            self._put(TerminalOutput(text, is_anew))
 
 
 def terminal_text(state: TerminalState) -> str:

@@ -1,7 +1,8 @@
 """Settings from four sources: flags over the environment over the project's file over the person's file.
 
 Each value knows where it comes from. A project's file in a folder that nobody trusts may only narrow what
-holds without it; whatever else it wants is left out and reported.
+holds without it; whatever else it wants is left out and reported. Agents (`[agents.NAME]`) come from files
+only; one that a project describes takes the place of the person's own of that name.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from serai.config.agents import AgentSettings, read_agents
 from serai.config.paths import CONFIG_NAME, Paths
 from serai.config.settings import UNTRUSTED, Narrowing, Settings, is_loopback, narrows
 from serai.config.trust import Trust
@@ -73,12 +75,22 @@ class Configuration:
     provenance: Mapping[str, Provenance]
     """By the name of the setting; for all of them."""
     ignored: tuple[Ignored, ...] = ()
+    agents: Mapping[str, AgentSettings] = field(default_factory=dict[str, AgentSettings])
+    """What files say about agents, by name. They may hold secrets, so they are not among the settings."""
+    agent_provenance: Mapping[str, Provenance] = field(default_factory=dict[str, Provenance])
+    """By the name of the agent; for all of them."""
 
 
 @dataclass(slots=True)
 class _Values:
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     provenance: dict[str, Provenance] = field(default_factory=dict[str, Provenance])
+    agents: dict[str, AgentSettings] = field(default_factory=dict[str, AgentSettings])
+    agent_provenance: dict[str, Provenance] = field(default_factory=dict[str, Provenance])
+
+    def put_agents(self, agents: Mapping[str, AgentSettings], source: Source, place: str) -> None:
+        self.agents |= agents
+        self.agent_provenance |= dict.fromkeys(agents, Provenance(source, place))
 
     def put(self, values: Mapping[str, Any], source: Source, places: Mapping[str, str]) -> None:
         self.values |= values
@@ -112,7 +124,8 @@ def load(
     found = _Values()
     defaults = {key: getattr(Settings(), key) for key in _TYPES}
     found.put(defaults, Source.DEFAULT, dict.fromkeys(defaults, ""))
-    user = _from_file(paths.user_config)
+    user, agents = _from_file(paths.user_config)
+    found.put_agents(agents, Source.USER, str(paths.user_config))
     found.put(user, Source.USER, dict.fromkeys(user, str(paths.user_config)))
     ignored: tuple[Ignored, ...] = ()
     if project is not None:
@@ -123,21 +136,33 @@ def load(
     found.put(given, Source.FLAG, {key: _flag(key) for key in given})
     settings = Settings(**found.values)
     _refuse_open_bind(settings, found.provenance)
-    return Configuration(settings, paths, found.provenance, ignored)
+    return Configuration(
+        settings,
+        paths,
+        found.provenance,
+        ignored,
+        agents=found.agents,
+        agent_provenance=found.agent_provenance,
+    )
 
 
 def _add_project(found: _Values, paths: Paths, project: Path) -> tuple[Ignored, ...]:
     file = project.resolve() / CONFIG_NAME
     if file == paths.user_config.resolve():
         return ()
-    values = _from_file(file)
+    values, agents = _from_file(file)
     ignored: list[Ignored] = []
-    if values and not Trust(paths.trust).is_trusted(project):
+    if (values or agents) and not Trust(paths.trust).is_trusted(project):
         for key, value in list(values.items()):
             rule = UNTRUSTED[key]
             if not narrows(rule, found.values[key], value):
                 ignored.append(Ignored(key, value, file, _reason(rule, project)))
                 del values[key]
+        # An agent is a program to start: nothing about it is harmless.
+        why = _reason(Narrowing.NOTHING, project)
+        ignored += [Ignored(f"agents.{name}", None, file, why) for name in agents]
+        agents = {}
+    found.put_agents(agents, Source.PROJECT, str(file))
     found.put(values, Source.PROJECT, dict.fromkeys(values, str(file)))
     return tuple(ignored)
 
@@ -150,12 +175,13 @@ def _reason(rule: Narrowing, project: Path) -> str:
 # -- reading sources ---------------------------------------------------------------------------------------
 
 
-def _from_file(file: Path) -> dict[str, Any]:
+def _from_file(file: Path) -> tuple[dict[str, Any], dict[str, AgentSettings]]:
+    """The settings of a file, and the agents that it describes."""
     try:
         with file.open("rb") as stream:
             data = stream.read(_LARGEST + 1)
     except (FileNotFoundError, NotADirectoryError):
-        return {}
+        return {}, {}
     except OSError as error:
         raise ConfigInvalid(f"{file} cannot be read: {error.strerror}") from None
     if len(data) > _LARGEST:
@@ -164,7 +190,8 @@ def _from_file(file: Path) -> dict[str, Any]:
         table = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigInvalid(f"{file} is not TOML: {error}") from None
-    return {key: _checked(key, value, str(file)) for key, value in table.items()}
+    agents = read_agents(table.pop("agents", {}), str(file))
+    return {key: _checked(key, value, str(file)) for key, value in table.items()}, agents
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -199,8 +226,9 @@ def _flag(key: str) -> str:
 
 def _checked(key: str, value: Any, place: str, *, strict: bool = True) -> Any:
     if key not in _TYPES:
-        near = get_close_matches(key, _TYPES, n=1)
-        remedy = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(_TYPES)}"
+        there_are = [*_TYPES, "agents"]
+        near = get_close_matches(key, there_are, n=1)
+        remedy = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(there_are)}"
         raise ConfigInvalid(f"{place}: there is no setting {key!r}", remedy=remedy)
     try:
         return msgspec.convert(value, _TYPES[key], strict=strict)

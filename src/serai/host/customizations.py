@@ -7,6 +7,7 @@ the difference happens as the smallest actions.
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Callable, Coroutine
 from dataclasses import replace as with_fields
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -119,9 +120,10 @@ class SessionCustomizations:
         await self._look()
         session, folder = self._session, self._folder
         if action.id in (folder.found or Found()).locked:
+            remedy = f"serai config trust {shlex.quote(str(folder.directory))}"
             reason = (
                 f"not_trusted: the folder {folder.directory} is not trusted, so nothing of it runs;"
-                f" 'serai config trust {folder.directory}' trusts it"
+                f" to trust it: {remedy}"
             )
             session.journal.reject(session.uri, action, origin, reason, sender)
         else:

@@ -101,6 +101,11 @@ class FolderWatch:
         if not places:
             self._one_ready()
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing is watched any more, though something was to be: the folder is gone, or was."""
+        return bool(self._tasks) and all(task.done() for task in self._tasks)
+
     async def _watch(self, place: Place) -> None:
         try:
             watch = await self._watches.watch(

@@ -165,7 +165,7 @@ class Session:
         self.act(action, origin)
         self._file(action, origin)
         if isinstance(action, a.SessionTruncatedAction):
-            self.changing.truncated([turn.id for turn in turns[len(self.live.head.turns) :]])
+            self.changing.bases.truncated([turn.id for turn in turns[len(self.live.head.turns) :]])
         if had_turn and self.live.turn is None:
             self._turn_is_cancelled()
         else:
@@ -173,7 +173,7 @@ class Session:
 
     def _turn_is_cancelled(self) -> None:
         for turn in self._turns.values():
-            self.changing.turn_ended(turn.id, turn.task)
+            self.changing.bases.turn_ended(turn.id, turn.task)
         stop = self._let_go()
         self._after_turn("cancelled")
         self._then(stop)
@@ -342,7 +342,7 @@ class Session:
         try:
             agent = await self.agent() if turn else None
             if turn is not None:
-                await self.changing.turn_begins(turn.id)
+                await self.changing.bases.turn_begins(turn.id)
             if agent is None or turn is None or delivery_id not in self._turns:
                 # Someone cancelled it before the agent was called.
                 self.door.receipt(delivery_id, Failed(delivery_id=delivery_id, reason="cancelled"))
@@ -389,7 +389,7 @@ class Session:
             self.act(a.SessionTurnCompleteAction(turn_id=turn.id))
         else:
             self.act(a.SessionErrorAction(turn_id=turn.id, error=error))
-        self.changing.turn_ended(turn.id, turn.task)
+        self.changing.bases.turn_ended(turn.id, turn.task)
         self._after_turn(None if error is None else "error")
 
     def _let_go(self) -> Callable[[], None]:
@@ -528,7 +528,7 @@ class Session:
         if turn is not None:
             error = _error("interrupted", "the host was stopped while this turn was running")
             self.act(a.SessionErrorAction(turn_id=turn.id, error=error))
-            self.changing.turn_ended(turn.id)
+            self.changing.bases.turn_ended(turn.id)
         for request in list(self.live.head.input_requests or ()):
             self._take_back(request.id)  # whoever asked is gone with the host
         self._clear_activity()

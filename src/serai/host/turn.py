@@ -294,7 +294,7 @@ class Turn:
         Args:
             paths: Absolute, or from the working directory. What is outside of that is not looked at.
         """
-        return self._session.changing.editing(self.id, paths)
+        return self._session.changing.bases.editing(self.id, paths)
 
     async def terminal(
         self, argv: Sequence[str], *, title: str | None = None, call: ToolCall | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from array import array
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -26,6 +27,9 @@ __all__ = ["check", "erase", "restore"]
 
 _BLOB_PREFIX = b"serai-blob:/"
 _BLOB_REFERENCE = re.compile(_BLOB_PREFIX + rb"([0-9a-f]{64})")
+
+_WITH_MARKS = 2
+"""The version of the schema from which on channels have marks."""
 
 # A restored copy does not know which numbers were given out after it was made. No host gives out as many as
 # this between two restores, and there is room for two million of them below 2 ** 53.
@@ -66,9 +70,14 @@ def _check_locators(db: Database) -> Iterator[str]:
     for seq, channel in db.execute(SQL["check_located"]):
         rows[channel].append(seq)
     listed: defaultdict[int, array[int]] = defaultdict(lambda: array("q"))
+    # Up to its mark the rows of a channel are pruned. A copy from before there was pruning has no marks.
+    marks: dict[int, int] = {}
+    if int(db.pragma("user_version")) >= _WITH_MARKS:
+        marks.update((channel, mark) for channel, mark in db.execute(SQL["check_marks"]))
     for channel, numbers in db.execute(SQL["check_locators"]):
         try:
-            listed[channel].extend(decode(numbers))
+            found = decode(numbers)
+            listed[channel].extend(found[bisect_right(found, marks.get(channel, 0)) :])
         except ValueError as error:
             yield f"a locator of channel {channel} is damaged: {error}"
     for channel in sorted(rows.keys() | listed.keys()):

@@ -1,19 +1,17 @@
 """Deleting old rows of the journal, a little at a time, between the batches that hosts write.
 
-A *plan* says how far the rows of each channel may go. A *piece* of it is one short transaction: rows, what
-locators say of them, and the channel's mark go together. So it may end after any piece, also by a crash, and
-be begun again from the start: what is gone is not met again.
+A *plan* says how far the rows of each channel may go. A *piece* of it is one short transaction, which also
+moves the marks of the channels: up to there their rows are gone. So it may end after any piece, also by a
+crash, and be begun again from the start: what is gone is not met again.
 """
 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from serai.store.database import Database, table_of
-from serai.store.locator import decode, encode
 from serai.store.queries import SQL
 
 __all__ = ["Pace", "Piece", "Plan", "delete", "find", "make_plan"]
@@ -66,9 +64,9 @@ def make_plan(db: Database, *, first_day: int, whole: Collection[str]) -> Plan |
         limits: dict[int, int] = {}
         sessions: dict[int, str] = {}
         for name in whole:
-            channel: int | None = db.execute(SQL["channel_id"], (name,)).get
-            if channel is not None:
-                limits[channel] = until
+            known: int | None = db.execute(SQL["channel_id"], (name,)).get
+            if known is not None:
+                limits[known] = until
         # A head only ever moves forward, so that what it reflects now it reflects for good.
         for channel, name, seq in db.execute(SQL["heads_of_channels"]):
             limits[channel] = min(seq, until)
@@ -100,19 +98,14 @@ def find(db: Database, plan: Plan, after: int, rows: int) -> Piece:
 
 
 def delete(db: Database, piece: Piece) -> None:
-    """Delete the rows of a piece, within a transaction of the caller's."""
+    """Delete the rows of a piece, within a transaction of the caller's.
+
+    A locator goes with the last row that it lists. Until then it also lists rows that are gone: those up to
+    the channel's mark.
+    """
     db.execute(SQL["prune_rows"], (table_of(piece.numbers),))
     lasts = sorted(piece.last.items())
     db.executemany(SQL["prune_locators"], lasts)
-    for channel, last in lasts:
-        found = db.execute(SQL["next_locator"], (channel, last)).fetchone()
-        if found is None:
-            continue
-        until, data = found
-        numbers = decode(data)
-        gone = bisect_right(numbers, last)
-        if gone:
-            db.execute(SQL["set_locator"], (encode(numbers[gone:]), channel, until))
     db.executemany(SQL["set_pruned"], [(last, channel) for channel, last in lasts])
 
 

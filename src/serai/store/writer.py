@@ -115,7 +115,8 @@ class Writer:
         with self._db:
             self._db.execute(SQL["open_state"], (ceiling + self._block,))
             self._db.execute(SQL["add_opening"], (last, ceiling))
-            self._write_day(day, ceiling)
+            # Of rows from before days were counted nobody knows the age: they count from the first day on.
+            self._write_day(day, ceiling if self._day else 0)
         self._day = day or self._day
         self._next = ceiling
         self._ceiling = ceiling + self._block

@@ -187,12 +187,6 @@ DELETE FROM journal WHERE seq IN (SELECT value FROM carray(?))
 -- prune_locators --
 DELETE FROM locators WHERE channel = ? AND until <= ?
 
--- next_locator --
-SELECT until, numbers FROM locators WHERE channel = ? AND until > ? ORDER BY until LIMIT 1
-
--- set_locator --
-UPDATE locators SET numbers = ? WHERE channel = ? AND until = ?
-
 -- set_pruned --
 UPDATE channels SET pruned = ? WHERE id = ?
 
@@ -210,6 +204,9 @@ SELECT count(*) FROM journal WHERE seq >= (SELECT ceiling FROM state)
 
 -- check_located --
 SELECT seq, channel FROM journal WHERE seq <= (SELECT located FROM state)
+
+-- check_marks --
+SELECT id, pruned FROM channels
 
 -- check_locators --
 SELECT channel, numbers FROM locators ORDER BY channel, until

@@ -1,0 +1,189 @@
+"""What an agent says of itself when it is initialised, and what that means.
+
+Agents say it in many ways: `"fork": {}` means that they can fork, so does `true`, and a field that is not
+there means that they cannot. `AgentCapabilities` is the same in all cases: ten fields that are true or false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec import Struct
+
+from serai.acp.shapes import list_of, object_of, text_of, texts_of
+
+__all__ = [
+    "AgentCapabilities",
+    "AgentInfo",
+    "AuthMethod",
+    "Handshake",
+    "McpCapabilities",
+    "PromptCapabilities",
+]
+
+
+class McpCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How the agent can reach MCP servers."""
+
+    stdio: bool = True
+    """Always: every ACP agent must."""
+    http: bool = False
+    sse: bool = False
+
+
+class PromptCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a prompt may hold."""
+
+    text: bool = True
+    """Always: text, and links to resources, are what every agent takes."""
+    image: bool = False
+    audio: bool = False
+    embedded_context: bool = False
+
+
+class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What an agent can do, as its handshake says."""
+
+    load_session: bool = False
+    fork_session: bool = False
+    resume_session: bool = False
+    close_session: bool = False
+    list_sessions: bool = False
+    additional_directories: bool = False
+    mcp: McpCapabilities = McpCapabilities()
+    prompt: PromptCapabilities = PromptCapabilities()
+
+    @classmethod
+    def of(cls, initialize_result: Any) -> AgentCapabilities:
+        """What the result of `initialize` says. It takes any value: what has the wrong shape says nothing."""
+        told = object_of(object_of(initialize_result).get("agentCapabilities"))
+        session = object_of(told.get("sessionCapabilities"))
+        mcp = object_of(told.get("mcpCapabilities"))
+        prompt = object_of(told.get("promptCapabilities"))
+        return cls(
+            load_session=_is_offered(told.get("loadSession")),
+            fork_session=_is_offered(session.get("fork")),
+            resume_session=_is_offered(session.get("resume")),
+            close_session=_is_offered(session.get("close")),
+            list_sessions=_is_offered(session.get("list")),
+            additional_directories=_is_offered(session.get("additionalDirectories")),
+            mcp=McpCapabilities(http=_is_offered(mcp.get("http")), sse=_is_offered(mcp.get("sse"))),
+            prompt=PromptCapabilities(
+                image=_is_offered(prompt.get("image")),
+                audio=_is_offered(prompt.get("audio")),
+                embedded_context=_is_offered(prompt.get("embeddedContext")),
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """Who the agent is, in its own words."""
+
+    name: str | None = None
+    title: str | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuthMethod:
+    """A way to sign in that the agent offers."""
+
+    id: str
+    name: str
+    description: str | None = None
+    type: str = "agent"
+    """`agent`: call `authenticate`; `env_var`: set `variables`; `terminal`: run it with `arguments`."""
+    variables: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])
+    command: tuple[str, ...] = ()
+    """A whole command of its own, which some agents tell in `_meta`."""
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def login_command(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        """What to run in a terminal to sign in; empty when this way needs no terminal.
+
+        Args:
+            argv: How the agent is started.
+        """
+        if self.command:
+            return self.command
+        return (*argv, *self.arguments) if self.type == "terminal" else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """What the agent answered to `initialize`."""
+
+    capabilities: AgentCapabilities
+    protocol_version: Any
+    """As the agent told it; `None` when it did not."""
+    agent_info: AgentInfo
+    auth_methods: tuple[AuthMethod, ...]
+    raw: Mapping[str, Any]
+    """All of it, with what the ten fields do not cover."""
+
+    @classmethod
+    def of(cls, initialize_result: Any) -> Handshake:
+        """What the result of `initialize` says. It takes any value, as `AgentCapabilities.of` does."""
+        raw = object_of(initialize_result)
+        info = object_of(raw.get("agentInfo"))
+        return cls(
+            capabilities=AgentCapabilities.of(raw),
+            protocol_version=raw.get("protocolVersion"),
+            agent_info=AgentInfo(
+                name=text_of(info.get("name")),
+                title=text_of(info.get("title")),
+                version=text_of(info.get("version")),
+            ),
+            auth_methods=tuple(
+                _auth_method(each) for each in list_of(raw.get("authMethods")) if object_of(each).get("id")
+            ),
+            raw=raw,
+        )
+
+    @property
+    def delete_session(self) -> bool:
+        """Whether the agent can delete sessions."""
+        return self.offers("sessionCapabilities", "delete")
+
+    @property
+    def logout(self) -> bool:
+        """Whether the agent can be signed out of."""
+        return self.offers("auth", "logout")
+
+    def offers(self, *path: str) -> bool:
+        """Whether something under `agentCapabilities` is there and not false, such as `"auth", "logout"`."""
+        value: Any = self.raw.get("agentCapabilities")
+        for name in path:
+            value = object_of(value).get(name)
+        return _is_offered(value)
+
+
+def _auth_method(told: Any) -> AuthMethod:
+    raw = object_of(told)
+    own = object_of(object_of(raw.get("_meta")).get("terminal-auth"))
+    command = text_of(own.get("command"))
+    return AuthMethod(
+        id=str(raw["id"]),
+        name=text_of(raw.get("name")) or str(raw["id"]),
+        description=text_of(raw.get("description")),
+        type=text_of(raw.get("type")) or "agent",
+        variables=tuple(
+            name
+            for each in list_of(raw.get("vars"))
+            if (name := text_of(object_of(each).get("name"))) is not None
+        ),
+        arguments=texts_of(raw.get("args")),
+        environ={name: value for name, value in object_of(raw.get("env")).items() if isinstance(value, str)},
+        command=(command, *texts_of(own.get("args"))) if command else (),
+        raw=raw,
+    )
+
+
+def _is_offered(value: Any) -> bool:
+    """Whether a marker says yes: `{}` does; nothing, `null`, `false`, 0 and the empty text do not."""
+    return value not in (None, False, 0, "")

@@ -1,0 +1,183 @@
+"""What an agent's error means: its number first, then its words.
+
+Agents pass on what their model said, each in its own way, and mostly as -32603. The words tell whether a
+person must sign in, wait, pay, or begin a new conversation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from serai.acp.capabilities import AuthMethod
+from serai.acp.frames import AUTH_REQUIRED, INTERNAL_ERROR, METHOD_NOT_FOUND
+from serai.acp.shapes import is_list, is_object
+from serai.errors import (
+    AgentError,
+    AgentInitFailed,
+    AgentOverloaded,
+    AgentRequestFailed,
+    AuthRequired,
+    CapabilityNotSupportedError,
+    ContextTooLong,
+    RateLimited,
+    SessionCreateFailed,
+    SessionLoadFailed,
+    UsageLimitReached,
+)
+
+__all__ = ["Failures", "meaning"]
+
+_CAPABILITIES = {
+    "session/load": "loadSession",
+    "session/list": "sessionCapabilities.list",
+    "session/resume": "sessionCapabilities.resume",
+    "session/fork": "sessionCapabilities.fork",
+    "session/close": "sessionCapabilities.close",
+    "session/delete": "sessionCapabilities.delete",
+    "session/set_mode": "setSessionMode",
+    "session/set_config_option": "setSessionConfigOption",
+    "authenticate": "authenticate",
+    "logout": "auth.logout",
+}
+"""What an agent lacks when it does not have the method."""
+
+_PLAIN: dict[str, type[AgentError]] = {
+    "initialize": AgentInitFailed,
+    "session/new": SessionCreateFailed,
+    "session/load": SessionLoadFailed,
+    "session/resume": SessionLoadFailed,
+    "session/fork": SessionLoadFailed,
+}
+
+# In this order: a spent account is often told as a rate limit, and a rate limit as an overload.
+_WORDS: tuple[tuple[type[AgentError], re.Pattern[str]], ...] = tuple(
+    (error, re.compile(words, re.IGNORECASE))
+    for error, words in (
+        (
+            UsageLimitReached,
+            r"usage[ _-]?limit|insufficient[ _-](?:quota|credits?|balance|funds)|quota (?:is |was )?exceeded|"
+            r"exceeded your (?:current )?quota|credit balance is too low|out of credits|payment required|"
+            r"(?:spending|billing)[ _-](?:hard[ _-])?limit",
+        ),
+        (
+            AuthRequired,
+            r"auth(?:entication|orization)?[ _-]?(?:is )?required|authentication[ _-](?:error|failed)|"
+            r"not (?:logged|signed) in|(?:log|sign) ?in (?:first|required|again)|please (?:run )?/?(?:log|sign) ?in|"
+            r"unauthori[sz]ed|unauthenticated|(?:invalid|incorrect|missing|expired)[ _-](?:x-)?"
+            r"(?:api[ _-]?key|access token|oauth token|credentials)|no api key",
+        ),
+        (
+            ContextTooLong,
+            r"context[ _-](?:length|window)|maximum context|prompt is too long|input is too long|"
+            r"too many (?:input )?tokens|token limit exceeded",
+        ),
+        (RateLimited, r"rate[ _-]?limit|too many requests|resource[ _-]exhausted|\b429\b"),
+        (
+            AgentOverloaded,
+            r"overloaded|over capacity|at capacity|service (?:is )?(?:temporarily )?unavailable|"
+            r"server (?:is )?(?:too )?busy|\b(?:503|529)\b",
+        ),
+    )
+)
+_DEEPEST = 6
+
+
+def meaning(text: str) -> type[AgentError] | None:
+    """Which of the known troubles some words tell of; `None` for none of them."""
+    return next((error for error, words in _WORDS if words.search(text)), None)
+
+
+class Failures:
+    """Makes errors of what one agent answers.
+
+    Args:
+        agent: Its name.
+        mask: Takes secrets out of what it said.
+    """
+
+    def __init__(self, agent: str, mask: Callable[[str], str]) -> None:
+        self._agent = agent
+        self._mask = mask
+        self.methods: tuple[AuthMethod, ...] = ()
+        """The ways to sign in that it has told of."""
+        self.argv: tuple[str, ...] = ()
+        self.login: tuple[str, ...] = ()
+        """The command to sign in with, when it is known from elsewhere."""
+
+    def of(self, method: str, told: Any) -> AgentError:
+        """What the error means that a request was answered with."""
+        number, words, data = _parts(told)
+        words = self._mask(words)
+        if number == AUTH_REQUIRED:
+            return self.auth_required(words, number, data)
+        if number == METHOD_NOT_FOUND and method in _CAPABILITIES:
+            return CapabilityNotSupportedError(_CAPABILITIES[method], agent=self._agent)
+        error = meaning(" ".join([words, *_texts(data)]))
+        if error is AuthRequired:
+            return self.auth_required(words, number, data)
+        error = error or _PLAIN.get(method, AgentRequestFailed)
+        message = f"the agent {self._agent!r} answered {method} with the error {number}: {words}"
+        return error(message, agent=self._agent, number=number, data=self._masked(data))
+
+    def auth_required(self, words: str, number: int | None = None, data: Any = None) -> AuthRequired:
+        """A person has to sign in. It says how, as far as that is known."""
+        command = self.login or next(
+            (command for each in self.methods if (command := each.login_command(self.argv))), ()
+        )
+        if command:
+            remedy = f"Run '{' '.join(command)}' in a terminal"
+        elif self.methods:
+            remedy = f"Sign in with: {', '.join(each.name for each in self.methods)}"
+        else:
+            remedy = None
+        return AuthRequired(
+            f"the agent {self._agent!r} wants you to sign in: {words}",
+            agent=self._agent,
+            number=number,
+            data=self._masked(data),
+            methods=tuple(dict(each.raw) for each in self.methods),
+            login_command=command,
+            remedy=remedy,
+        )
+
+    def of_log(self, text: str) -> AgentError | None:
+        """What the log of an agent that has failed tells of, when that is one of the known troubles."""
+        error = meaning(text)
+        if error is None:
+            return None
+        words = next((line for line in reversed(text.splitlines()) if meaning(line) is error), text)[:500]
+        if error is AuthRequired:
+            return self.auth_required(words)
+        return error(f"the agent {self._agent!r} has failed: {words}", agent=self._agent)
+
+    def _masked(self, data: Any) -> Any:
+        if isinstance(data, str):
+            return self._mask(data)
+        if is_object(data):
+            return {name: self._masked(value) for name, value in data.items()}
+        if is_list(data):
+            return [self._masked(value) for value in data]
+        return data
+
+
+def _parts(told: Any) -> tuple[int, str, Any]:
+    """The number, the words and the data of an error object, which may be no such object."""
+    if not is_object(told):
+        return INTERNAL_ERROR, str(told), None
+    number, words, data = told.get("code"), told.get("message"), told.get("data")
+    return (
+        number if isinstance(number, int) and not isinstance(number, bool) else INTERNAL_ERROR,
+        words if isinstance(words, str) and words else next(_texts(data), "it did not say why"),
+        data,
+    )
+
+
+def _texts(data: Any, depth: int = 0) -> Iterator[str]:
+    """All texts in an error's data: agents nest what their model said."""
+    if isinstance(data, str):
+        yield data
+    elif depth < _DEEPEST and (is_object(data) or is_list(data)):
+        for value in data.values() if is_object(data) else data:
+            yield from _texts(value, depth + 1)

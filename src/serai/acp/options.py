@@ -1,0 +1,99 @@
+"""A session's modes and options, as the agent tells them: model and effort are options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from serai.acp.shapes import is_object, objects_of, text_of
+
+__all__ = ["Choice", "ConfigOption", "Mode", "Modes", "read_modes", "read_options"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A way in which a session can work."""
+
+    id: str
+    name: str
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """The modes that a session has, and the one that it is in."""
+
+    current: str
+    available: tuple[Mode, ...]
+
+    def at(self, mode_id: str) -> Modes:
+        """The same modes, in another one."""
+        return replace(self, current=mode_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value that an option can have."""
+
+    value: str
+    name: str
+    description: str | None = None
+    group: str | None = None
+    """The name of the group that the agent shows it in."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigOption:
+    """Something that can be chosen for a session."""
+
+    id: str
+    name: str
+    type: str
+    """`select`, `boolean`, or something newer."""
+    value: Any
+    """What it is now: the value of a choice, or true or false."""
+    description: str | None = None
+    category: str | None = None
+    """`model`, `mode`, `thought_level`, `model_config`, or the agent's own."""
+    choices: tuple[Choice, ...] = ()
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+
+
+def read_modes(told: Any) -> Modes | None:
+    """The modes in an answer, if it has any."""
+    if not is_object(told) or not isinstance(current := told.get("currentModeId"), str):
+        return None
+    modes = (
+        Mode(each["id"], text_of(each.get("name")) or each["id"], text_of(each.get("description")))
+        for each in objects_of(told.get("availableModes"))
+        if isinstance(each.get("id"), str)
+    )
+    return Modes(current, tuple(modes))
+
+
+def read_options(told: Any) -> tuple[ConfigOption, ...]:
+    """The options in an answer or an update. What is not one is left out."""
+    return tuple(
+        ConfigOption(
+            id=each["id"],
+            name=text_of(each.get("name")) or each["id"],
+            type=text_of(each.get("type")) or "select",
+            value=each.get("currentValue"),
+            description=text_of(each.get("description")),
+            category=text_of(each.get("category")),
+            choices=tuple(_choices(objects_of(each.get("options")))),
+            raw=each,
+        )
+        for each in objects_of(told)
+        if isinstance(each.get("id"), str)
+    )
+
+
+def _choices(told: Iterable[Mapping[str, Any]], group: str | None = None) -> Iterable[Choice]:
+    for each in told:
+        if isinstance(value := each.get("value"), str):
+            yield Choice(value, text_of(each.get("name")) or value, text_of(each.get("description")), group)
+        elif "options" in each:
+            inner = text_of(each.get("name")) or text_of(each.get("group"))
+            yield from _choices(objects_of(each["options"]), inner)

@@ -1,0 +1,200 @@
+"""What an agent tells of a session, while it works and at other times.
+
+The known kinds have a type each. Their fields are read leniently: only what tells one thing from another is
+required, and open enumerations (`kind`, `status`) are text. Content blocks stay plain JSON. Whatever the type
+does not know is still in `raw`. A kind that is not known, or that has another shape, is a `RawUpdate`:
+nothing is dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Struct, field
+
+from serai.contract.record import Number
+
+__all__ = [
+    "AgentMessageChunk",
+    "AgentThoughtChunk",
+    "AvailableCommandsUpdate",
+    "Block",
+    "ConfigOptionUpdate",
+    "Cost",
+    "CurrentModeUpdate",
+    "KnownUpdate",
+    "PlanUpdate",
+    "RawUpdate",
+    "SessionInfoUpdate",
+    "ToolCall",
+    "ToolCallUpdate",
+    "TypedUpdate",
+    "Update",
+    "UsageUpdate",
+    "UserMessageChunk",
+    "read_update",
+]
+
+Block: TypeAlias = dict[str, Any]
+"""A content block, as JSON: `type` is `text`, `image`, `audio`, `resource_link`, `resource` or newer."""
+
+LINE = "line"
+"""Where an update keeps the line that it came in, from which `raw` is read when someone asks for it."""
+
+
+class TypedUpdate(Struct, frozen=True, dict=True, kw_only=True, rename="camel", tag_field="sessionUpdate"):
+    """What all known kinds have in common."""
+
+    meta: dict[str, Any] | None = field(default=None, name="_meta")
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind on the wire: `agent_message_chunk`."""
+        return str(self.__struct_config__.tag)
+
+    @cached_property
+    def raw(self) -> dict[str, Any]:
+        """The update as it came, with what this type does not know."""
+        line: bytes | None = self.__dict__.get(LINE)
+        if line is None:
+            return msgspec.to_builtins(self)
+        return msgspec.json.decode(line)["params"]["update"]
+
+
+class _Chunk(TypedUpdate, frozen=True, dict=True, kw_only=True, rename="camel"):
+    content: Block
+    message_id: str | None = None
+
+    @property
+    def text(self) -> str | None:
+        """The text, when it is text."""
+        text = self.content.get("text") if self.content.get("type") == "text" else None
+        return text if isinstance(text, str) else None
+
+
+class UserMessageChunk(_Chunk, frozen=True, kw_only=True, rename="camel", tag="user_message_chunk"):
+    """A piece of what the person said. Some agents repeat a prompt so; when a session is loaded all do."""
+
+
+class AgentMessageChunk(_Chunk, frozen=True, kw_only=True, rename="camel", tag="agent_message_chunk"):
+    """A piece of what the agent says."""
+
+
+class AgentThoughtChunk(_Chunk, frozen=True, kw_only=True, rename="camel", tag="agent_thought_chunk"):
+    """A piece of what the agent thinks."""
+
+
+class _ToolCallFields(TypedUpdate, frozen=True, dict=True, kw_only=True, rename="camel"):
+    tool_call_id: str
+    title: str | None = None
+    """Free text; often the command line itself."""
+    tool_kind: str | None = field(default=None, name="kind")
+    """`read`, `edit`, `delete`, `move`, `search`, `execute`, `think`, `fetch`, `switch_mode`, `other`, ..."""
+    status: str | None = None
+    """`pending`, `in_progress`, `completed`, `failed`, or something newer."""
+    content: list[dict[str, Any]] | None = None
+    """What it has produced so far: `content`, `diff` and `terminal` entries. It replaces what was before."""
+    locations: list[dict[str, Any]] | None = None
+    raw_input: Any = None
+    raw_output: Any = None
+
+
+class ToolCall(_ToolCallFields, frozen=True, kw_only=True, rename="camel", tag="tool_call"):
+    """The agent begins to use a tool."""
+
+
+class ToolCallUpdate(_ToolCallFields, frozen=True, kw_only=True, rename="camel", tag="tool_call_update"):
+    """A tool call has changed: what is `None` has not. It may be the first that is heard of the call."""
+
+
+class PlanUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="plan"):
+    """The agent's plan, as a whole: entries with `content`, `priority` and `status`."""
+
+    entries: list[dict[str, Any]]
+
+
+class AvailableCommandsUpdate(
+    TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="available_commands_update"
+):
+    """The slash commands that a prompt may begin with now: `name`, `description`, `input`."""
+
+    available_commands: list[dict[str, Any]]
+
+
+class CurrentModeUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="current_mode_update"):
+    """The session is in another mode now."""
+
+    current_mode_id: str
+
+
+class ConfigOptionUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="config_option_update"):
+    """The session's options, all of them, with their values now."""
+
+    config_options: list[dict[str, Any]]
+
+
+class SessionInfoUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="session_info_update"):
+    """What the session is about."""
+
+    title: str | None = None
+    updated_at: str | None = None
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """What the session has cost since it began. It is never a difference: do not add it up."""
+
+    amount: Number
+    currency: str = "USD"
+
+
+class UsageUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="usage_update"):
+    """How full the context window is, and what the session has cost so far."""
+
+    used: Number | None = None
+    size: Number | None = None
+    cost: Cost | None = None
+    """Cumulative for the session."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawUpdate:
+    """An update of a kind that is not known here, or of another shape than that kind has."""
+
+    kind: str
+    """Its name on the wire; empty when it has none."""
+    data: dict[str, Any]
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """The same as `data`."""
+        return self.data
+
+
+KnownUpdate: TypeAlias = (
+    AgentMessageChunk
+    | AgentThoughtChunk
+    | UserMessageChunk
+    | ToolCall
+    | ToolCallUpdate
+    | PlanUpdate
+    | AvailableCommandsUpdate
+    | CurrentModeUpdate
+    | ConfigOptionUpdate
+    | SessionInfoUpdate
+    | UsageUpdate
+)
+Update: TypeAlias = KnownUpdate | RawUpdate
+
+
+def read_update(data: dict[str, Any]) -> Update:
+    """An update from plain JSON. It never fails."""
+    try:
+        update: KnownUpdate = msgspec.convert(data, KnownUpdate)
+    except msgspec.ValidationError:
+        kind = data.get("sessionUpdate")
+        return RawUpdate(kind if isinstance(kind, str) else "", data)
+    vars(update)["raw"] = data
+    return update

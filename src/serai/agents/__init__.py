@@ -1,0 +1,1 @@
+"""Agents that speak ACP: which there are, where they are, and how they are started."""

@@ -1,0 +1,166 @@
+"""The agents that are known: Serai's own list, what a registry adds, and what configuration says."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+from serai.agents.definitions import AgentDefinition, Way
+from serai.config.agents import AgentSettings
+from serai.errors import AgentUnknown, ConfigInvalid
+
+__all__ = ["Catalogue", "built_in", "make_catalogue"]
+
+
+class Catalogue:
+    """A list of agents, found by id or alias. It does not change; adding makes another one.
+
+    Args:
+        definitions: The agents, in the order in which they are shown.
+
+    Raises:
+        ConfigInvalid: Two agents have a name in common.
+    """
+
+    def __init__(self, definitions: Iterable[AgentDefinition]) -> None:
+        self._definitions = {definition.id: definition for definition in definitions}
+        self._ids: dict[str, str] = {}
+        for definition in self._definitions.values():
+            for name in definition.names:
+                other = self._ids.setdefault(name, definition.id)
+                if other != definition.id:
+                    raise ConfigInvalid(
+                        f"two agents are called {name!r}: {other} and {definition.id}",
+                        remedy="Take the name out of the aliases of one of them",
+                    )
+
+    def __iter__(self) -> Iterator[AgentDefinition]:
+        return iter(self._definitions.values())
+
+    def __len__(self) -> int:
+        return len(self._definitions)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all agents."""
+        return tuple(self._definitions)
+
+    def resolve(self, name: str) -> str | None:
+        """The id that an id or an alias stands for; `None` when there is no such agent."""
+        return self._ids.get(name) or self._ids.get(name.strip().lower())
+
+    def definition_for(self, name: str) -> AgentDefinition:
+        """The agent with an id or an alias.
+
+        Raises:
+            AgentUnknown: There is none. The error lists those that there are.
+        """
+        found = self.resolve(name)
+        if found is None:
+            near = get_close_matches(name, self._ids, n=1)
+            hint = f"Did you mean {near[0]}? " if near else ""
+            raise AgentUnknown(
+                f"there is no agent {name!r}", remedy=f"{hint}There are: {', '.join(self._definitions)}"
+            )
+        return self._definitions[found]
+
+    def adding(self, *definitions: AgentDefinition) -> Catalogue:
+        """This list and more; an agent with an id that is there already takes its place.
+
+        Raises:
+            ConfigInvalid: Two agents have a name in common.
+        """
+        return Catalogue((self._definitions | {one.id: one for one in definitions}).values())
+
+    def without(self, name: str) -> Catalogue:
+        """This list without one of its agents.
+
+        Raises:
+            AgentUnknown: There is none of that name.
+            ConfigInvalid: It is one of Serai's own.
+        """
+        taken = self.definition_for(name).id
+        if built_in().resolve(taken) is not None:
+            raise ConfigInvalid(f"{taken} is one of Serai's own agents and cannot be taken out")
+        return Catalogue(one for one in self if one.id != taken)
+
+
+@cache
+def built_in() -> Catalogue:
+    """Serai's own list."""
+    table = tomllib.loads((files("serai.agents") / "catalogue.toml").read_text(encoding="utf-8"))
+    return Catalogue(msgspec.convert({"id": id, **fields}, AgentDefinition) for id, fields in table.items())
+
+
+def make_catalogue(
+    settings: Mapping[str, AgentSettings] | None = None, registry: Iterable[AgentDefinition] = ()
+) -> Catalogue:
+    """All agents that are known.
+
+    A registry adds agents; one that Serai knows already, by a name or by its package, stays as it is. What
+    configuration says comes last: it changes agents and adds some.
+
+    Args:
+        settings: What configuration says, by name: `Configuration.agents`.
+        registry: The agents of a registry, if one was named.
+
+    Raises:
+        ConfigInvalid: Configuration describes a new agent without a command, or names clash.
+    """
+    own = built_in()
+    packages = {way.package for one in own for way in one.ways if way.package}
+    new = [
+        one
+        for one in registry
+        if not any(own.resolve(name) for name in one.names)
+        and not any(way.package in packages for way in one.ways)
+    ]
+    catalogue = own.adding(*new)
+    for name, entry in (settings or {}).items():
+        known = catalogue.resolve(name)
+        if known is not None:
+            changed = _changed(catalogue.definition_for(known), entry)
+        else:
+            changed = _new(name, entry)
+        catalogue = catalogue.adding(changed)
+    return catalogue
+
+
+def _new(name: str, entry: AgentSettings) -> AgentDefinition:
+    if entry.command is None:
+        raise ConfigInvalid(
+            f"the agent {name} has no command",
+            remedy=f"Say how it is started: command = ... under [agents.{name}]",
+        )
+    way = Way(program=entry.command)
+    return _changed(AgentDefinition(id=name, label=entry.label or name, ways=(way,)), entry)
+
+
+def _changed(definition: AgentDefinition, entry: AgentSettings) -> AgentDefinition:
+    """What configuration says, over what was known. A command of its own keeps the arguments."""
+    changes: dict[str, Any] = {
+        name: value
+        for name in ("label", "description", "aliases", "homepage", "install", "login", "fs", "terminal")
+        if (value := getattr(entry, name)) is not None
+    }
+    ways = definition.ways
+    if entry.command is not None:
+        usual = next((way for way in ways if way.is_acp), ways[0])
+        kept = Way(
+            program=entry.command,
+            args=usual.args,
+            model_args=usual.model_args,
+            effort_args=usual.effort_args,
+        )
+        ways = (kept,)
+    if entry.args is not None:
+        ways = tuple(msgspec.structs.replace(way, args=entry.args) for way in ways if way.is_acp) or ways
+    changes["ways"] = ways
+    changes["env"] = {**definition.env, **entry.env}
+    return msgspec.structs.replace(definition, **changes)

@@ -1,0 +1,117 @@
+"""What tool calls show elsewhere: in terminals, and in content that the host keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from serai.ahp.types import URI, ToolResultContent, ToolResultResourceContent, ToolResultTerminalContent
+from serai.client import (
+    Client,
+    ResultWaiting,
+    TerminalOutput,
+    ToolFinished,
+    ToolRunning,
+    TurnEnded,
+    TurnEvent,
+)
+from serai.errors import SeraiError
+
+__all__ = ["ToolOutput", "ToolOutputs"]
+
+# How long the end of a call waits for what it has shown elsewhere.
+_PATIENCE = 2.0
+_MOST_BYTES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """More of what a call shows."""
+
+    call_id: str
+    text: str
+    is_live: bool = True
+    """Whether it comes bit by bit, while the call runs."""
+
+
+class ToolOutputs:
+    """Follows the terminals of tool calls while they run, and fetches what was too long for the session.
+
+    Args:
+        client: The connection.
+        tell: Is called with what there is to show.
+    """
+
+    def __init__(self, client: Client, tell: Callable[[ToolOutput], None]) -> None:
+        self._client = client
+        self._tell = tell
+        # By call: what it shows elsewhere, and who gets that.
+        self._calls: dict[str, dict[URI, asyncio.Task[None]]] = {}
+        self._leave: dict[str, list[Callable[[], None]]] = {}
+
+    async def before(self, event: TurnEvent) -> None:
+        """Call it with each event of a turn before that is shown. What belongs before it is told first."""
+        match event:
+            case ToolRunning(call=call):
+                self._begin(call.tool_call_id, call.content)
+            case ToolFinished(call=call) | ResultWaiting(call=call):
+                self._begin(call.tool_call_id, getattr(call, "content", None))
+                tasks = self._calls.get(call.tool_call_id, {}).values()
+                if tasks:
+                    await asyncio.wait(tasks, timeout=_PATIENCE)
+                if isinstance(event, ToolFinished):
+                    self._end(call.tool_call_id)
+            case TurnEnded():
+                self.close()
+            case _:
+                pass
+
+    def close(self) -> None:
+        """Follow nothing any more."""
+        for call_id in list(self._calls):
+            self._end(call_id)
+
+    def _begin(self, call_id: str, content: list[ToolResultContent] | None) -> None:
+        for one in content or ():
+            match one:
+                case ToolResultTerminalContent(resource=uri):
+                    work = self._follow
+                case ToolResultResourceContent(uri=uri) if _is_readable(one):
+                    work = self._fetch
+                case _:
+                    continue
+            known = self._calls.setdefault(call_id, {})
+            if uri not in known:
+                known[uri] = asyncio.create_task(work(call_id, uri))
+
+    def _end(self, call_id: str) -> None:
+        for task in self._calls.pop(call_id, {}).values():
+            task.cancel()
+        for leave in self._leave.pop(call_id, []):
+            leave()
+
+    async def _follow(self, call_id: str, uri: URI) -> None:
+        """Returns when what is on the terminal has been told. What comes is told until the call ends."""
+        try:
+            terminal = await self._client.open_terminal(uri)
+        except SeraiError:
+            self._tell(ToolOutput(call_id, "(what was on its terminal is gone)\n"))
+            return
+
+        def tell(output: TerminalOutput) -> None:
+            self._tell(ToolOutput(call_id, output.text))
+
+        stop = terminal.listen(tell, lambda _error: None)
+        self._leave.setdefault(call_id, []).extend([stop, terminal.leave])
+
+    async def _fetch(self, call_id: str, uri: URI) -> None:
+        with contextlib.suppress(SeraiError):  # its address is shown in any case
+            data = await self._client.read(uri)
+            self._tell(ToolOutput(call_id, data.decode(errors="replace"), is_live=False))
+
+
+def _is_readable(content: ToolResultResourceContent) -> bool:
+    is_text = (content.content_type or "").startswith("text/")
+    return is_text and (content.size_hint or 0) <= _MOST_BYTES

@@ -1,0 +1,217 @@
+"""A turn on a plain terminal: text as it comes, a line for each tool call, and what the tool shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from serai.ahp.types import (
+    ToolCallBase,
+    ToolCallCancellationReason,
+    ToolCallCancelledState,
+    ToolCallCompletedState,
+    ToolCallPendingResultConfirmationState,
+    ToolCallRunningState,
+    ToolResultContent,
+    TurnState,
+)
+from serai.cli.terminal import Terminal
+from serai.cli.tool_outputs import ToolOutput
+from serai.client import (
+    ContentAdded,
+    NoticeGiven,
+    ReasoningAdded,
+    ResultWaiting,
+    TextAdded,
+    ToolFinished,
+    ToolRunning,
+    TurnEnded,
+    TurnEvent,
+    UsageReported,
+)
+from serai.client.dialogs import plain
+from serai.client.lines import Lines, about, last_lines, text_of
+
+__all__ = ["TurnView", "one_line"]
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What of a call is on the screen."""
+
+    name: str
+    text: str = ""
+    """What it showed of its text while it ran."""
+    lines: Lines | None = None
+    """Its output, once there is some."""
+    result: str = ""
+    """What is kept elsewhere of its result, to be shown when it is over."""
+    about: set[str] = field(default_factory=set[str])
+    """What is no text, and was named."""
+
+
+class TurnView:
+    """Shows the events of turns.
+
+    Args:
+        terminal: Where.
+    """
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._calls: dict[str, _Shown] = {}
+        # The call that was shown last, and whether its line may still go on.
+        self._current: str | None = None
+        self._is_line_open = False
+        self._is_thinking = False
+
+    def show(self, event: TurnEvent) -> None:
+        """Show one event. Questions are not shown here: they are asked."""
+        if not isinstance(event, ToolFinished | ToolRunning):
+            self._interrupt()
+        if self._is_thinking != isinstance(event, ReasoningAdded):
+            self._is_thinking = not self._is_thinking
+            self._terminal.new_line()
+        match event:
+            case TextAdded(text=text):
+                self._terminal.text(text)
+            case ReasoningAdded(text=text):
+                self._terminal.dim(text)
+            case ToolRunning(call=call):
+                self._show_running(call)
+            case ResultWaiting(call=call):
+                self._show_result_waiting(call)
+            case ToolFinished(call=call):
+                self._show_finished(call)
+            case TurnEnded():
+                self._show_end(event)
+            case _:
+                self._show_notice(event)
+
+    def show_output(self, output: ToolOutput) -> None:
+        """Show more of what a call shows elsewhere."""
+        shown = self._calls.setdefault(output.call_id, _Shown(""))
+        if output.is_live and shown.name:
+            self._lines(output.call_id, shown).add(output.text)
+        else:
+            shown.result += output.text
+
+    # -- calls ---------------------------------------------------------------------------------------------
+
+    def _show_running(self, call: ToolCallRunningState) -> None:
+        shown = self._calls.get(call.tool_call_id)
+        if shown is None or not shown.name:
+            shown = self._calls.setdefault(call.tool_call_id, _Shown(call.display_name))
+            shown.name = call.display_name
+            message = one_line(plain(call.invocation_message))
+            self._terminal.note(f"* {call.display_name}: {message} ", end="")
+            self._current, self._is_line_open = call.tool_call_id, True
+        self._show_content(call, call.content)
+
+    def _show_content(self, call: ToolCallBase, content: list[ToolResultContent] | None) -> None:
+        """Show what is new of what a running call shows."""
+        shown = self._calls[call.tool_call_id]
+        text = text_of(content)
+        if text != shown.text:
+            lines = self._lines(call.tool_call_id, shown)
+            if text.startswith(shown.text):
+                lines.add(text.removeprefix(shown.text))
+            else:
+                lines.break_line()  # it shows something else now
+                lines.add(text)
+            shown.text = text
+        self._name(call, shown, content)
+
+    def _name(self, call: ToolCallBase, shown: _Shown, content: list[ToolResultContent] | None) -> None:
+        """Name what is no text, once."""
+        for line in filter(None, map(about, content or ())):
+            if line not in shown.about:
+                shown.about.add(line)
+                self._output_line(call.tool_call_id, shown, line)
+
+    def _show_result_waiting(self, call: ToolCallPendingResultConfirmationState) -> None:
+        """The result itself is part of the question."""
+        shown = self._calls.get(call.tool_call_id)
+        if shown is not None and shown.lines is not None:
+            shown.lines.end()
+
+    def _show_finished(self, call: ToolCallCompletedState | ToolCallCancelledState) -> None:
+        shown = self._calls.setdefault(call.tool_call_id, _Shown(""))
+        content = call.content if isinstance(call, ToolCallCompletedState) else None
+        text = text_of(content)
+        if shown.text and text.startswith(shown.text):
+            self._show_content(call, content)
+            text = ""
+        if shown.lines is not None:
+            shown.lines.end()
+        outcome = _outcome(call, has_run=bool(shown.name))
+        if self._is_line_open and self._current == call.tool_call_id:
+            self._terminal.more(f"- {outcome}\n")  # on the line where it began
+        else:
+            self._terminal.note(f"* {call.display_name}: {outcome}")
+        self._current, self._is_line_open = call.tool_call_id, False
+        for line in [*last_lines(text), *last_lines(shown.result)]:
+            self._output_line(call.tool_call_id, shown, line)
+        self._name(call, shown, content)
+        del self._calls[call.tool_call_id]
+        self._current = None
+
+    def _lines(self, call_id: str, shown: _Shown) -> Lines:
+        if shown.lines is None:
+            shown.lines = Lines(lambda line: self._output_line(call_id, shown, line))
+        return shown.lines
+
+    def _output_line(self, call_id: str, shown: _Shown, line: str) -> None:
+        if self._current != call_id and shown.name:
+            self._terminal.note(f"* {shown.name}:")  # something else was shown in between
+        self._current, self._is_line_open = call_id, False
+        self._terminal.note(f"  | {line}")
+
+    def _interrupt(self) -> None:
+        """Something else than a call is shown now."""
+        if self._is_line_open:
+            self._terminal.new_line()
+        self._current, self._is_line_open = None, False
+
+    # -- the rest ------------------------------------------------------------------------------------------
+
+    def _show_notice(self, event: TurnEvent) -> None:
+        match event:
+            case NoticeGiven(content=content):
+                self._terminal.note(f"({plain(content)})")
+            case ContentAdded(content=content):
+                self._terminal.note(f"[{content.content_type or 'content'}: {content.uri}]")
+            case UsageReported(usage=usage):
+                self._terminal.new_line()
+                tokens = f"({usage.input_tokens or 0} tokens in, {usage.output_tokens or 0} out)\n"
+                self._terminal.dim(tokens)
+            case _:
+                pass
+
+    def _show_end(self, event: TurnEnded) -> None:
+        for shown in self._calls.values():
+            if shown.lines is not None:
+                shown.lines.end()
+        self._calls.clear()
+        if event.error is not None:
+            self._terminal.note(f"The turn failed: {event.error.message} [{event.error.error_type}]")
+        elif event.state != TurnState.COMPLETE:
+            self._terminal.note(f"(the turn was {event.state})")
+        self._terminal.new_line()
+
+
+def _outcome(call: ToolCallCompletedState | ToolCallCancelledState, *, has_run: bool) -> str:
+    if isinstance(call, ToolCallCancelledState):
+        why = plain(call.reason_message)
+        if call.reason == ToolCallCancellationReason.RESULT_DENIED:
+            return f"ran, and its result was kept from the agent{f' ({why})' if why else ''}"
+        what = "was stopped" if has_run else "did not run"
+        return f"{what} ({call.reason}{f': {why}' if why else ''})"
+    if call.success:
+        return one_line(plain(call.past_tense_message)) or "done"
+    return f"failed: {call.error.message if call.error else plain(call.past_tense_message)}"
+
+
+def one_line(text: str) -> str:
+    """Text on one line, cut when it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= 100 else line[:99] + "…"

@@ -1,0 +1,252 @@
+"""What there was when a session began, and before and after each of its turns: recorded, to compare with.
+
+Nothing here may stop a turn. Why something was not recorded is kept, and told in the changeset that lacks it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import ErrorInfo
+from serai.changes.catalogue import ChangesetKind, Which
+from serai.changes.noted import NotedChanges
+from serai.changes.opening import SessionChanges, open_changes
+from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone
+from serai.host.changesets import changes_folder, id_of_session
+from serai.host.project import directory_of
+from serai.journal.redact import Redactor
+
+if TYPE_CHECKING:
+    from serai.host.session import Session
+
+__all__ = ["FAILURES", "Bases", "told_of"]
+
+_log = logging.getLogger(__name__)
+
+FAILURES = (SeraiError, OSError)
+"""What can be the matter with a folder, or with git."""
+
+_PATIENCE = 10.0
+"""So long a turn waits until it is recorded what there is before it, in seconds,"""
+_IMPATIENCE = 1.0
+"""and so long after that was not enough, until it is again."""
+_STOPPING = 2.0
+"""So long an agent that was cancelled may take to stop, and a recording to end when the host does."""
+
+
+def told_of(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
+    """What is the matter, for those who follow a changeset."""
+    code = error.code if isinstance(error, SeraiError) else FileUnreadable.code
+    if isinstance(error, ProtocolError) and error.number == AhpErrorCode.NOT_FOUND:
+        code = "not_recorded"
+    return ErrorInfo(error_type=code, message=redactor.redact(str(error)))
+
+
+class Bases:
+    """What was recorded of the folder of one session.
+
+    Args:
+        session: The session. One without a folder of this machine has nothing recorded.
+        recorded: Is called when a turn has ended, or was taken back, and that has been recorded.
+        edited: Is called when a tool has edited something.
+    """
+
+    def __init__(self, session: Session, recorded: Callable[[], None], edited: Callable[[], None]) -> None:
+        head = session.live.head
+        self.directory = directory_of(head.summary.working_directory)
+        self.changes: SessionChanges | None = None
+        """What `opened` has opened."""
+        self.missed: dict[str, ErrorInfo] = {}
+        """Why it was not recorded what there was before a turn, by its id."""
+        self._session = session
+        self._host = session.host
+        self._recorded = recorded
+        self._edited = edited
+        self._opening: asyncio.Task[SessionChanges] | None = None
+        self._may_begin = not head.turns and session.live.turn is None
+        """Whether nothing has happened yet that would belong into the session's changeset."""
+        self._patience = _PATIENCE
+        self._recording: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being recorded."""
+        return bool(self._recording or self._opening)
+
+    # -- opening -------------------------------------------------------------------------------------------
+
+    async def opened(self) -> SessionChanges:
+        """The changes, as `serai.changes` has them. Cancelling does not stop others who wait for them.
+
+        Raises:
+            SeraiError: There is no folder, or the changes cannot be recorded anywhere.
+        """
+        if self._closed:
+            raise self._gone()
+        if self.changes is not None:
+            return self.changes
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._open(), name=f"changes of {self._session.uri}")
+            self._opening.add_done_callback(self._has_opened)
+        opening = self._opening
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            if opening.cancelled():
+                raise self._gone() from None
+            raise
+
+    def _gone(self) -> SessionGone:
+        return SessionGone(f"the session {self._session.uri} is closed")
+
+    def _has_opened(self, task: asyncio.Task[SessionChanges]) -> None:
+        self._opening = None
+        if not task.cancelled():
+            task.exception()  # those who waited for it may have gone
+
+    async def _open(self) -> SessionChanges:
+        directory = self.directory
+        if directory is None or not await asyncio.to_thread(directory.is_dir):
+            raise FileUnreadable(f"the working directory {directory or ''} is not there")
+        changes = await open_changes(
+            str(directory),
+            id_of_session(self._session.uri),
+            folder=changes_folder(self._host.home, self._session.uri),
+            trusted=lambda: self._is_trusted(directory),
+        )
+        if self._may_begin:
+            await changes.begin_session()
+        elif turns := self._session.live.head.turns:
+            last = turns[-1].id
+            if changes.has_git and changes.is_live(Which(ChangesetKind.TURN, last)):
+                await changes.end_turn(last)  # the host was stopped before that was recorded
+        self.changes = changes
+        return changes
+
+    def _is_trusted(self, directory: Path) -> bool:
+        try:
+            return self._host.is_trusted(directory)
+        except SeraiError:
+            return False
+
+    # -- turns ---------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """The session is new, also when it has turns of another one: what there is now is what it has."""
+        self._may_begin = True
+
+    async def turn_begins(self, turn_id: str) -> None:
+        """Record what there is before a turn. It returns, and in time, whatever happens."""
+        if self.directory is None:
+            return
+        try:
+            async with asyncio.timeout(self._patience):
+                if self._recording:
+                    await asyncio.wait(self._recording)  # the end of the turn before this one
+                changes = await self.opened()
+                await changes.begin_turn(turn_id)
+            self._patience = _PATIENCE
+        except TimeoutError:
+            problem = f"it took more than {self._patience:g} s to record what there was before this turn"
+            self.missed[turn_id] = told_of(GitTimedOut(problem), self._host.redactor)
+            self._patience = min(_PATIENCE, _IMPATIENCE)
+        except FAILURES as error:
+            self.missed[turn_id] = told_of(error, self._host.redactor)
+        finally:
+            self._may_begin = False
+
+    def turn_ended(self, turn_id: str, task: asyncio.Task[None] | None = None) -> None:
+        """A turn is over, or was taken back: record what there is now.
+
+        Args:
+            turn_id: The turn.
+            task: What answers it; it may still be stopping.
+        """
+        if self.directory is not None:
+            self._record(self._end(turn_id, task))
+
+    async def _end(self, turn_id: str, task: asyncio.Task[None] | None) -> None:
+        if task is not None:
+            await asyncio.wait({task}, timeout=_STOPPING)
+        changes = await self.opened()
+        if self.knows(turn_id):
+            await changes.end_turn(turn_id)
+        else:
+            await changes.forget_turn(turn_id)
+
+    def truncated(self, turn_ids: Collection[str]) -> None:
+        """Turns were taken back: forget what was recorded for them."""
+        if self.directory is not None and turn_ids:
+            self._record(self._forget_turns(turn_ids))
+
+    async def _forget_turns(self, turn_ids: Collection[str]) -> None:
+        changes = await self.opened()
+        for turn_id in turn_ids:
+            self.missed.pop(turn_id, None)
+            await changes.forget_turn(turn_id)
+
+    def _record(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(self._do(work))
+        self._recording.add(task)
+        task.add_done_callback(self._recording.discard)
+
+    async def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except FAILURES as error:
+            told = told_of(error, self._host.redactor)
+            _log.debug("a turn of %s was not recorded: %s", self._session.uri, told.message)
+        self._recorded()
+
+    def knows(self, turn_id: str) -> bool:
+        """Whether the session has a turn of that id."""
+        session = self._session
+        turn = session.live.turn
+        return session.kept.turn_at(turn_id) is not None or (turn is not None and turn.id == turn_id)
+
+    # -- edits ---------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def editing(self, turn_id: str, paths: Iterable[str | Path]) -> AsyncGenerator[None]:
+        """Note files before and after a block that may change them, where git does not see that by itself."""
+        names = [str(path) for path in paths]
+        await self._note(turn_id, names, before=True)
+        try:
+            yield
+        finally:
+            await self._note(turn_id, names, before=False)
+            self._edited()
+
+    async def _note(self, turn_id: str, paths: list[str], *, before: bool) -> None:
+        if self.directory is None:
+            return
+        try:
+            changes = await self.opened()
+            if isinstance(changes, NotedChanges):
+                note = changes.note_before if before else changes.note_after
+                for path in paths:
+                    await note(turn_id, path)
+        except FAILURES as error:
+            told = told_of(error, self._host.redactor)
+            _log.warning("an edit in %s is not among its changes: %s", self._session.uri, told.message)
+
+    # -- ending --------------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """Record nothing any more. What is being recorded may end first, for a short while."""
+        if self._recording:
+            await asyncio.wait(self._recording, timeout=_STOPPING)
+        self._closed = True
+        tasks: list[asyncio.Task[Any]] = [*self._recording]
+        if self._opening is not None:
+            tasks.append(self._opening)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,50 @@
+"""`serai sessions purge`: nothing is left, neither in the database nor beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from serai.ahp.commands import CreateSessionParams
+from serai.cli import main
+from serai.config.keys import find_database_key
+from serai.config.paths import find_paths
+from serai.harness.demo import DemoHarness
+from serai.host.changesets import changes_folder
+from serai.host.host import Host
+from serai.store.sqlite import SqliteStore
+
+SESSIONS = ("ahp-session:/first", "ahp-session:/second")
+
+
+async def _fill(home: Path, work: Path) -> None:
+    """Two sessions that have recorded something of their folder."""
+    paths = find_paths(str(home), {})
+    paths.make_home()
+    store = SqliteStore(paths.database, find_database_key(paths, {}, use_keyring=False).value)
+    host = Host(store, [DemoHarness(pace="instant")], lambda message: message, home=home, user_home=work)
+    await host.open()
+    for uri in SESSIONS:
+        session = await host.create(CreateSessionParams(channel=uri, working_directory=work.as_uri()), "c")
+        await session.ready()
+        async with session.changing.bases.editing("t", ["a.txt"]):
+            (work / "a.txt").write_text("new\n")
+    await host.close()
+
+
+def test_what_was_recorded_of_changes_goes_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERAI_USE_KEYRING", "false")
+    home, work = tmp_path / "home", tmp_path / "work"
+    work.mkdir()
+    asyncio.run(_fill(home, work))
+    first, second = (changes_folder(home, uri) for uri in SESSIONS)
+    assert first.is_dir()
+    assert second.is_dir()
+    assert main(["--home", str(home), "sessions", "purge", "--yes", "first"]) == 0
+    assert "ahp-session:/first is erased" in capsys.readouterr().out
+    assert not first.exists()
+    assert second.is_dir()

@@ -1,0 +1,449 @@
+"""Old rows go, and nothing else does. What every store promises comes first, then what SQLite adds to it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from array import array
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from serai.errors import StorageUnavailable
+from serai.store.connection import connect
+from serai.store.contract import Batch, BlobRow, HeadRow, Row, SessionRow, Store, StoredRow, TurnRow
+from serai.store.days import day_of, first_day_kept
+from serai.store.locator import Tail
+from serai.store.migrations import MIGRATIONS
+from serai.store.opening import create
+from serai.store.pruning import Pace, Piece, Plan
+from serai.store.sqlite import SqliteStore
+from serai.store.writer import Writer
+from store.conftest import Opened
+from store.faults import Disk
+from store.kinds import BLOCK, KEY, Calendar, Kind, Sqlite, size_of
+
+ROOT, A, B = "ahp-root://", "ahp-session:/a", "ahp-session:/b"
+RECORDS = f"serai-deliveries:{A}"
+
+
+@pytest.fixture
+def calendar() -> Calendar:
+    return Calendar()
+
+
+@pytest.fixture(params=[3, 4_000], ids=["in locators", "in the tail"])
+async def store(request: pytest.FixtureRequest, kind: Kind, calendar: Calendar, opened: Opened) -> Store:
+    """An open store whose rows are in locators, or in their tail."""
+    store = kind.make(locator_interval=request.param, now=calendar)
+    await opened(store)
+    return store
+
+
+async def append(store: Store, *channels: str, **more: Any) -> int:
+    return await store.append(Batch(items=[Row(channel, b"{}") for channel in channels], **more))
+
+
+async def append_with_head(store: Store, uri: str, rows: int = 1) -> int:
+    """Append rows of a session, with a head that reflects all of them."""
+    return await append(store, *[uri] * rows, heads=[HeadRow(uri, b"{}", 0, rows - 1)])
+
+
+async def numbers(store: Store, channel: str) -> list[int]:
+    return [row.seq for row in await store.rows(channel, 0)]
+
+
+async def replay(store: Store, *channels: str, after: int) -> list[StoredRow] | None:
+    return await store.replay(channels, after=after, until=1 << 62, max_rows=10**6, max_bytes=10**9)
+
+
+class TestNumbers:
+    @pytest.mark.parametrize("stop", ["restart", "crash"])
+    async def test_none_is_used_twice_when_all_rows_are_gone(
+        self, kind: Kind, store: Store, calendar: Calendar, opened: Opened, stop: str
+    ) -> None:
+        await append(store, *[ROOT] * 7)
+        seen = await append(store, *[ROOT] * BLOCK) + BLOCK - 1
+        calendar.go_by(9)
+        assert await store.prune(3, whole=[ROOT]) == []
+        assert await numbers(store, ROOT) == []
+        again = await (kind.restart(store) if stop == "restart" else kind.crash(store))
+        opening = await opened(again)
+        assert opening.first_new > seen
+        assert await append(again, ROOT) == opening.first_new
+
+    async def test_the_last_one_committed_is_remembered(
+        self, kind: Kind, store: Store, calendar: Calendar, opened: Opened
+    ) -> None:
+        await append(store, ROOT, A)
+        calendar.go_by(9)
+        await store.prune(3, whole=[ROOT, A])
+        again = await kind.restart(store)
+        # A client that has seen number 2 has seen all that there was.
+        assert (await opened(again)).last_committed == 2
+        assert (await again.gaps())[-1] == (2, 3)
+
+    async def test_they_go_on_while_it_is_open(self, store: Store, calendar: Calendar) -> None:
+        await append(store, *[ROOT] * 4)
+        calendar.go_by(9)
+        await store.prune(1, whole=[ROOT])
+        assert await append(store, ROOT, A) == 5
+        assert (await numbers(store, ROOT), await numbers(store, A)) == ([5], [6])
+
+
+class TestWhatGoes:
+    async def test_of_a_session_what_its_head_reflects(self, store: Store, calendar: Calendar) -> None:
+        await append_with_head(store, A, 5)
+        await append(store, A, A)
+        calendar.go_by(9)
+        assert await store.prune(3) == [A]
+        assert await numbers(store, A) == [6, 7]
+        # With a newer head the rest can go.
+        await store.append(Batch(heads=[HeadRow(A, b"new", 0, -1)]))
+        assert await store.prune(3) == []
+        assert await numbers(store, A) == []
+
+    async def test_of_a_session_without_a_head_nothing(self, store: Store, calendar: Calendar) -> None:
+        await append(store, A)
+        calendar.go_by(9)
+        assert await store.prune(3) == []
+        assert await numbers(store, A) == [1]
+
+    async def test_of_channels_that_keep_records_nothing(self, store: Store, calendar: Calendar) -> None:
+        await append(store, RECORDS, ROOT, "serai-terminals", RECORDS)
+        await append_with_head(store, A)
+        calendar.go_by(9)
+        await store.prune(3, whole=[ROOT, "unknown"])
+        assert (await numbers(store, RECORDS), await numbers(store, "serai-terminals")) == ([1, 4], [3])
+        assert (await numbers(store, ROOT), await numbers(store, A)) == ([], [])
+
+    async def test_of_a_session_that_is_disposed_of_the_same(self, store: Store, calendar: Calendar) -> None:
+        await append_with_head(store, A, 2)
+        await append(store, A, disposed=[A])
+        calendar.go_by(9)
+        assert await store.prune(3) == [A]
+        assert await numbers(store, A) == [3]
+
+    async def test_heads_turns_and_all_else_stay(self, store: Store, calendar: Calendar) -> None:
+        turn, session = TurnRow(A, 0, "t", b"{}"), SessionRow(A, b"{}", 5)
+        blob = BlobRow("digest", "text/plain", b"data", A)
+        await append_with_head(store, A, 3)
+        await append(store, turns=[turn], sessions=[session], blobs=[blob])
+        calendar.go_by(9)
+        await store.prune(3)
+        assert await numbers(store, A) == []
+        assert await store.head(A) == HeadRow(A, b"{}", 0, 3)
+        assert (await store.turns(A), await store.sessions()) == ([turn], [session])
+        assert await store.blob("digest") is not None
+        assert await store.check(full=True) == []
+
+    async def test_what_was_purged_may_come_back_under_its_name(
+        self, store: Store, calendar: Calendar
+    ) -> None:
+        await append_with_head(store, A, 3)
+        calendar.go_by(9)
+        await store.prune(3)
+        await store.purge(A)
+        seq = await append_with_head(store, A)
+        assert await numbers(store, A) == [seq]
+        assert await store.check(full=True) == []
+
+
+class TestAge:
+    async def test_rows_stay_for_so_many_days(self, store: Store, calendar: Calendar) -> None:
+        for _ in range(6):
+            await append(store, ROOT, ROOT)
+            calendar.go_by(1)
+        await store.prune(3, whole=[ROOT])
+        # It is one o'clock: the rows of three days ago are just three days old.
+        assert await numbers(store, ROOT) == [7, 8, 9, 10, 11, 12]
+        await store.prune(2, whole=[ROOT])
+        assert await numbers(store, ROOT) == [9, 10, 11, 12]
+
+    async def test_none_goes_before_it_is_so_old(self, store: Store, calendar: Calendar) -> None:
+        await append(store, ROOT)
+        calendar.go_by(22 / 24)
+        await append(store, ROOT)  # an hour before midnight
+        calendar.go_by(1)
+        await store.prune(1, whole=[ROOT])
+        assert await numbers(store, ROOT) == [1, 2]
+        calendar.go_by(1 / 24)
+        await store.prune(1, whole=[ROOT])
+        assert await numbers(store, ROOT) == []
+
+    async def test_when_nothing_was_written_since_all_is_old(self, store: Store, calendar: Calendar) -> None:
+        await append(store, ROOT, ROOT)
+        calendar.go_by(400)
+        await store.prune(30, whole=[ROOT])
+        assert await numbers(store, ROOT) == []
+
+    async def test_days_are_remembered_over_a_restart(
+        self, kind: Kind, store: Store, calendar: Calendar, opened: Opened
+    ) -> None:
+        await append(store, ROOT)
+        calendar.go_by(5)
+        again = await kind.crash(store)
+        await opened(again)
+        await append(again, ROOT)
+        calendar.go_by(1)
+        await again.prune(3, whole=[ROOT])
+        assert len(await numbers(again, ROOT)) == 1
+
+    async def test_a_clock_that_goes_back_takes_nothing_away(self, store: Store, calendar: Calendar) -> None:
+        await append(store, ROOT)
+        calendar.go_by(-10_000)
+        await append(store, ROOT)
+        await store.prune(1, whole=[ROOT])
+        calendar.go_by(10_000)
+        await append(store, ROOT)
+        await store.prune(1, whole=[ROOT])
+        assert await numbers(store, ROOT) == [1, 2, 3]
+
+    @pytest.mark.parametrize("days", [0, -1])
+    async def test_less_than_a_day_is_refused(self, store: Store, days: int) -> None:
+        with pytest.raises(ValueError, match="at least one day"):
+            await store.prune(days)
+
+    async def test_longer_than_there_was_time_is_for_ever(self, store: Store, calendar: Calendar) -> None:
+        await append(store, ROOT)
+        calendar.go_by(9)
+        await store.prune(10**30, whole=[ROOT])
+        assert await numbers(store, ROOT) == [1]
+
+    def test_a_day_begins_at_midnight(self) -> None:
+        assert [day_of(86_400 * 5 - 0.5), day_of(86_400 * 5)] == [4, 5]
+        assert [first_day_kept(86_400 * 5, 2), first_day_kept(86_400, 9)] == [3, 0]
+
+
+class TestReplay:
+    async def test_what_was_pruned_is_no_silent_gap(self, store: Store, calendar: Calendar) -> None:
+        await append(store, ROOT, B)
+        await append_with_head(store, A, 4)
+        calendar.go_by(9)
+        last = await append(store, A, B, ROOT)
+        await store.prune(3)
+        for after in (0, 5):
+            assert await replay(store, B, A, after=after) is None
+            assert await replay(store, A, after=after) is None
+        assert [row.seq for row in await replay(store, B, A, after=6) or []] == [last, last + 1]
+        # Of the others nothing is gone.
+        assert [row.seq for row in await replay(store, B, ROOT, after=0) or []] == [1, 2, last + 1, last + 2]
+
+    async def test_it_is_known_after_a_restart(
+        self, kind: Kind, store: Store, calendar: Calendar, opened: Opened
+    ) -> None:
+        await append_with_head(store, A, 4)
+        calendar.go_by(9)
+        await store.prune(3)
+        again = await kind.crash(store)
+        await opened(again)
+        assert await replay(again, A, after=3) is None
+        assert await replay(again, A, after=4) == []
+
+
+async def filled(store: Store, calendar: Calendar, count: int = 3_000) -> int:
+    """Rows of twenty sessions, of the root channel and of records, among each other; returns the last."""
+    chance = random.Random(5)
+    uris = [f"ahp-session:/{number}" for number in range(20)]
+    seq = 0
+    for start in range(0, count, 50):
+        items = [Row(chance.choice([*uris, ROOT, RECORDS]), chance.randbytes(200)) for _ in range(50)]
+        heads = [HeadRow(uri, b"{}", 0, 49) for uri in chance.sample(uris, 3)]
+        seq = await store.append(Batch(items=[*items], heads=heads, durable=False)) + 49
+        if start % 1_000 == 0:
+            calendar.go_by(1)
+    calendar.go_by(9)
+    return seq
+
+
+async def all_rows(store: Store) -> dict[str, list[int]]:
+    names = [*(f"ahp-session:/{number}" for number in range(20)), ROOT, RECORDS]
+    return {name: await numbers(store, name) for name in names}
+
+
+class TestSqlite:
+    @pytest.fixture
+    async def store(self, path: Path, calendar: Calendar, opened: Opened) -> SqliteStore:
+        store = SqliteStore(path, KEY, locator_interval=700, now=calendar)
+        await opened(store)
+        return store
+
+    def pieces(self, monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[Piece]:
+        """Every piece that is deleted from now on."""
+        found: asyncio.Queue[Piece] = asyncio.Queue()
+        loop, prune = asyncio.get_running_loop(), Writer.prune
+
+        def told(writer: Writer, plan: Plan, after: int, rows: int) -> Piece:
+            piece = prune(writer, plan, after, rows)
+            loop.call_soon_threadsafe(found.put_nowait, piece)
+            return piece
+
+        monkeypatch.setattr(Writer, "prune", told)
+        return found
+
+    @pytest.mark.parametrize("after", [1, 3, 6])
+    async def test_a_crash_between_two_pieces_leaves_the_rest_for_the_next_time(
+        self,
+        store: SqliteStore,
+        calendar: Calendar,
+        tmp_path: Path,
+        opened: Opened,
+        monkeypatch: pytest.MonkeyPatch,
+        after: int,
+    ) -> None:
+        last = await filled(store, calendar)
+        before = await all_rows(store)
+        pieces = self.pieces(monkeypatch)
+        pruning = asyncio.create_task(store.prune(3, whole=[ROOT]))
+        async with asyncio.timeout(10):
+            gone = {seq for _ in range(after) for seq in (await pieces.get()).numbers}
+        pruning.cancel()
+        again = await Sqlite(tmp_path).crash(store)
+        opening = await opened(again)
+        assert (opening.last_committed, opening.first_new > last) == (last, True)
+        left = await all_rows(again)
+        assert not gone & {seq for rows in left.values() for seq in rows}
+        assert left[RECORDS] == before[RECORDS]
+        assert await again.check(full=True) == []
+        # The second time ends where one that was not interrupted does.
+        behind = await again.prune(3, whole=[ROOT])
+        for uri, rows in (await all_rows(again)).items():
+            head = await again.head(uri)
+            assert rows == [seq for seq in before[uri] if uri == RECORDS or (head and seq > head.seq)]
+            assert (uri in behind) == bool(rows and head)
+        assert await again.check(full=True) == []
+
+    async def test_batches_and_readers_go_on_meanwhile(
+        self, store: SqliteStore, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await filled(store, calendar)
+        pieces = self.pieces(monkeypatch)
+        pruning = asyncio.create_task(store.prune(3, whole=[ROOT]))
+        written: list[int] = []
+        between = 0
+        while not pruning.done():
+            written.append(await append(store, B, RECORDS, durable=False))
+            rows = await replay(store, B, after=0)
+            assert [row.seq for row in rows or []] == written
+            assert (rows := await replay(store, ROOT, after=0)) is None or len(rows) > 100
+            between += not pieces.empty()
+        await pruning
+        assert between > 3
+        assert await numbers(store, ROOT) == []
+        assert await store.check(full=True) == []
+
+    async def test_pages_are_overwritten_and_used_again(
+        self, store: SqliteStore, path: Path, calendar: Calendar
+    ) -> None:
+        async def fill() -> None:
+            for number in range(40):
+                items = [Row(ROOT, b"secret-%d-%d" % (number, n) * 20) for n in range(50)]
+                await store.append(Batch(items=[*items], durable=False))
+            calendar.go_by(9)
+
+        await fill()
+        await store.prune(3, whole=[ROOT])
+        # A copy of the live file, for what is in it: the log is taken in by closing.
+        await store.close()
+        size = size_of(path)
+        database: Any = connect(path, KEY)
+        assert b"secret-7-" not in database.serialize("main")
+        database.close()
+        await store.open()
+        await fill()
+        await store.close()
+        assert size_of(path) <= size * 1.05
+        await store.open()
+
+    async def test_a_full_disk_leaves_all_rows(self, path: Path, calendar: Calendar, opened: Opened) -> None:
+        disk = Disk("pruning")
+        store = SqliteStore(path, KEY, vfs=disk.name, now=calendar)
+        await opened(store)
+        await append_with_head(store, A, 4)
+        calendar.go_by(9)
+        with disk.failing("write", "-wal", apsw.SQLITE_FULL), pytest.raises(StorageUnavailable):
+            await store.prune(3)
+        assert await numbers(store, A) == [1, 2, 3, 4]
+        assert await replay(store, A, after=0) is not None
+        assert await store.prune(3) == []
+        assert await numbers(store, A) == []
+        assert await store.check(full=True) == []
+
+    async def test_a_store_that_is_closed_meanwhile_says_so(
+        self, store: SqliteStore, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await filled(store, calendar)
+        pieces = self.pieces(monkeypatch)
+        pruning = asyncio.create_task(store.prune(3, whole=[ROOT]))
+        async with asyncio.timeout(10):
+            await pieces.get()
+            await store.close()
+            with pytest.raises(StorageUnavailable):
+                await pruning
+
+    async def test_a_copy_can_be_made_meanwhile(
+        self, store: SqliteStore, tmp_path: Path, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await filled(store, calendar)
+        pieces = self.pieces(monkeypatch)
+        pruning = asyncio.create_task(store.prune(3, whole=[ROOT]))
+        async with asyncio.timeout(10):
+            await pieces.get()
+            await store.backup(tmp_path / "copy.db")
+            assert not pruning.done()
+            await pruning
+
+    async def test_a_database_from_before_begins_to_count_when_it_is_opened(
+        self, tmp_path: Path, calendar: Calendar, opened: Opened
+    ) -> None:
+        make_old(tmp_path / "old.db")
+        store = SqliteStore(tmp_path / "old.db", KEY, now=calendar)
+        await opened(store)
+        assert [copy.name for copy in store.copies] == ["old.db.before-0002"]
+        await append(store, ROOT)
+        await store.prune(1, whole=[ROOT])
+        assert len(await numbers(store, ROOT)) == 3
+        calendar.go_by(2)
+        await append(store, ROOT)
+        await store.prune(1, whole=[ROOT])
+        assert len(await numbers(store, ROOT)) == 1
+        assert await store.check(full=True) == []
+
+
+def make_old(path: Path) -> None:
+    """A database of the first schema, with two rows on the root channel."""
+    create(path, KEY, MIGRATIONS[:1])
+    database = connect(path, KEY)
+    database.execute("INSERT INTO channels (name) VALUES (?)", (ROOT,))
+    database.execute("INSERT INTO journal (seq, channel, action) VALUES (1, 1, x'7b7d'), (2, 1, x'7b7d')")
+    database.execute("UPDATE state SET ceiling = 3")
+    database.close()
+
+
+class TestPace:
+    def test_a_piece_that_took_long_makes_the_next_ones_smaller(self) -> None:
+        pace = Pace()
+        rows = pace.rows
+        assert pace.took(0.01) == pytest.approx(0.02)
+        assert pace.rows == rows // 2
+        for _ in range(99):
+            pace.took(9.0)
+        assert 1 <= pace.rows < rows
+
+    def test_short_ones_make_them_larger_up_to_a_bound(self) -> None:
+        pace = Pace()
+        for _ in range(999):
+            assert pace.took(0.0001) > 0.001
+        assert 1_000 <= pace.rows <= 10_000
+
+
+def test_a_tail_forgets_the_numbers_up_to_one() -> None:
+    tail = Tail()
+    tail.add([(1, [1, 3, 5]), (2, [2, 4])])
+    tail.prune(1, 3)
+    tail.prune(2, 4)
+    tail.prune(7, 9)
+    assert (len(tail), tail.copy([1, 2])) == (1, [array("q", [5]), array("q")])
+    assert [channel for channel, _, _ in tail.locators([])] == [1]
