@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import re
 import sys
+import termios
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -93,3 +95,89 @@ async def running(*words: str, home: Path, **environ: str) -> AsyncGenerator[Pro
         except TimeoutError:
             process.kill()
             raise
+
+
+class Seat:
+    """A command on a terminal of its own, with a person at it."""
+
+    def __init__(self, process: asyncio.subprocess.Process, master: int, slave: int) -> None:
+        self.process = process
+        self.text = ""
+        self._master = master
+        self._slave = slave
+        self._news = asyncio.Event()
+        self._before = termios.tcgetattr(slave)
+        os.set_blocking(master, False)
+        asyncio.get_running_loop().add_reader(master, self._read)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._master, 65536)
+        except BlockingIOError:
+            return
+        except OSError:
+            asyncio.get_running_loop().remove_reader(self._master)
+            return
+        self.text += data.decode(errors="replace")
+        self._news.set()
+
+    def type(self, text: str) -> None:
+        """Press keys."""
+        os.write(self._master, text.encode())
+
+    def resize(self, cols: int, rows: int) -> None:
+        """Make the window larger or smaller."""
+        termios.tcsetwinsize(self._master, (rows, cols))
+
+    @property
+    def is_as_before(self) -> bool:
+        """Whether the terminal was left as it was found."""
+        return termios.tcgetattr(self._slave) == self._before
+
+    async def shows(self, pattern: str, *, after: str = "") -> re.Match[str]:
+        """Wait until something stands there."""
+        try:
+            async with asyncio.timeout(WITHIN):
+                while (
+                    found := re.search(pattern, self.text.partition(after)[2] if after else self.text)
+                ) is None:
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError:
+            raise AssertionError(f"it does not show {pattern!r} but {self.text!r}") from None
+        return found
+
+    async def ended(self) -> int:
+        """Wait for the command's end."""
+        async with asyncio.timeout(WITHIN):
+            return await self.process.wait()
+
+
+@asynccontextmanager
+async def seated(
+    *words: str, home: Path, size: tuple[int, int] = (90, 30), **environ: str
+) -> AsyncGenerator[Seat]:
+    """A command on a terminal, until the block ends."""
+    master, slave = os.openpty()
+    try:
+        termios.tcsetwinsize(master, (size[1], size[0]))
+        process = await asyncio.create_subprocess_exec(
+            *_SERAI,
+            *words,
+            env=environment(home, TERM="xterm", **environ),
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            # The terminal becomes its own: then it hears when the window changes, and Ctrl-C reaches it.
+            preexec_fn=lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)),
+        )
+        try:
+            yield Seat(process, master, slave)
+        finally:
+            asyncio.get_running_loop().remove_reader(master)
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+    finally:
+        os.close(master)
+        os.close(slave)

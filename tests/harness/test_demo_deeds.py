@@ -105,3 +105,14 @@ async def test_another_agent_helps_in_a_session_of_its_own(worker: Conversation,
 async def test_agents_that_send_each_other_come_to_an_end(worker: Conversation, host: Host) -> None:
     await worker.say("subagent subagent subagent subagent subagent hello")
     assert host.count() == 4
+
+
+async def test_what_it_writes_is_a_changeset_also_without_git(worker: Conversation) -> None:
+    worker.start("save note.txt three rooms left")
+    await worker.approve()
+    await worker.end()
+
+    def turns() -> list[object]:
+        return [c for c in worker.state.summary.changesets or () if "{turnId}" not in c.uri_template and c.files]
+
+    await worker.until(turns)

@@ -266,10 +266,6 @@ class ClientSide(Protocol):
         """Hear a notification that ACP does not have."""
         ...
 
-    def stderr(self, line: str) -> None:
-        """Hear a line of the agent's log, redacted."""
-        ...
-
 
 class BasicClient:
     """Has nothing and refuses everything. Override what you have, and say so in `capabilities`."""
@@ -320,9 +316,6 @@ class BasicClient:
 
     def notified(self, event: Event) -> None:
         """Does nothing: `Agent.events` has the last of them."""
-
-    def stderr(self, line: str) -> None:
-        """Does nothing: `Agent.stderr_tail` has the last of them."""
 
 
 def _refusal(method: str, request: object) -> ProtocolError:

@@ -51,42 +51,55 @@ _PLAIN: dict[str, type[AgentError]] = {
     "session/fork": SessionLoadFailed,
 }
 
+
+def _any(*words: str) -> re.Pattern[str]:
+    return re.compile("|".join(words), re.IGNORECASE)
+
+
 # In this order: a spent account is often told as a rate limit, and a rate limit as an overload.
-_WORDS: tuple[tuple[type[AgentError], re.Pattern[str]], ...] = tuple(
-    (error, re.compile(words, re.IGNORECASE))
-    for error, words in (
-        (
-            UsageLimitReached,
-            r"usage[ _-]?limit|insufficient[ _-](?:quota|credits?|balance|funds)|quota (?:is |was )?exceeded|"
-            r"exceeded your (?:current )?quota|credit balance is too low|out of credits|payment required|"
-            r"(?:spending|billing)[ _-](?:hard[ _-])?limit",
-        ),
-        (
-            AuthRequired,
-            r"auth(?:entication|orization)?[ _-]?(?:is )?required|authentication[ _-](?:error|failed)|"
-            r"not (?:logged|signed) in|(?:log|sign) ?in (?:first|required|again)|please (?:run )?/?(?:log|sign) ?in|"
-            r"unauthori[sz]ed|unauthenticated|(?:invalid|incorrect|missing|expired)[ _-](?:x-)?"
-            r"(?:api[ _-]?key|access token|oauth token|credentials)|no api key",
-        ),
-        (
-            ContextTooLong,
-            r"context[ _-](?:length|window)|maximum context|prompt is too long|input is too long|"
-            r"too many (?:input )?tokens|token limit exceeded",
-        ),
-        (RateLimited, r"rate[ _-]?limit|too many requests|resource[ _-]exhausted|\b429\b"),
-        (
-            AgentOverloaded,
-            r"overloaded|over capacity|at capacity|service (?:is )?(?:temporarily )?unavailable|"
-            r"server (?:is )?(?:too )?busy|\b(?:503|529)\b",
-        ),
-    )
-)
+_WORDS: dict[type[AgentError], re.Pattern[str]] = {
+    UsageLimitReached: _any(
+        r"usage[ _-]?limit",
+        r"insufficient[ _-](?:quota|credits?|balance|funds)",
+        r"quota (?:is |was )?exceeded",
+        r"exceeded your (?:current )?quota",
+        r"credit balance is too low",
+        r"out of credits",
+        r"payment required",
+        r"(?:spending|billing)[ _-](?:hard[ _-])?limit",
+    ),
+    AuthRequired: _any(
+        r"auth(?:entication|orization)?[ _-]?(?:is )?required",
+        r"authentication[ _-](?:error|failed)",
+        r"not (?:logged|signed) in",
+        r"(?:log|sign) ?in (?:first|required|again)",
+        r"please (?:run )?/?(?:log|sign) ?in",
+        r"unauthori[sz]ed|unauthenticated",
+        r"(?:invalid|incorrect|missing|expired|no)[ _-](?:x-)?api[ _-]?key",
+        r"(?:invalid|incorrect|missing|expired)[ _-](?:access token|oauth token|credentials)",
+    ),
+    ContextTooLong: _any(
+        r"context[ _-](?:length|window)",
+        r"maximum context",
+        r"(?:prompt|input) is too long",
+        r"too many (?:input )?tokens",
+        r"token limit exceeded",
+    ),
+    RateLimited: _any(r"rate[ _-]?limit", r"too many requests", r"resource[ _-]exhausted", r"\b429\b"),
+    AgentOverloaded: _any(
+        r"overloaded",
+        r"(?:over|at) capacity",
+        r"service (?:is )?(?:temporarily )?unavailable",
+        r"server (?:is )?(?:too )?busy",
+        r"\b(?:503|529)\b",
+    ),
+}
 _DEEPEST = 6
 
 
 def meaning(text: str) -> type[AgentError] | None:
     """Which of the known troubles some words tell of; `None` for none of them."""
-    return next((error for error, words in _WORDS if words.search(text)), None)
+    return next((error for error, words in _WORDS.items() if words.search(text)), None)
 
 
 class Failures:
@@ -143,14 +156,14 @@ class Failures:
         )
 
     def of_log(self, text: str) -> AgentError | None:
-        """What the log of an agent that has failed tells of, when that is one of the known troubles."""
-        error = meaning(text)
-        if error is None:
-            return None
-        words = next((line for line in reversed(text.splitlines()) if meaning(line) is error), text)[:500]
-        if error is AuthRequired:
-            return self.auth_required(words)
-        return error(f"the agent {self._agent!r} has failed: {words}", agent=self._agent)
+        """Why an agent did not start, if its log says that it wants a person to sign in or to pay."""
+        for line in reversed(text.splitlines()):
+            error = meaning(line)
+            if error is AuthRequired:
+                return self.auth_required(line)
+            if error is UsageLimitReached:
+                return UsageLimitReached(f"the agent {self._agent!r} says: {line}", agent=self._agent)
+        return None
 
     def _masked(self, data: Any) -> Any:
         if isinstance(data, str):

@@ -28,7 +28,7 @@ class Tail:
         hear: Is told every line, redacted.
     """
 
-    def __init__(self, mask: Callable[[str], str], hear: Callable[[str], None]) -> None:
+    def __init__(self, mask: Callable[[str], str], hear: Callable[[str], None] | None = None) -> None:
         self._mask = mask
         self._hear = hear
         self._lines = Lines()
@@ -68,4 +68,5 @@ class Tail:
             text = text[:_LONGEST].rpartition(" ")[0] + " [...]"
         if text:
             self._kept.append(text)
-            self._hear(self._mask(text))
+            if self._hear is not None:
+                self._hear(self._mask(text))

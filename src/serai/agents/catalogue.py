@@ -95,7 +95,7 @@ class Catalogue:
 def built_in() -> Catalogue:
     """Serai's own list."""
     table = tomllib.loads((files("serai.agents") / "catalogue.toml").read_text(encoding="utf-8"))
-    return Catalogue(msgspec.convert({"id": id, **fields}, AgentDefinition) for id, fields in table.items())
+    return Catalogue(msgspec.convert({"id": name, **told}, AgentDefinition) for name, told in table.items())
 
 
 def make_catalogue(
@@ -123,12 +123,9 @@ def make_catalogue(
     ]
     catalogue = own.adding(*new)
     for name, entry in (settings or {}).items():
-        known = catalogue.resolve(name)
-        if known is not None:
-            changed = _changed(catalogue.definition_for(known), entry)
-        else:
-            changed = _new(name, entry)
-        catalogue = catalogue.adding(changed)
+        is_known = catalogue.resolve(name) is not None
+        before = catalogue.definition_for(name) if is_known else _new(name, entry)
+        catalogue = catalogue.adding(_changed(before, entry))
     return catalogue
 
 
@@ -138,8 +135,7 @@ def _new(name: str, entry: AgentSettings) -> AgentDefinition:
             f"the agent {name} has no command",
             remedy=f"Say how it is started: command = ... under [agents.{name}]",
         )
-    way = Way(program=entry.command)
-    return _changed(AgentDefinition(id=name, label=entry.label or name, ways=(way,)), entry)
+    return AgentDefinition(id=name, label=name, ways=(Way(program=entry.command),))
 
 
 def _changed(definition: AgentDefinition, entry: AgentSettings) -> AgentDefinition:

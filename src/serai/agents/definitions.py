@@ -55,7 +55,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     is_acp: bool = True
     """Whether what is started so speaks ACP. If not, it is found, and cannot be used."""
     model_args: tuple[str, ...] = ()
-    """Arguments that choose a model from the start, with `{}` in its place. Most agents choose in a session."""
+    """Arguments that choose a model from the start, with `{}` in its place."""
     effort_args: tuple[str, ...] = ()
     """The same for the effort."""
 

@@ -84,13 +84,11 @@ class Found:
                 agent=self.id,
                 remedy=f"To install it: {install}" if install else None,
             )
-        launch = self.launch
         chosen = self.way.choosing(model=model, effort=effort)
-        if chosen:
-            launch = replace(launch, argv=(*launch.argv, *chosen))
-        if with_mcp and self.definition.mcp_env:
-            launch = replace(launch, env={**launch.env, **self.definition.mcp_env})
-        return launch
+        more = self.definition.mcp_env if with_mcp else {}
+        return Launch(
+            argv=(*self.launch.argv, *chosen), env={**self.launch.env, **more}, name=self.launch.name
+        )
 
 
 def agent_info(found: Found) -> AgentInfo:
@@ -169,9 +167,9 @@ class Finder:
             return []
         environ = {**self._surroundings.environ, **found.launch.env}
         answer = await ask_program([str(found.path), *words], environ, seconds=_LISTING_SECONDS)
-        if answer is None or answer.code != 0:
+        if answer is None or answer.code:
             return []
-        return [word[0] for line in answer.splitlines() if len(word := line.split()) == 1]
+        return [word[0] for line in answer.text.splitlines() if len(word := line.split()) == 1]
 
     # -- one agent -----------------------------------------------------------------------------------------
 
@@ -286,7 +284,7 @@ class Finder:
     async def _version(self, argv: tuple[str, ...], env: Mapping[str, str]) -> str | None:
         """The version that a program tells. The same file is asked once, also by several at a time."""
         try:
-            status = os.stat(argv[0])  # noqa: ASYNC240, PTH116 - one look at a file that has just been found
+            status = os.stat(argv[0])  # noqa: PTH116 - one look at a file that has just been found
         except OSError:
             return None
         key = (*argv, str(status.st_mtime_ns), str(status.st_size))
@@ -304,7 +302,7 @@ class Finder:
     async def _ask_version(self, argv: tuple[str, ...], env: Mapping[str, str]) -> str | None:
         environ = {**self._surroundings.environ, **env}
         answer = await ask_program(argv, environ, seconds=_PROBE_SECONDS)
-        return version_in(answer) if answer is not None else None
+        return version_in(answer.text) if answer is not None else None
 
 
 def _version_of(package: Package | None) -> str | None:

@@ -9,7 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["MODULES_VARIABLE", "Surroundings", "find_program", "is_program", "program_folders"]
+__all__ = [
+    "MODULES_VARIABLE",
+    "Surroundings",
+    "find_program",
+    "is_program",
+    "module_folders",
+    "program_folders",
+]
 
 MODULES_VARIABLE = "SERAI_NODE_MODULES"
 """Names further folders with packages, separated as in `PATH`."""
@@ -69,7 +76,7 @@ class Surroundings:
         return cls(home=Path.home(), environ=dict(os.environ), project=project)
 
     def expand(self, text: str) -> Path | None:
-        """A path with `~` and `${NAME:-default}` replaced; `None` when a variable without default is unset."""
+        """A path with `~` and `${NAME:-default}` replaced; `None` when a variable has no value."""
         missing: list[str] = []
 
         def replaced(match: re.Match[str]) -> str:
@@ -88,7 +95,7 @@ class Surroundings:
 
     @property
     def path(self) -> tuple[Path, ...]:
-        """The folders of `PATH`. A relative one would mean another folder in every session: it is left out."""
+        """The folders of `PATH`. A relative one would be another in every session, and is left out."""
         return tuple(_absolute(self.environ.get("PATH", "").split(os.pathsep)))
 
 

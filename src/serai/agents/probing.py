@@ -9,6 +9,7 @@ import signal
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from serai.processes.environment import inheritable
@@ -21,18 +22,12 @@ _LARGEST = 256 * 1024
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+(?:\.\d+)*(?:[-+][\w.+-]*\w)?)")
 
 
-class Answer(str):
-    """What a program printed; `code` is how it ended."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a program printed, and how it ended."""
 
-    __slots__ = ("code",)
-
+    text: str
     code: int
-
-    def __new__(cls, text: str, code: int) -> Answer:
-        """The text, and the exit code."""
-        answer = super().__new__(cls, text)
-        answer.code = code
-        return answer
 
 
 async def ask_program(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import os
 import platform
 import re
 import time
@@ -16,7 +17,6 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message
-from pathlib import Path
 from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
@@ -63,7 +63,7 @@ async def load_registry(place: str, *, seconds: float = _SECONDS) -> Registry:
     elif scheme:
         raise ConfigInvalid(f"a registry is a file, or at an http or https address, not {place!r}")
     else:
-        data = await asyncio.to_thread(_read, Path(place).expanduser())
+        data = await asyncio.to_thread(_read, place)
     return parse_registry(data, place)
 
 
@@ -225,14 +225,14 @@ def _this_platform() -> str:
 # -- reading -----------------------------------------------------------------------------------------------
 
 
-def _read(file: Path) -> bytes:
+def _read(file: str) -> bytes:
     try:
-        with file.open("rb") as stream:
+        with open(os.path.expanduser(file), "rb") as stream:  # noqa: PTH111, PTH123 - it never raises
             data = stream.read(_LARGEST + 1)
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) else error
         raise ConfigInvalid(f"the registry {file} cannot be read: {said}") from None
-    return _bounded(data, str(file))
+    return _bounded(data, file)
 
 
 class _SameSafety(urllib.request.HTTPRedirectHandler):
@@ -267,16 +267,15 @@ def _fetch(address: str, seconds: float) -> bytes:
             while len(data) <= _LARGEST and (piece := response.read1(1 << 16)):
                 data += piece
                 if time.monotonic() > deadline:
-                    raise TimeoutError
-    except TimeoutError:
-        raise ConfigInvalid(f"the registry {address} did not come within {seconds:g} s") from None
+                    break
     except urllib.error.HTTPError as error:
         error.close()
         raise ConfigInvalid(f"the registry {address} cannot be had: {error.code} {error.reason}") from None
     except (OSError, ValueError, http.client.HTTPException) as error:
-        if isinstance(getattr(error, "reason", None), TimeoutError):
-            raise ConfigInvalid(f"the registry {address} did not come within {seconds:g} s") from None
-        raise ConfigInvalid(f"the registry {address} cannot be had: {error}") from None
+        if not isinstance(error, TimeoutError) and not isinstance(getattr(error, "reason", 0), TimeoutError):
+            raise ConfigInvalid(f"the registry {address} cannot be had: {error}") from None
+    if time.monotonic() > deadline:
+        raise ConfigInvalid(f"the registry {address} did not come within {seconds:g} s")
     return _bounded(bytes(data), address)
 
 

@@ -20,7 +20,7 @@ from serai.ahp.types import (
 from serai.errors import ProtocolError
 from serai.store.contract import BlobRow, Store
 
-__all__ = ["BLOB_SCHEME", "LARGE", "moved_out", "read_blob"]
+__all__ = ["BLOB_SCHEME", "LARGE", "moved_out", "read_blob", "read_result"]
 
 LARGE = 64 * 1024
 """Content above this many bytes is moved out of the state."""
@@ -74,20 +74,16 @@ async def read_blob(store: Store, params: ResourceReadParams) -> ResourceReadRes
     blob = await store.blob(params.uri.removeprefix(BLOB_SCHEME))
     if blob is None:
         raise ProtocolError(f"there is no content {params.uri}", number=AhpErrorCode.CONTENT_NOT_FOUND)
-    text = _text(blob) if params.encoding != ContentEncoding.BASE64 else None
-    if text is not None:
-        return ResourceReadResult(
-            data=text, encoding=ContentEncoding.UTF8.value, content_type=blob.content_type
-        )
-    return ResourceReadResult(
-        data=base64.b64encode(blob.data).decode(),
-        encoding=ContentEncoding.BASE64.value,
-        content_type=blob.content_type,
-    )
+    return read_result(blob.data, blob.content_type, params.encoding)
 
 
-def _text(blob: BlobRow) -> str | None:
+def read_result(data: bytes, content_type: str | None, encoding: str | None) -> ResourceReadResult:
+    """Content as the answer to `resourceRead`: as text where it is text, unless base64 was asked for."""
     try:
-        return blob.data.decode()
+        text = data.decode() if encoding != ContentEncoding.BASE64 else None
     except UnicodeDecodeError:
-        return None
+        text = None
+    if text is not None:
+        return ResourceReadResult(data=text, encoding=ContentEncoding.UTF8.value, content_type=content_type)
+    coded = base64.b64encode(data).decode()
+    return ResourceReadResult(data=coded, encoding=ContentEncoding.BASE64.value, content_type=content_type)

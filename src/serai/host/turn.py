@@ -44,6 +44,7 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.customizations import Definition
+from serai.files import path_of
 from serai.files import read as read_file
 from serai.files import write as write_file
 from serai.host.content import BLOB_SCHEME
@@ -160,7 +161,8 @@ class Turn:
         """
         roots = await self._session.host.files.for_session(self._session)
         params = ResourceWriteParams(channel=ROOT, uri=uri, data=text, encoding=ContentEncoding.UTF8.value)
-        await asyncio.to_thread(write_file, params, roots)
+        async with self.editing(path_of(uri)):
+            await asyncio.to_thread(write_file, params, roots)
 
     # -- saying --------------------------------------------------------------------------------------------
 

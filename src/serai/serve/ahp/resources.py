@@ -11,9 +11,11 @@ import msgspec
 from serai import files
 from serai.ahp import commands as c
 from serai.ahp import jsonrpc
+from serai.changes.showing import CONTENT_SCHEME
 from serai.errors import InvalidParams
 from serai.files import Content, Roots
-from serai.host.content import BLOB_SCHEME, read_blob
+from serai.files.content_types import content_type
+from serai.host.content import BLOB_SCHEME, read_blob, read_result
 
 if TYPE_CHECKING:
     from serai.serve.ahp.peer import AhpPeer
@@ -43,6 +45,10 @@ async def read(peer: AhpPeer, request: jsonrpc.Request) -> None:
     params: c.ResourceReadParams = request.params
     if params.uri.startswith(BLOB_SCHEME):
         peer.respond(request, await read_blob(peer.journal.store, params))
+        return
+    if params.uri.startswith(CONTENT_SCHEME):
+        data = await peer.host.changesets.read(params.uri)
+        peer.respond(request, read_result(data, content_type(params.uri), params.encoding))
         return
     if not params.uri.startswith(_FILE):
         peer.respond(request, await _of_clients(peer, request, params.uri))
