@@ -14,7 +14,8 @@ from typing import Any
 
 from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
-from serai.host.host import Host, HostSettings
+from serai.host.host import Host
+from serai.host.settings import HostSettings
 from serai.journal.redact import Redactor
 from serai.serve import Limits
 from serai.serve.ahp.peer import AhpPeer
@@ -41,7 +42,7 @@ from pathlib import Path
 
 sys.path.insert(0, sys.argv[1])
 from serai.harness.demo import DemoHarness
-from serai.host.host import HostSettings
+from serai.host.settings import HostSettings
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings
 from serai.serve.run import run_host

@@ -12,7 +12,7 @@ from serai.cli import main
 from serai.config.keys import find_database_key
 from serai.config.paths import find_paths
 from serai.harness.demo import DemoHarness
-from serai.host.changesets import changes_folder
+from serai.host.changes.changesets import changes_folder
 from serai.host.host import Host
 from serai.store.sqlite import SqliteStore
 

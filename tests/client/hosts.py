@@ -15,7 +15,8 @@ from serai.client import Client, ConnectionLost
 from serai.client.inbox import Inbox
 from serai.client.transport import Transport
 from serai.harness.callback import STEERABLE, CallbackHarness
-from serai.host.host import Host, HostSettings
+from serai.host.host import Host
+from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 from serai.serve.ahp.peer import AhpPeer
 from serai.serve.frames import text_frame

@@ -13,7 +13,7 @@ from conformance.conftest import ONE, ROOT, new_session, over
 from hosts import House, housing
 from requirements import proves
 from serai.harness.callback import CallbackHarness
-from serai.host.host import HostSettings
+from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 
 TOOLS = [{"name": "lookup", "title": "Look it up", "inputSchema": {"type": "object"}}]

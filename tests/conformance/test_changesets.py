@@ -17,7 +17,7 @@ from conformance.conftest import ONE, Connect, new_session, over, say
 from hosts import KEY, WITHIN, House, housing
 from serai.ahp.types import ROOT, ChangesetState, ChangesetSummary
 from serai.harness.callback import CallbackHarness
-from serai.host.changesets import changes_folder
+from serai.host.changes.changesets import changes_folder
 from serai.host.turn import Turn
 from serai.store.sqlite import SqliteStore
 

@@ -18,7 +18,7 @@ from conformance.conftest import ONE, ROOT, Connect, new_session, say
 from hosts import WITHIN, House, housing
 from serai.customizations import Definition, HookDefinition
 from serai.harness.callback import CallbackHarness
-from serai.host.host import HostSettings
+from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 
 SKILL = "---\nname: {name}\ndescription: {about}\n---\nDo it.\n"

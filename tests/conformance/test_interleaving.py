@@ -27,7 +27,8 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.harness.demo import DemoHarness
-from serai.host.host import Host, HostSettings
+from serai.host.host import Host
+from serai.host.settings import HostSettings
 from serai.serve.frames import text_frame
 from serai.store.contract import Batch
 from serai.store.memory import MemoryStore

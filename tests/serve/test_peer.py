@@ -12,7 +12,8 @@ from conformance.memory import Wire
 from serai.ahp.types import ROOT
 from serai.errors import DatabaseCorrupt
 from serai.harness.demo import DemoHarness
-from serai.host.host import Host, HostSettings
+from serai.host.host import Host
+from serai.host.settings import HostSettings
 from serai.serve.frames import text_frame
 from serai.store.contract import HeadRow, StoredRow
 from serai.store.memory import MemoryStore

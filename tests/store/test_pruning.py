@@ -426,7 +426,7 @@ class TestPace:
     def test_a_piece_that_took_long_makes_the_next_ones_smaller(self) -> None:
         pace = Pace()
         rows = pace.rows
-        assert pace.took(0.01) == pytest.approx(0.02)
+        assert pace.took(0.01) == pytest.approx(0.03)
         assert pace.rows == rows // 2
         for _ in range(99):
             pace.took(9.0)

@@ -10,14 +10,14 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 from serai.acp import frames
 from serai.acp.frames import Answer, Malformed, Notification, Request, RequestId, SessionUpdate
 from serai.acp.lines import LONGEST, Lines
 from serai.acp.updates import Update
 
-__all__ = ["Failed", "Listener", "Peer"]
+__all__ = ["Failed", "Listener", "Peer", "Then"]
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Listener:
     """A line is longer than any that is read. Nothing after it will be."""
 
 
-class Failed(Exception):  # noqa: N818 - it says what happened
+class Failed(Exception):
     """A request was answered with an error: `error`, as the agent told it."""
 
     def __init__(self, error: Any) -> None:
@@ -44,14 +44,16 @@ class Failed(Exception):  # noqa: N818 - it says what happened
         self.error = error
 
 
+Then: TypeAlias = Callable[[Any, Any], None]
+"""Is given the result of a request, or the error (else `None`), at the very moment at which it comes."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Call:
     """A request of ours that has no answer yet."""
 
-    __slots__ = ("answered", "then")
-
-    def __init__(self, answered: asyncio.Future[Any], then: Callable[[Any], None] | None) -> None:
-        self.answered = answered
-        self.then = then
+    then: Then | None
+    answered: asyncio.Future[Any] | None
 
 
 class Peer:
@@ -78,26 +80,35 @@ class Peer:
 
     # -- asking --------------------------------------------------------------------------------------------
 
-    def call(
-        self, method: str, params: Any, then: Callable[[Any], None] | None = None
-    ) -> asyncio.Future[Any]:
+    def call(self, method: str, params: Any, then: Then | None = None) -> asyncio.Future[Any]:
         """Ask for something. The future has the result, or `Failed`, or what `fail` was told.
 
         Args:
             method: What is asked.
             params: What about.
-            then: Is given the result at the very moment at which it comes, before anything that follows it.
+            then: Hears the answer before anything that follows it. What it raises is what the future has.
 
         Raises:
             ParseError: The parameters hold text that is not Unicode. Nothing was sent.
         """
+        answered: asyncio.Future[Any] = self._loop.create_future()
+        self._send(method, params, _Call(then, answered))
+        return answered
+
+    def post(self, method: str, params: Any, then: Then) -> None:
+        """Ask for something whose answer only `then` hears; after `fail` it hears nothing.
+
+        Raises:
+            ParseError: The parameters hold text that is not Unicode. Nothing was sent.
+        """
+        self._send(method, params, _Call(then, None))
+
+    def _send(self, method: str, params: Any, call: _Call) -> None:
         request_id = self._last_id + 1
         line = frames.request(request_id, method, params)
         self._last_id = request_id
-        answered: asyncio.Future[Any] = self._loop.create_future()
-        self._calls[request_id] = _Call(answered, then)
+        self._calls[request_id] = call
         self._write(line)
-        return answered
 
     def notify(self, method: str, params: Any) -> None:
         """Tell something.
@@ -119,7 +130,7 @@ class Peer:
         """There will be no more answers: all who wait for one get the error."""
         calls, self._calls = self._calls, {}
         for call in calls.values():
-            if not call.answered.done():
+            if call.answered is not None and not call.answered.done():
                 call.answered.set_exception(error())
 
     # -- hearing -------------------------------------------------------------------------------------------
@@ -170,20 +181,17 @@ class Peer:
     def _hear(self, line: bytes) -> bool:
         """Take one line. Returns whether someone has to be let in before the next."""
         message = frames.read(line)
-        if message is None:
-            self.noise += 1
-            return False
         try:
-            return self._pass_on(message, len(line))
-        except Exception:
-            # One message that nobody could deal with must not end all others.
+            if type(message) is SessionUpdate:
+                self._listener.updated(message.session_id, message.update, len(line))
+                return False
+            return self._pass_on(message)
+        except Exception:  # noqa: BLE001 - one message that nobody could deal with must not end all others
             _log.exception("a message of an agent was not dealt with")
             return False
 
-    def _pass_on(self, message: frames.Message, size: int) -> bool:
+    def _pass_on(self, message: frames.Message | None) -> bool:
         match message:
-            case SessionUpdate(session_id, update):
-                self._listener.updated(session_id, update, size)
             case Answer():
                 self._answered(message)
                 return True
@@ -194,21 +202,36 @@ class Peer:
                 self.refuse(request_id, frames.INVALID_REQUEST, f"not a request: {problem}")
             case Notification():
                 self._listener.notified(message)
+            case _:
+                self.noise += 1
         return False
 
     def _answered(self, answer: Answer) -> None:
-        known = isinstance(answer.id, int | float) and not isinstance(answer.id, bool)
-        call = self._calls.pop(int(answer.id), None) if known and answer.id in self._calls else None
+        call = self._calls.pop(answer.id, None) if _is_number(answer.id) else None
         if call is None:
             if not answer.told:  # it has no method either, so it was meant to be a request
                 request_id = answer.id if isinstance(answer.id, int | float | str) else None
                 self.refuse(request_id, frames.INVALID_REQUEST, "not a request: it has no method")
             return
-        if call.answered.done():
+        answered = call.answered
+        if answered is not None and answered.done():
             return  # nobody waits any more
-        if answer.error is not None:
-            call.answered.set_exception(Failed(answer.error))
-            return
+        error: Exception | None = None if answer.error is None else Failed(answer.error)
         if call.then is not None:
-            call.then(answer.result)
-        call.answered.set_result(answer.result)
+            try:
+                call.then(answer.result, answer.error)
+            except Exception as problem:
+                if answered is None:
+                    raise
+                error = error or problem
+        if answered is None:
+            return
+        if error is not None:
+            answered.set_exception(error)
+        else:
+            answered.set_result(answer.result)
+
+
+def _is_number(value: Any) -> TypeGuard[int]:
+    """Whether it can be an id of ours. 3.0 is one too: some agents have only one kind of number."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -16,8 +16,12 @@ class _Reader(asyncio.Protocol):
     """Hands on what comes, and says when no more will."""
 
     def __init__(self, hear: Callable[[bytes], None]) -> None:
-        self.data_received = hear  # straight to where it goes: this is called for every read
+        self._hear = hear
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def data_received(self, data: bytes) -> None:
+        """Something has come."""
+        self._hear(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The other end is closed, or this one."""

@@ -65,7 +65,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Raises:
             ConfigInvalid: A value has other characters than letters, digits and `._:-`.
         """
-        return (*_filled(self.model_args, "model", model), *_filled(self.effort_args, "effort", effort))
+        return (*_filled(self.model_args, "a model", model), *_filled(self.effort_args, "an effort", effort))
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -134,6 +134,6 @@ def _filled(template: tuple[str, ...], what: str, value: str | None) -> tuple[st
         return ()
     if not _VALUE.fullmatch(value):
         raise ConfigInvalid(
-            f"{value!r} cannot be a {what}", remedy="It may have letters, digits and the characters . _ : -"
+            f"{value!r} cannot be {what}", remedy="It may have letters, digits and the characters . _ : -"
         )
     return tuple(word.replace("{}", value) for word in template)

@@ -82,9 +82,9 @@ async def _end(process: asyncio.subprocess.Process) -> None:
             await process.wait()
     except TimeoutError:
         pass
-    finally:  # also for someone who does not wait for the rest of this
-        if process.returncode is None:
-            _signal(process, signal.SIGKILL)
+    finally:
+        # The first of the group may have gone without the others. Nobody can have its number so soon.
+        _signal(process, signal.SIGKILL)
     await process.wait()
 
 

@@ -39,6 +39,7 @@ _BACK_TO_NORMAL = (
     "\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[?1l\x1b>\x1b[?25h"
 )
 _OTHER_SCREEN, _FIRST_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
+_SCREENS = re.compile(r"\x1b\[\?1049[hl]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +85,15 @@ async def attach(client: Client, terminal: TerminalClient, *, keys: int = 0, scr
         SeraiError: The terminal is gone, or the host for good.
     """
     if terminal.state.exit_code is not None:
-        _write(screen, _QUESTIONS.sub("", terminal_text(terminal.state)))
+        text = _QUESTIONS.sub("", terminal_text(terminal.state))
+        _write(screen, text + _back_to_normal(text))
         return _told_end(terminal)
     visit = _Visit(client, terminal, keys, screen)
     with _raw(keys):
         try:
             return await visit.run()
         finally:
-            on_other = visit.shown.rfind(_OTHER_SCREEN) > visit.shown.rfind(_FIRST_SCREEN)
-            _write(screen, _BACK_TO_NORMAL + (_FIRST_SCREEN if on_other else "") + "\r\n")
+            _write(screen, _back_to_normal(visit.screens))
 
 
 class _Visit:
@@ -108,8 +109,8 @@ class _Visit:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._is_lost = False
         self._is_first = True
-        self.shown = ""
-        """The switches between screens that were shown."""
+        self.screens = ""
+        """The last switches between screens that were shown."""
 
     async def run(self) -> str:
         loop = asyncio.get_running_loop()
@@ -172,8 +173,7 @@ class _Visit:
         if self._is_first or output.is_anew:  # what was there before: its questions have been answered
             text = _QUESTIONS.sub("", text)
         self._is_first = False
-        self.shown += "".join(re.findall(r"\x1b\[\?1049[hl]", text)[-1:])
-        self.shown = self.shown[-64:]
+        self.screens = "".join([self.screens, *_SCREENS.findall(text)])[-64:]
         _write(self._screen, ("\x1b[H\x1b[2J" if output.is_anew else "") + text)
 
     def _read(self) -> None:
@@ -218,6 +218,12 @@ def _told_left(terminal: TerminalClient) -> str:
 
 def _told_end(terminal: TerminalClient) -> str:
     return f"It has ended with {terminal.state.exit_code}."
+
+
+def _back_to_normal(shown: str) -> str:
+    """What undoes the modes that a program has set; back to the first screen only from the other one."""
+    on_other = shown.rfind(_OTHER_SCREEN) > shown.rfind(_FIRST_SCREEN)
+    return f"{_BACK_TO_NORMAL}{_FIRST_SCREEN if on_other else ''}\r\n"
 
 
 @contextmanager

@@ -8,32 +8,25 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
+from serai.cli.addresses import called_by
 from serai.cli.home import database_key
+from serai.cli.machine import Finding, bad, machine_findings, process_findings
+from serai.client.lines import about_size
 from serai.config.keys import find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import Paths, find_paths
 from serai.errors import SeraiError
 from serai.harness.demo import DemoHarness
-from serai.store.lock import FileLock
+from serai.store.lock import FileLock, Holder
 from serai.store.outside import look_over
 
 __all__ = ["configure"]
 
 
-class Finding(NamedTuple):
-    """One line of the report."""
-
-    subject: str
-    well: bool
-    says: str
-    remedy: str = ""
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai doctor`."""
-    parser.description = "Look at database, key, agents, port and leftovers, and say what to do."
+    parser.description = "Look at the home, the host, the machine and what was left over, and say what to do."
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=_doctor)
 
@@ -55,14 +48,17 @@ def _examine(paths: Paths) -> Iterator[Finding]:
     try:
         configuration = load(paths, os.environ)
     except SeraiError as error:
-        yield _bad("settings", error)
+        yield bad("settings", error)
         return
     yield Finding("home", well=True, says=f"{paths.home} ({paths.source})")
     yield from _key_and_database(paths)
     yield _token(paths)
     yield Finding("agents", well=True, says=f"{DemoHarness().info.display_name} (demo): always there")
-    yield _port(configuration)
-    yield from _leftovers(paths)
+    holder = FileLock(paths.database).holder()
+    yield _free_port(configuration) if holder is None else _running(holder)
+    yield from machine_findings()
+    leftovers = [*process_findings(paths.home), *_leftover_files(paths)]
+    yield from leftovers or [Finding("leftovers", well=True, says="none")]
 
 
 def _key_and_database(paths: Paths) -> Iterator[Finding]:
@@ -72,19 +68,19 @@ def _key_and_database(paths: Paths) -> Iterator[Finding]:
     try:
         key = database_key(paths)
     except SeraiError as error:
-        yield _bad("key", error)
+        yield bad("key", error)
         return
     yield Finding("key", well=True, says=f"from {key.source}", remedy=" ".join(key.notes))
     try:
         problems = look_over(paths.database, key.value, full=True)
     except SeraiError as error:
-        yield _bad("database", error)
+        yield bad("database", error)
         return
     for problem in problems:
         yield Finding("database", well=False, says=problem, remedy="Restore a copy with 'serai restore FILE'")
     if not problems:
-        size = paths.database.stat().st_size / 1e6
-        yield Finding("database", well=True, says=f"{paths.database}, {size:.1f} MB, every page checked")
+        size = about_size(paths.database.stat().st_size)
+        yield Finding("database", well=True, says=f"{paths.database}, {size}, every page checked")
 
 
 def _token(paths: Paths) -> Finding:
@@ -93,51 +89,72 @@ def _token(paths: Paths) -> Finding:
     try:
         find_token(paths)
     except SeraiError as error:
-        return _bad("token", error)
+        return bad("token", error)
     return Finding("token", well=True, says=f"{paths.token}, for you alone")
 
 
-def _port(configuration: Configuration) -> Finding:
-    settings = configuration.settings
-    where = f"{settings.host}:{settings.port}"
-    connection = http.client.HTTPConnection(settings.host, settings.port, timeout=2)
-    try:
-        connection.request("GET", "/healthz")
-        answer = json.loads(connection.getresponse().read() or b"null")
-    except ConnectionRefusedError:
-        return Finding("port", well=True, says=f"{where} is free: no host is running there")
-    except (OSError, ValueError, http.client.HTTPException):
-        answer = None
-    finally:
-        connection.close()
-    if answer == {"status": "ok"}:
-        return Finding("port", well=True, says=f"a host answers at {where}")
+def _running(holder: Holder) -> Finding:
+    """The host of this home."""
+    says = f"{holder} holds this home"
+    if holder.address is None:
+        return Finding("host", well=True, says=f"{says}; it does not listen yet, or it is no host")
+    if _answers(_here(holder.address)):
+        return Finding("host", well=True, says=f"{says}, and answers")
     return Finding(
-        "port", well=False, says=f"{where} is taken by another program", remedy="Choose another with --port"
+        "host",
+        well=False,
+        says=f"{says}, but does not answer",
+        remedy=f"Look at what it prints, or end it: kill {holder.pid}",
     )
 
 
-def _leftovers(paths: Paths) -> Iterator[Finding]:
+def _free_port(configuration: Configuration) -> Finding:
+    """Without a host on this home: whether one could be started."""
+    settings = configuration.settings
+    where = f"{settings.host}:{settings.port}"
+    if settings.port == 0:
+        return Finding("host", well=True, says="none runs on this home; the next one takes any free port")
+    answer = _answers(_here(where))
+    if answer is None:
+        return Finding("host", well=True, says=f"none runs on this home; {where} is free for it")
+    who = "the host of another home" if answer else "another program"
+    return Finding(
+        "host",
+        well=False,
+        says=f"none runs on this home, and {where} is taken by {who}",
+        remedy="Choose another with --port, or with port in serai.toml",
+    )
+
+
+def _here(address: str) -> tuple[str, int]:
+    """Where to ask for a host that says that it listens there."""
+    name, _, port = address.rpartition(":")
+    return called_by(name)[0], int(port) if port.isdecimal() else 0
+
+
+def _answers(where: tuple[str, int]) -> bool | None:
+    """Whether a host answers there; `None` when nobody does."""
+    connection = http.client.HTTPConnection(*where, timeout=2)
+    try:
+        connection.request("GET", "/healthz")
+        return json.loads(connection.getresponse().read() or b"null") == {"status": "ok"}
+    except ConnectionRefusedError:
+        return None
+    except (OSError, ValueError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _leftover_files(paths: Paths) -> Iterator[Finding]:
     """Files that an interrupted run left behind, and old databases that were moved aside."""
-    found = [
-        file
-        for pattern in ("*.partial", "*.new", "*.new-*", "*.replaced-*", "*.before-*")
-        for file in sorted(paths.home.glob(f"{paths.database.name}{pattern}"))
-    ]
-    if FileLock(paths.database).held():
-        yield Finding("host", well=True, says="a host is using the database")
-    if not found:
-        yield Finding("leftovers", well=True, says="none")
-    for file in found:
-        megabytes = file.stat().st_size / 1e6
-        yield Finding("leftovers", well=True, says=f"{file} ({megabytes:.1f} MB)", remedy=_about(file))
+    for pattern in ("*.partial", "*.new", "*.new-*", "*.replaced-*", "*.before-*"):
+        for file in sorted(paths.home.glob(f"{paths.database.name}{pattern}")):
+            says = f"{file} ({about_size(file.stat().st_size)})"
+            yield Finding("leftovers", well=True, says=says, remedy=_about(file))
 
 
 def _about(file: Path) -> str:
     if ".replaced-" in file.name or ".before-" in file.name:
         return "An earlier database, with all that was in it. Remove it when you no longer need it."
     return "Left by a run that was cut short. It can be removed."
-
-
-def _bad(subject: str, error: SeraiError) -> Finding:
-    return Finding(subject, well=False, says=error.message, remedy=error.remedy or "")

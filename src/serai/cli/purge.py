@@ -12,7 +12,7 @@ from serai.cli.home import database_key
 from serai.cli.matching import match_session
 from serai.config.paths import Paths, find_paths
 from serai.errors import SessionGone
-from serai.host.changesets import changes_folder
+from serai.host.changes.changesets import changes_folder
 from serai.store.sqlite import SqliteStore
 
 __all__ = ["configure_purge"]

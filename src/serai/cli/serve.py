@@ -18,8 +18,8 @@ from serai.config.settings import Settings
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 from serai.harness.demo import DemoHarness
-from serai.host.host import HostSettings
 from serai.host.project import directory_of
+from serai.host.settings import HostSettings
 from serai.journal.redact import Redactor
 from serai.journal.secrets import managed_from_environment
 from serai.serve import Limits

@@ -100,7 +100,8 @@ async def _attach(client: Client, options: argparse.Namespace) -> int:
 
 
 async def _go_into(client: Client, terminal: TerminalClient) -> int:
-    print(f"[{clean(terminal.state.title)} ({session_id(terminal.uri)}). Ctrl-] leaves it.]", flush=True)
+    how = "Ctrl-] leaves it." if terminal.state.exit_code is None else "This is what was left on it:"
+    print(f"[{clean(terminal.state.title)} ({session_id(terminal.uri)}). {how}]", flush=True)
     print(f"[{await attach(client, terminal)}]", flush=True)
     return 0
 

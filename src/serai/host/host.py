@@ -10,7 +10,6 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
@@ -18,76 +17,48 @@ from typing import Any
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
-from serai.ahp import jsonrpc, wire
+from serai.ahp import wire
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.notifications import OtlpExportParams
 from serai.ahp.reducers import LiveState
-from serai.ahp.rules.config import problem_with_value
 from serai.ahp.types import (
     ROOT,
     FreeForm,
     RootState,
-    SessionConfigState,
-    SessionLifecycle,
-    SessionState,
     SessionStatus,
     SessionSummary,
 )
 from serai.contract import AgentIdentity, AgentSession
 from serai.contract.registration import check_registration
 from serai.customizations import ClientPlugins
-from serai.errors import InvalidParams, ProtocolError
+from serai.errors import ProtocolError
 from serai.host.agents import HostContext, HostedHarness
-from serai.host.changesets import Changesets
+from serai.host.changes.changesets import Changesets
 from serai.host.channels import Channels
 from serai.host.clients import ClientLink, Clients
-from serai.host.completions import Completions
-from serai.host.customized_folders import CustomizedFolders
+from serai.host.creating import first_state
+from serai.host.customizing.customized_folders import CustomizedFolders
 from serai.host.deliveries import deliveries_channel, unsettled
-from serai.host.files import Files
-from serai.host.project import project_of
 from serai.host.root import Root
 from serai.host.session import Session
-from serai.host.terminals import Terminals
-from serai.host.watches import ResourceWatches
-from serai.journal.journal import Journal, Measured
+from serai.host.settings import HostSettings
+from serai.host.surroundings.completions import Completions
+from serai.host.surroundings.files import Files
+from serai.host.surroundings.terminals import Terminals
+from serai.host.surroundings.watches import ResourceWatches
+from serai.host.telemetry import HostTelemetry
+from serai.journal.journal import Journal
 from serai.journal.redact import Redactor
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 from serai.processes.leftovers import end_leftovers
 from serai.processes.processes import Processes
 from serai.store.contract import Opening, SessionRow, Store
-from serai.telemetry.channels import METHODS, Level, Signal
-from serai.telemetry.channels import Channel as TelemetryChannel
-from serai.telemetry.channels import parse as telemetry_channel
-from serai.telemetry.telemetry import Telemetry
 from serai.watching.watch import Watches
 
-__all__ = ["Host", "HostSettings"]
+__all__ = ["Host"]
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class HostSettings:
-    """How the host behaves."""
-
-    default_provider: str = "demo"
-    client_grace: float = 30.0
-    """How long a client that is gone may take to come back to the tool calls that it runs, in seconds."""
-    client_tool_timeout: float = 600.0
-    """How long a client may take to run a tool, in seconds."""
-    memory_budget: int = 64 * 1024 * 1024
-    """About how many bytes of state may stay in memory that nobody watches and nothing runs in."""
-    summary_delay: float = 0.05
-    """How long changes of summaries are gathered before the root channel is told, in seconds."""
-    requests_per_connection: int = 64
-    """How many requests of one connection may wait."""
-    queue_limit: int = 100
-    """How many messages may wait in one session."""
-    default_directory: str | None = None
-    """The working directory of sessions that name none, as a URI."""
 
 
 def _now() -> int:
@@ -142,7 +113,6 @@ class Host:
         self.root = Root(self.journal, now, frame, RootState(agents=agents), self.settings.summary_delay)
         self.clients = Clients(self.journal)
         self.channels = Channels(self.journal)
-        self._frame = frame
         self.journal.subscriptions.followed = self._followed
         self.journal.subscriptions.emptied = self._left
         self._borrowed_home = None if home else Path(gettempdir()) / f"serai-{uuid.uuid4()}"
@@ -158,12 +128,7 @@ class Host:
         self.changesets = Changesets(self)
         self.completions = Completions()
         self.terminals = Terminals(self, self.processes)
-        self.telemetry = Telemetry(self.redactor.redact, time.time_ns, self._export)
-        metrics = self.telemetry.metrics
-        metrics.sessions.read_from(self.count)
-        metrics.active_turns.read_from(lambda: self.root.live.head.active_sessions or 0)
-        metrics.connections.read_from(self.clients.count)
-        self.journal.measured = self._measured
+        self.telemetry = HostTelemetry(self, frame)
         self._rows: dict[str, SessionRow] = {}
         """What the store knew of each session when it was last written, for those that are not loaded."""
         self._sessions: dict[str, Session] = {}
@@ -268,8 +233,7 @@ class Host:
             session.changing.attend()
         if uri not in self._wanted and not self.journal.subscriptions.is_followed(uri):
             self.channels.left(uri)
-            if telemetry_channel(uri) is not None:
-                self.telemetry.unfollow(uri)
+            self.telemetry.left(uri)
 
     async def _load(self, uri: str) -> Session:
         store = self.journal.store
@@ -342,40 +306,9 @@ class Host:
         params = self.redactor.redact_value(params, observed=False)
         if self.knows(uri):
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
-        if params.active_client is not None and params.active_client.client_id != client_id:
-            raise InvalidParams(
-                "the active client must be the one that creates the session",
-                field="params.activeClient.clientId",
-            )
-        source = await self._fork_source(params)
-        provider = params.provider or (source.summary.provider if source else self.settings.default_provider)
-        harness = self.harness(provider)
-        directory = params.working_directory or (
-            source.summary.working_directory if source else self.settings.default_directory
-        )
-        project = await asyncio.to_thread(project_of, directory)
+        state = await first_state(self, params, client_id, meta)
+        directory = state.summary.working_directory
         settings = await asyncio.to_thread(self._settings_of, directory)
-        now = self.now()
-        state = SessionState(
-            summary=SessionSummary(
-                resource=uri,
-                provider=provider,
-                title=source.summary.title if source else "",
-                status=int(SessionStatus.IDLE),
-                created_at=now,
-                modified_at=now,
-                model=params.model or (source.summary.model if source else None),
-                agent=params.agent or (source.summary.agent if source else None),
-                working_directory=directory,
-                project=project,
-            ),
-            lifecycle=SessionLifecycle.CREATING.value,
-            turns=source.turns if source else [],
-            config=resolved_config(harness, {**_values(source), **(params.config or {})}),
-            active_client=params.active_client if self.clients.is_connected(client_id) else None,
-            server_tools=harness.tools or None,
-            meta=meta,
-        )
         await self.journal.committed()
         if await self.journal.store.head(uri) is not None or self.knows(uri):
             # A session that was disposed of keeps its URI: its rows are still there.
@@ -388,19 +321,6 @@ class Host:
         self.journal.then(lambda _seq: session.begin())
         self._evict()
         return session
-
-    async def _fork_source(self, params: CreateSessionParams) -> SessionState | None:
-        if params.fork is None:
-            return None
-        source = await self.session(params.fork.session)
-        place = source.kept.turn_at(params.fork.turn_id) if source else None
-        if source is None or place is None:
-            raise ProtocolError(
-                f"there is no turn {params.fork.turn_id!r} in {params.fork.session}",
-                number=AhpErrorCode.SESSION_NOT_FOUND,
-            )
-        state = source.live.snapshot()
-        return replace(state, turns=state.turns[: place + 1])
 
     async def dispose(self, uri: str) -> None:
         """End a session. It is no longer listed; its rows are kept until they are purged.
@@ -463,32 +383,6 @@ class Host:
         check_registration(agent)
         return agent
 
-    # -- telemetry -----------------------------------------------------------------------------------------
-
-    def follow_stream(self, uri: str, subscriber: Subscriber) -> bool:
-        """Let someone follow a channel that has no state. Returns whether there is such a channel."""
-        if telemetry_channel(uri) is None:
-            return False
-        subscriptions = self.journal.subscriptions
-        if not subscriptions.is_followed(uri):
-            self.telemetry.follow(uri)
-        subscriptions.add(uri, subscriber)
-        return True
-
-    def _export(self, signal: Signal, level: Level | None, payload: dict[str, Any]) -> None:
-        """Bring telemetry to those who follow it. Nothing else depends on it, so it waits for nothing."""
-        uri = TelemetryChannel(signal, level).uri
-        params = OtlpExportParams(channel=uri, payload=payload)
-        message = jsonrpc.encode(jsonrpc.Notification(method=METHODS[signal], params=params))
-        self.journal.subscriptions.deliver([(uri, self._frame(message))])
-
-    def _measured(self, batch: Measured) -> None:
-        metrics = self.telemetry.metrics
-        metrics.actions.add(batch.items)
-        metrics.bytes_written.add(batch.size)
-        metrics.commit_time.record(batch.commit_seconds)
-        metrics.publish_time.record(batch.publish_seconds)
-
     # -- clients -------------------------------------------------------------------------------------------
 
     def client_connected(self, client_id: str, link: ClientLink) -> None:
@@ -542,25 +436,3 @@ def _home_of_person(otherwise: Path) -> Path:
         return Path.home()
     except RuntimeError:
         return otherwise / "nobody"
-
-
-def _values(source: SessionState | None) -> FreeForm:
-    return source.config.values if source and source.config else {}
-
-
-def resolved_config(harness: HostedHarness, chosen: FreeForm) -> SessionConfigState | None:
-    """The settings of a new session: what was chosen, over the defaults.
-
-    Raises:
-        InvalidParams: A setting does not exist, or cannot have that value.
-    """
-    schema = harness.schema
-    if not schema.properties and not chosen:
-        return None
-    for name, value in chosen.items():
-        known = schema.properties.get(name)
-        problem = "there is no such setting" if known is None else problem_with_value(known, value)
-        if problem:
-            raise InvalidParams(f"config.{name}: {problem}", field=f"params.config.{name}")
-    defaults = {name: p.default for name, p in schema.properties.items() if p.default is not None}
-    return SessionConfigState(schema=schema, values={**defaults, **chosen})

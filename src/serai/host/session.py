@@ -30,9 +30,9 @@ from serai.ahp.types import (
 from serai.ahp.types import Turn as AhpTurn
 from serai.contract import AgentSession, Delivered, DeliveryMode, Failed, refusal
 from serai.errors import SeraiError, SessionFailed, SessionGone
-from serai.host.changing import Changing
+from serai.host.changes.changing import Changing
 from serai.host.content import moved_out
-from serai.host.customizations import SessionCustomizations
+from serai.host.customizing.customizations import SessionCustomizations
 from serai.host.deliveries import Deferred, Delivery, Door, Unsettled
 from serai.host.expecting import Answers, Expecting
 from serai.host.mailbox import Mailbox, Waiting
@@ -43,8 +43,9 @@ from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 
 if TYPE_CHECKING:
-    from serai.host.host import Host, HostSettings
-    from serai.host.terminals import HostTerminal
+    from serai.host.host import Host
+    from serai.host.settings import HostSettings
+    from serai.host.surroundings.terminals import HostTerminal
 
 __all__ = ["Session"]
 

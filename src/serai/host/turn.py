@@ -54,7 +54,7 @@ from serai.store.contract import BlobRow
 
 if TYPE_CHECKING:
     from serai.host.session import Session
-    from serai.host.terminals import HostTerminal
+    from serai.host.surroundings.terminals import HostTerminal
 
 __all__ = ["GRANTS", "Answers", "ToolCall", "Turn"]
 

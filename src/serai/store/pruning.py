@@ -112,7 +112,7 @@ def delete(db: Database, piece: Piece) -> None:
 class Pace:
     """How much goes at once, so that no batch waits for long: it learns from what the last piece took."""
 
-    _LONG, _SHORT = 0.003, 0.0015
+    _LONG, _SHORT = 0.002, 0.001
     _MOST, _FEWEST = 2_000, 16
     _SHORTEST_REST = 0.004
 
@@ -121,9 +121,9 @@ class Pace:
         """How many rows the next piece should look at."""
 
     def took(self, seconds: float) -> float:
-        """A piece took so long. Returns how long to rest: a third of the time at most is spent deleting."""
+        """A piece took so long. Returns how long to rest: at most a quarter of the time is spent deleting."""
         if seconds > self._LONG:
             self.rows = max(self._FEWEST, self.rows // 2)
         elif seconds < self._SHORT:
             self.rows = min(self._MOST, self.rows + self.rows // 4)
-        return max(self._SHORTEST_REST, 2 * seconds)
+        return max(self._SHORTEST_REST, 3 * seconds)

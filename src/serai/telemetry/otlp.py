@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from serai.version import __version__
 from serai.telemetry.records import (
     Attributes,
     Distribution,
@@ -26,6 +25,7 @@ from serai.telemetry.records import (
     StatusCode,
     Sum,
 )
+from serai.version import __version__
 
 __all__ = ["SCOPE", "Json", "logs_payload", "metrics_payload", "traces_payload"]
 

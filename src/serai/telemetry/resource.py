@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from serai.version import __version__
 from serai.telemetry.records import Attributes, Scalar
+from serai.version import __version__
 
 __all__ = ["resource_attributes"]
 

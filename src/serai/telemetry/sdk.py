@@ -26,7 +26,6 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace.status import Status
 from opentelemetry.trace.status import StatusCode as SdkStatusCode
 
-from serai.version import __version__
 from serai.telemetry.deltas import Deltas
 from serai.telemetry.otlp import SCOPE
 from serai.telemetry.records import (
@@ -41,6 +40,7 @@ from serai.telemetry.records import (
     StatusCode,
     Sum,
 )
+from serai.version import __version__
 
 __all__ = ["LogsOut", "MetricsOut", "TracesOut"]
 

@@ -28,7 +28,7 @@ async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
     async with loaded(peer.host, [channel]) as keep:
         found = states(peer.host, [channel])
         if not found:
-            if peer.host.follow_stream(channel, peer):
+            if peer.host.telemetry.subscribe(channel, peer):
                 peer.respond(request, c.SubscribeResult())
                 return
             raise unknown(channel)
@@ -87,7 +87,7 @@ def follow(peer: AhpPeer, found: dict[str, Raw], seq: int) -> list[c.Snapshot]:
 
 def follow_streams(peer: AhpPeer, channels: list[str]) -> list[str]:
     """Follow those of some channels that have no state, and return the others."""
-    return [channel for channel in channels if not peer.host.follow_stream(channel, peer)]
+    return [channel for channel in channels if not peer.host.telemetry.subscribe(channel, peer)]
 
 
 def unknown(channel: str) -> ProtocolError:

@@ -8,7 +8,7 @@ from serai.ahp import commands as c
 from serai.ahp import jsonrpc
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.errors import InvalidParams
-from serai.host.host import resolved_config
+from serai.host.creating import resolved_config
 from serai.serve.ahp.following import unknown
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 
 from serai.customizations import Found
 from serai.errors import ConfigInvalid, ProtocolError
-from serai.host import customized_folders
-from serai.host.customized_folders import CustomizedFolder, CustomizedFolders
+from serai.host.customizing import customized_folders
+from serai.host.customizing.customized_folders import CustomizedFolder, CustomizedFolders
 
 WITHIN = 5
 

@@ -20,7 +20,7 @@ from serai.ahp.types import (
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.host import Host
 from serai.host.session import Session
-from serai.host.terminals import HostTerminal
+from serai.host.surroundings.terminals import HostTerminal
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore

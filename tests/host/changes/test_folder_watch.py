@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from serai.changes.opening import SessionChanges, open_changes
-from serai.host.folder_watch import FolderWatch, Place, places_to_watch
+from serai.host.changes.folder_watch import FolderWatch, Place, places_to_watch
 from serai.watching.globs import PathFilter
 from serai.watching.watch import Watches
 

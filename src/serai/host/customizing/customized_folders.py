@@ -16,7 +16,7 @@ from typing import NamedTuple, ParamSpec, TypeVar
 
 from serai.customizations import Found, Watched, discover, watched
 from serai.errors import SeraiError
-from serai.host.hearing import Ear, listen
+from serai.host.customizing.hearing import Ear, listen
 
 __all__ = ["CustomizedFolder", "CustomizedFolders"]
 

@@ -18,7 +18,7 @@ from serai.changes.catalogue import ChangesetKind, Which
 from serai.changes.noted import NotedChanges
 from serai.changes.opening import SessionChanges, open_changes
 from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone
-from serai.host.changesets import changes_folder, id_of_session
+from serai.host.changes.changesets import changes_folder, id_of_session
 from serai.host.project import directory_of
 from serai.journal.redact import Redactor
 

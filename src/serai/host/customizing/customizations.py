@@ -19,8 +19,8 @@ from serai.ahp.types import Customization, CustomizationErrorState, PluginCustom
 from serai.ahp.wire import Unknown
 from serai.customizations import Definition, Found, difference, with_toggles
 from serai.customizations.containers import identity
+from serai.host.customizing.published import Published
 from serai.host.project import directory_of
-from serai.host.published import Published
 from serai.journal.subscriptions import Subscriber
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from serai.ahp.types import CustomizationErrorState, PluginCustomization
 from serai.customizations import Found, HookDefinition
-from serai.host.customizations import together
+from serai.host.customizing.customizations import together
 
 
 def plugin(container: str, *, enabled: bool = True, client_id: str | None = None) -> PluginCustomization:

@@ -11,8 +11,8 @@ import pytest
 
 from serai.ahp import commands as c
 from serai.errors import ConnectionLost, FileUnreadable, ProtocolError, SeraiError
-from serai.host import fetching
-from serai.host.fetching import fetch_files
+from serai.host.customizing import fetching
+from serai.host.customizing.fetching import fetch_files
 
 BASE = "virtual://plugin"
 

@@ -20,7 +20,7 @@ from serai.ahp.types import (
 )
 from serai.customizations import Found, read_client_plugin
 from serai.errors import SeraiError
-from serai.host.fetching import Fetched, fetch_files
+from serai.host.customizing.fetching import Fetched, fetch_files
 
 if TYPE_CHECKING:
     from serai.host.session import Session

@@ -21,9 +21,9 @@ from serai.changes.records import Changes
 from serai.changes.tracked import TrackedChanges
 from serai.errors import ProtocolError
 from serai.harness.callback import Answer, CallbackHarness
-from serai.host import bases, changing
-from serai.host.changeset_channel import ChangesetChannel
-from serai.host.changesets import changes_folder, id_of_session, session_of_id
+from serai.host.changes import bases, changing
+from serai.host.changes.changeset_channel import ChangesetChannel
+from serai.host.changes.changesets import changes_folder, id_of_session, session_of_id
 from serai.host.host import Host
 from serai.host.session import Session
 from serai.host.turn import Turn

@@ -19,10 +19,10 @@ from serai.changes.operations import operations_for
 from serai.changes.records import Changes, told
 from serai.changes.showing import show
 from serai.errors import ProtocolError, SeraiError
-from serai.host.bases import FAILURES, Bases, told_of
-from serai.host.changeset_channel import MOST_FILES, ChangesetChannel
-from serai.host.changesets import changes_folder, id_of_session
-from serai.host.folder_watch import FolderWatch, places_to_watch
+from serai.host.changes.bases import FAILURES, Bases, told_of
+from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
+from serai.host.changes.changesets import changes_folder, id_of_session
+from serai.host.changes.folder_watch import FolderWatch, places_to_watch
 
 if TYPE_CHECKING:
     from serai.host.session import Session

@@ -11,7 +11,7 @@ import pytest
 
 from serai.customizations import Watched
 from serai.errors import ProtocolError
-from serai.host.hearing import Ear, _Places, _roots, listen
+from serai.host.customizing.hearing import Ear, _Places, _roots, listen
 
 WITHIN = 5
 

@@ -1,0 +1,128 @@
+"""The agent's requests: each is read, given to the client, and answered, once and always."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from serai.acp import frames
+from serai.acp.client_side import ClientSide
+from serai.acp.frames import Request, RequestId
+from serai.acp.handlers import GIVEN_UP, HANDLERS, Handler
+from serai.acp.peer import Peer
+from serai.errors import ProtocolError, SeraiError
+
+__all__ = ["Serving"]
+
+_log = logging.getLogger(__name__)
+
+
+class _Pending:
+    """A request of the agent that has no answer yet."""
+
+    __slots__ = ("id", "method", "session_id", "task")
+
+    def __init__(self, request: Request, session_id: str | None) -> None:
+        self.id = request.id
+        self.method = request.method
+        self.session_id = session_id
+        self.task: asyncio.Task[None] | None = None
+
+
+class Serving:
+    """All requests of one agent that are under way.
+
+    Args:
+        peer: Where they came from, and the answers go.
+        client: Who answers.
+        answered: Is told the session whose request has its answer; `None` for no session.
+    """
+
+    def __init__(self, peer: Peer, client: ClientSide, answered: Callable[[str | None], None]) -> None:
+        self._peer = peer
+        self._client = client
+        self._capabilities = client.capabilities
+        self._answered = answered
+        self._pending: set[_Pending] = set()
+        self.cancelling: set[str] = set()
+        """Sessions in which nobody is asked any more."""
+
+    def is_busy(self, session_id: str) -> bool:
+        """Whether the agent waits for an answer in this session: a person, perhaps, who takes their time."""
+        return any(pending.session_id in (session_id, None) for pending in self._pending)
+
+    def serve(self, request: Request) -> None:
+        """Take a request. It is answered now, or by a task of its own."""
+        handler = HANDLERS.get(request.method)
+        if handler is None or not handler.needs(self._capabilities, request.params):
+            message = f"this client does not have {request.method}"
+            self._peer.refuse(request.id, frames.METHOD_NOT_FOUND, message)
+            return
+        try:
+            asked = handler.read(request.params)
+        except msgspec.ValidationError as problem:
+            self._peer.refuse(request.id, frames.INVALID_PARAMS, f"{request.method}: {problem}")
+            return
+        pending = _Pending(request, asked.session_id)
+        if pending.session_id in self.cancelling and request.method in GIVEN_UP:
+            self._peer.answer(request.id, GIVEN_UP[request.method])
+            return
+        self._pending.add(pending)
+        pending.task = asyncio.create_task(self._serve(pending, handler, asked))
+
+    def give_up(self, session_id: str) -> None:
+        """Ask nobody any more in this session: whoever was asked need not answer, and the agent is told."""
+        self.cancelling.add(session_id)
+        for pending in [each for each in self._pending if each.session_id == session_id]:
+            if pending.method in GIVEN_UP and self._take(pending):
+                self._peer.answer(pending.id, GIVEN_UP[pending.method])
+                self._stop(pending)
+
+    def withdraw(self, request_id: RequestId) -> None:
+        """The agent does not want the answer any more."""
+        for pending in [each for each in self._pending if each.id == request_id]:
+            if self._take(pending):
+                self._peer.refuse(pending.id, frames.REQUEST_CANCELLED, "the request was cancelled")
+                self._stop(pending)
+
+    async def close(self) -> None:
+        """Stop all: nobody wants the answers any more. Cancelling it leaves them to stop by themselves."""
+        tasks = [pending.task for pending in self._pending if pending.task is not None]
+        self._pending.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _serve(self, pending: _Pending, handler: Handler, asked: Any) -> None:
+        try:
+            result = await handler.ask(self._client, asked)
+        except ProtocolError as error:
+            self._refuse(pending, error.number, error.message, error.data)
+        except SeraiError as error:
+            self._refuse(pending, frames.INTERNAL_ERROR, str(error))
+        except Exception:  # noqa: BLE001 - whatever went wrong, the agent waits for an answer
+            _log.exception("%s was not answered", pending.method)
+            self._refuse(pending, frames.INTERNAL_ERROR, "internal error")
+        else:
+            if self._take(pending):
+                self._peer.answer(pending.id, result)
+
+    def _refuse(self, pending: _Pending, code: int, message: str, data: Any = None) -> None:
+        if self._take(pending):
+            self._peer.refuse(pending.id, code, message, data)
+
+    def _take(self, pending: _Pending) -> bool:
+        """Whether it is still to be answered. Whoever takes it does so."""
+        if pending not in self._pending:
+            return False
+        self._pending.discard(pending)
+        self._answered(pending.session_id)
+        return True
+
+    def _stop(self, pending: _Pending) -> None:
+        if pending.task is not None:
+            pending.task.cancel()

@@ -1,0 +1,8 @@
+"""A session's changesets: what changed in its folder, as channels.
+
+changesets          all sessions' changesets: opening, reading content, operations
+changing            one session: when to look, what is listed, who follows
+bases               one session: what its folder was like when it, and each turn, began
+changeset_channel   one changeset that is followed
+folder_watch        hearing that something may have changed
+"""

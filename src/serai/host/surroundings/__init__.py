@@ -1,0 +1,1 @@
+"""What sessions have around them: files, watches, terminals, completions."""

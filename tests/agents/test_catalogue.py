@@ -1,0 +1,259 @@
+"""The catalogue: what it holds, what configuration changes, and what a registry adds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from agents.machine import Machine
+
+from serai.agents.catalogue import Catalogue, built_in, make_catalogue
+from serai.agents.definitions import AgentDefinition, Quirk, Way
+from serai.agents.finding import Finder
+from serai.config.agents import AgentSettings, is_agent_name
+from serai.errors import AgentUnknown, ConfigInvalid
+
+TWELVE = (
+    *("claude", "codex", "cursor", "copilot", "gemini", "opencode"),
+    *("droid", "pi", "cline", "kilo", "qwen", "auggie"),
+)
+
+# What each agent is started with when its program or package is the only one there: rows A2 to A10.
+PACKAGES = [
+    ("claude", "@agentclientprotocol/claude-agent-acp", "dist/index.js", []),
+    ("codex", "@zed-industries/codex-acp", "bin/codex-acp.js", []),
+    ("codex", "@agentclientprotocol/codex-acp", "dist/index.js", []),
+    ("copilot", "@github/copilot", "npm-loader.js", ["--acp"]),
+    ("gemini", "@google/gemini-cli", "bundle/gemini.js", ["--acp"]),
+    ("pi", "pi-acp", "dist/index.js", []),
+]
+PROGRAMS = [
+    ("claude", "claude-agent-acp", []),
+    ("codex", "codex-acp", []),
+    ("cursor", "agent", ["acp"]),
+    ("cursor", "cursor-agent", ["acp"]),
+    ("copilot", "copilot", ["--acp"]),
+    ("gemini", "gemini", ["--acp"]),
+    ("opencode", "opencode", ["acp"]),
+    ("droid", "droid", ["exec", "--output-format", "acp"]),
+    ("pi", "pi-acp", []),
+    ("cline", "cline", ["--acp"]),
+    ("kilo", "kilo", ["acp"]),
+    ("qwen", "qwen", ["--acp", "--experimental-skills"]),
+    ("auggie", "auggie", ["--acp"]),
+    ("goose", "goose", ["acp"]),
+    ("mistral-vibe", "vibe-acp", []),
+    ("fast-agent", "fast-agent-acp", ["-x"]),
+]
+ALIASES = [
+    ("claude-code", "claude"),
+    ("claude-agent", "claude"),
+    ("openai-codex", "codex"),
+    ("openai", "codex"),
+    ("cursor-agent", "cursor"),
+    ("github-copilot", "copilot"),
+    ("gemini-cli", "gemini"),
+    ("google-gemini", "gemini"),
+    ("factory-droid", "droid"),
+    ("factory", "droid"),
+]
+
+
+def definition(name: str, *aliases: str, program: str = "x") -> AgentDefinition:
+    return AgentDefinition(id=name, label=name, aliases=aliases, ways=(Way(program=program),))
+
+
+def test_the_twelve_are_there_and_three_more() -> None:
+    assert built_in().ids == (*TWELVE, "goose", "mistral-vibe", "fast-agent")
+
+
+@pytest.mark.parametrize(("name", "package", "entry", "args"), PACKAGES)
+async def test_a_package_is_started_with_node(
+    machine: Machine, name: str, package: str, entry: str, args: list[str]
+) -> None:
+    node = machine.node(version="v24.0.0")
+    folder = machine.package(machine.global_modules, package, bin={"some-command": entry})
+    found = await Finder(machine.surroundings).find(built_in().definition_for(name))
+    assert found.launch is not None
+    assert list(found.launch.argv) == [str(node), str(folder / entry), *args]
+    assert (found.path, found.version) == (folder / entry, "3.2.1")
+
+
+@pytest.mark.parametrize(("name", "program", "args"), PROGRAMS)
+async def test_a_program_is_started_with_its_arguments(
+    machine: Machine, name: str, program: str, args: list[str]
+) -> None:
+    (machine.home / ".cursor").mkdir()  # which makes a program called agent Cursor's
+    path = machine.program(program)
+    found = await Finder(machine.surroundings).find(built_in().definition_for(name))
+    assert found.launch is not None
+    assert list(found.launch.argv) == [str(path), *args]
+    assert found.version == "1.2.3"
+
+
+def test_every_agent_but_those_with_packages_alone_is_covered_by_a_row() -> None:
+    rows = {name for name, *_ in PACKAGES} | {name for name, *_ in PROGRAMS}
+    assert rows == set(built_in().ids)
+
+
+async def test_pi_alone_is_found_and_cannot_be_used(machine: Machine) -> None:
+    path = machine.program("pi")
+    found = await Finder(machine.surroundings).find(built_in().definition_for("pi"))
+    assert (found.installed, found.path, found.launch) == (True, path, None)
+    assert "does not speak ACP" in found.reason
+    way = built_in().definition_for("pi").ways[-1]
+    assert (way.program, way.args, way.is_acp) == ("pi", ("--mode", "rpc"), False)
+
+
+@pytest.mark.parametrize(("alias", "name"), ALIASES)
+def test_aliases(alias: str, name: str) -> None:
+    assert built_in().resolve(alias) == name
+    assert built_in().definition_for(alias).id == name
+
+
+def test_what_the_rows_say_besides() -> None:
+    catalogue = built_in()
+    assert {one.id for one in catalogue if one.native_system_prompt} == {"claude"}
+    assert dict(catalogue.definition_for("auggie").env) == {"AUGMENT_DISABLE_AUTO_UPDATE": "1"}
+    assert catalogue.definition_for("claude").folders == ("${CLAUDE_CONFIG_DIR:-~/.claude}",)
+    assert catalogue.definition_for("codex").folders == ("${CODEX_HOME:-~/.codex}",)
+    assert catalogue.definition_for("cursor").folders == ("~/.cursor", "~/.cursor-agent")
+    assert {one.id for one in catalogue if one.models_args} == {"cursor", "opencode"}
+
+
+def test_what_was_measured_is_data() -> None:
+    catalogue = built_in()
+    assert Quirk.IGNORES_END_OF_INPUT in catalogue.definition_for("codex").quirks
+    assert Quirk.REPLAYS_ON_RESUME in catalogue.definition_for("fast-agent").quirks
+    gemini = catalogue.definition_for("gemini")
+    assert not gemini.fs
+    assert Quirk.LOADS_UNRELIABLY in gemini.quirks
+    assert dict(catalogue.definition_for("claude").mcp_env) == {"ENABLE_TOOL_SEARCH": "false"}
+
+
+@pytest.mark.parametrize("one", list(built_in()), ids=lambda one: one.id)
+def test_every_entry_says_what_people_need(one: AgentDefinition) -> None:
+    assert all(is_agent_name(name) for name in one.names)
+    assert one.label
+    assert one.description
+    assert one.install
+    assert one.homepage.startswith("https://")
+    assert one.acp_compatible
+    for way in one.ways:
+        assert bool(way.program) != bool(way.package)
+
+
+def test_a_codex_is_started_with_a_model_and_an_effort() -> None:
+    way = built_in().definition_for("codex").ways[0]
+    assert way.choosing(model="gpt-5.5:fast", effort="high") == (
+        *("-c", 'model="gpt-5.5:fast"'),
+        *("-c", 'model_reasoning_effort="high"'),
+    )
+    assert way.choosing() == ()
+    assert built_in().definition_for("claude").ways[0].choosing(model="opus") == ()
+
+
+@pytest.mark.parametrize("value", ['x"', "a b", "", 'x" -c y="z', "a\nb", "a/b"])
+def test_a_value_that_could_mean_more_is_refused(value: str) -> None:
+    way = built_in().definition_for("codex").ways[0]
+    with pytest.raises(ConfigInvalid, match="cannot be a model"):
+        way.choosing(model=value)
+    with pytest.raises(ConfigInvalid, match="cannot be an effort"):
+        way.choosing(effort=value)
+
+
+def test_an_unknown_name_lists_what_there_is() -> None:
+    with pytest.raises(AgentUnknown) as caught:
+        built_in().definition_for("cloude")
+    assert "cloude" in caught.value.message
+    assert str(caught.value.remedy).startswith("Did you mean claude? ")
+    for name in built_in().ids:
+        assert name in str(caught.value.remedy)
+    assert built_in().resolve("cloude") is None
+
+
+def test_case_does_not_matter() -> None:
+    assert built_in().definition_for("Claude").id == "claude"
+
+
+def test_agents_are_added_and_taken_out_and_serais_own_stay() -> None:
+    before = built_in()
+    after = before.adding(definition("mine", "my-own"))
+    assert after.definition_for("my-own").id == "mine"
+    assert "mine" not in before.ids
+    assert after.without("my-own").ids == before.ids
+    with pytest.raises(ConfigInvalid, match="Serai's own"):
+        after.without("claude-code")
+    with pytest.raises(AgentUnknown):
+        before.without("mine")
+
+
+def test_two_agents_cannot_share_a_name() -> None:
+    with pytest.raises(ConfigInvalid, match="two agents are called 'openai'"):
+        built_in().adding(definition("mine", "openai"))
+    with pytest.raises(ConfigInvalid, match="two agents are called 'b'"):
+        Catalogue([definition("a", "b"), definition("b")])
+
+
+# -- configuration -----------------------------------------------------------------------------------------
+
+
+def test_configuration_describes_a_new_agent() -> None:
+    entry = AgentSettings(
+        command="/opt/mine", args=("acp",), env={"A": "b"}, label="Mine", aliases=("own",), fs=True
+    )
+    mine = make_catalogue({"mine": entry}).definition_for("own")
+    assert (mine.id, mine.label, dict(mine.env), mine.fs) == ("mine", "Mine", {"A": "b"}, True)
+    assert mine.ways == (Way(program="/opt/mine", args=("acp",)),)
+    assert make_catalogue({"mine": AgentSettings(command="x")}).definition_for("mine").label == "mine"
+
+
+def test_a_new_agent_needs_a_command() -> None:
+    with pytest.raises(ConfigInvalid, match="mine has no command"):
+        make_catalogue({"mine": AgentSettings(label="Mine")})
+
+
+def test_configuration_changes_the_binary_and_keeps_the_arguments() -> None:
+    qwen = make_catalogue({"qwen": AgentSettings(command="/opt/qwen")}).definition_for("qwen")
+    assert qwen.ways == (Way(program="/opt/qwen", args=("--acp", "--experimental-skills")),)
+    assert qwen.label == "Qwen Code"
+    codex = make_catalogue({"openai": AgentSettings(command="/opt/codex")}).definition_for("codex")
+    assert codex.ways[0].choosing(model="o3") == ("-c", 'model="o3"')
+
+
+def test_configuration_changes_arguments_and_adds_variables() -> None:
+    entry = AgentSettings(args=("--acp", "-v"), env={"B": "2"}, terminal=True, aliases=("aug",))
+    auggie = make_catalogue({"auggie": entry}).definition_for("aug")
+    assert [way.args for way in auggie.ways] == [("--acp", "-v")]
+    assert dict(auggie.env) == {"AUGMENT_DISABLE_AUTO_UPDATE": "1", "B": "2"}
+    assert auggie.terminal
+    assert make_catalogue({"auggie": entry}).resolve("augment") is None
+    assert built_in().definition_for("auggie").ways[0].args == ("--acp",)
+
+
+async def test_a_named_binary_is_what_is_started(machine: Machine, tmp_path: Path) -> None:
+    machine.program("gemini")
+    mine = machine.program(tmp_path / "opt" / "my-gemini")
+    catalogue = make_catalogue({"gemini": AgentSettings(command=str(mine))})
+    found = await Finder(machine.surroundings).find(catalogue.definition_for("gemini"))
+    assert found.launch is not None
+    assert found.launch.argv == (str(mine), "--acp")
+
+
+# -- a registry --------------------------------------------------------------------------------------------
+
+
+def test_a_registry_adds_agents_and_leaves_known_ones_alone() -> None:
+    known = AgentDefinition(
+        id="claude-acp", label="x", ways=(Way(package="@agentclientprotocol/claude-agent-acp"),)
+    )
+    registry = [definition("new"), definition("gemini"), definition("factory-droid"), known]
+    catalogue = make_catalogue(registry=registry)
+    assert catalogue.ids == (*built_in().ids, "new")
+    assert catalogue.definition_for("gemini").label == "Gemini CLI"
+
+
+def test_configuration_changes_what_a_registry_has_added() -> None:
+    catalogue = make_catalogue({"new": AgentSettings(env={"A": "1"})}, [definition("new")])
+    assert dict(catalogue.definition_for("new").env) == {"A": "1"}
+    assert catalogue.definition_for("new").ways == (Way(program="x"),)

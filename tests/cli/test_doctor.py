@@ -1,0 +1,133 @@
+"""`serai doctor`: what it finds, and what it says to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from cli.programs import run, running
+from serai.cli import main
+from serai.cli.machine import _watches
+from serai.processes.census import MARK, Identity, look
+from serai.processes.records import Record, Records
+
+
+def doctor(home: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, str]]:
+    """The findings by their subjects."""
+    main(["doctor", "--json", "--home", str(home)])
+    return {finding["subject"]: finding for finding in json.loads(capsys.readouterr().out)}
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+async def test_the_host_of_this_home_is_told_with_its_address(tmp_path: Path) -> None:
+    async with running("serve", "--port", "0", home=tmp_path / "one") as host:
+        address = (await host.says(r"http://(127\.0\.0\.1:\d+)/"))[1]
+        port = address.rpartition(":")[2]
+        done = await run("doctor", home=tmp_path / "one")
+        assert done.code == 0, done.out
+        line = next(line for line in done.out.splitlines() if line.startswith("ok   host"))
+        assert f"the process {host.process.pid} at {address}, since " in line
+        assert line.endswith(" holds this home, and answers")
+        other = await run("doctor", home=tmp_path / "two", SERAI_PORT=port)
+        assert other.code == 1
+        assert (
+            f"BAD  host       none runs on this home, and {address} is taken by the host of another home"
+            in other.out
+        )
+
+
+def test_without_a_host_it_says_whether_one_could_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
+    monkeypatch.setenv("SERAI_PORT", str(port))
+    found = doctor(tmp_path, capsys)["host"]
+    assert found["says"] == f"none runs on this home; 127.0.0.1:{port} is free for it"
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        hanging_up = Thread(target=lambda: other.accept()[0].close())  # noqa: PLW0108 - it waits in the thread
+        hanging_up.start()
+        found = doctor(tmp_path, capsys)["host"]
+        hanging_up.join()
+    assert not found["well"]
+    assert "is taken by another program" in found["says"]
+
+
+def test_processes_of_a_host_that_is_gone_are_told_and_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    mark = "0123456789abcdef"
+    sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen(sleep, env={**os.environ, MARK: mark}, start_new_session=True) as left:
+        try:
+            process = look(left.pid)
+            assert process is not None
+            records = Records(tmp_path / "processes")
+            records.write(mark, Record("the terminal x", Identity(gone.pid, "then"), process.identity))
+            found = doctor(tmp_path, capsys)["leftovers"]
+            assert not found["well"]
+            assert f"the terminal x still runs ({left.pid})" in found["says"]
+            assert "'serai serve'" in found["remedy"]
+            assert left.poll() is None
+            assert records.all()
+        finally:
+            left.kill()
+            left.wait()
+            found = doctor(tmp_path, capsys)["leftovers"]
+    assert found["says"] == "none"
+
+
+def test_processes_of_a_host_that_runs_are_none_of_its_business(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = look(os.getpid())
+    assert here is not None
+    Records(tmp_path / "processes").write("aa", Record("a terminal", here.identity, here.identity))
+    assert doctor(tmp_path, capsys)["leftovers"]["says"] == "none"
+
+
+def test_it_tells_of_git_of_watching_and_of_terminals(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = doctor(tmp_path, capsys)
+    assert found["terminals"]["well"]
+    assert "fs.inotify.max_user_watches" in found["watching"]["says"]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = doctor(tmp_path, capsys)
+    assert not found["git"]["well"]
+    assert found["git"]["says"] == "git is not installed"
+    assert not list(tmp_path.iterdir())  # to look changes nothing
+
+
+def test_a_limit_that_is_low_is_told_with_how_to_raise_it(tmp_path: Path) -> None:
+    (tmp_path / "max_user_watches").write_text("1024\n")
+    (tmp_path / "max_user_instances").write_text("128\n")
+    found = _watches(tmp_path)
+    assert not found.well
+    assert "1,024 folders" in found.says
+    assert "sysctl -w fs.inotify.max_user_watches" in found.remedy
+    assert not _watches(tmp_path / "nothing").well
+
+
+def test_files_that_were_left_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "history.db.partial").write_bytes(b"x" * 2_000)
+    (tmp_path / "history.db.replaced-1").write_bytes(b"")
+    assert main(["doctor", "--home", str(tmp_path)]) in {0, 1}
+    out = capsys.readouterr().out
+    assert "history.db.partial (2.0 kB)\n                Left by a run that was cut short." in out
+    assert "An earlier database" in out
