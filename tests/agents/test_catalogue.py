@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from agents.machine import Machine
 
+from agents.machine import Machine
 from serai.agents.catalogue import Catalogue, built_in, make_catalogue
 from serai.agents.definitions import AgentDefinition, Quirk, Way
 from serai.agents.finding import Finder

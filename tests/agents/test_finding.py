@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from agents.machine import Machine
 
+from agents.machine import Machine
 from serai.agents.catalogue import built_in
 from serai.agents.definitions import AgentDefinition, Evidence, Way
 from serai.agents.finding import Finder, Found, agent_info, is_signed_in
@@ -202,12 +202,17 @@ async def test_a_program_is_asked_once_for_its_version_until_it_changes(machine:
 
 async def test_nothing_raises(machine: Machine) -> None:
     machine.environ["PATH"] = f"/nowhere:{machine.file(machine.root / 'file')}:/proc/1/root"
-    odd = msgspec.structs.replace(PROGRAM, ways=(Way(program="a\0b"), Way(program="/a\0b"), Way(package="a\0")))
+    odd = msgspec.structs.replace(
+        PROGRAM, ways=(Way(program="a\0b"), Way(program="/a\0b"), Way(package="a\0"))
+    )
     assert not (await find(machine, odd)).installed
 
 
 async def test_models_are_listed_where_a_program_can(machine: Machine) -> None:
-    machine.program("opencode", body='[ "$1" = models ] && printf "a/one\\nb/two\\nTwo words\\n" || echo 1.0.0')
+    machine.program(
+        "opencode",
+        body='[ "$1" = models ] && printf "a/one\\n b/two - Two (2)\\nTwo words\\n\\n" || echo 1.0.0',
+    )
     finder = Finder(machine.surroundings)
     found = await finder.find(built_in().definition_for("opencode"))
     assert await finder.list_models(found) == ["a/one", "b/two"]
@@ -267,9 +272,12 @@ async def test_where_agents_keep_it(machine: Machine, name: str, file: str) -> N
     assert (await find(machine, definition)).signed_in is True
 
 
-async def test_secrets_are_in_no_representation() -> None:
-    definition = msgspec.structs.replace(PROGRAM, env={"KEY": "sk-secret"})
-    assert "sk-secret" not in repr(Found(definition, installed=False))
+async def test_secrets_are_in_no_representation(machine: Machine) -> None:
+    machine.program("plain")
+    found = await find(machine, msgspec.structs.replace(PROGRAM, env={"KEY": "sk-secret"}))
+    assert found.launch is not None
+    assert found.launch.env["KEY"] == "sk-secret"
+    assert "sk-secret" not in repr(found)
 
 
 def test_this_machine_is_the_default() -> None:

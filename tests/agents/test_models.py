@@ -25,7 +25,10 @@ def test_a_session_knows_best() -> None:
 
 
 def test_groups_are_flat() -> None:
-    groups = [{"group": "g", "name": "G", "options": [{"value": "a", "name": "A"}]}, {"value": "b", "name": "B"}]
+    groups = [
+        {"group": "g", "name": "G", "options": [{"value": "a", "name": "A"}]},
+        {"value": "b", "name": "B"},
+    ]
     found = models_of(read_options([{"id": "model", "type": "select", "options": groups}]))
     assert [model.value for model in found.models] == ["a", "b"]
 

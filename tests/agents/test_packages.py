@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from agents.machine import Machine
 
+from agents.machine import Machine
 from serai.agents.definitions import Way
 from serai.agents.packages import find_package, is_script, nodes_in_packages, package_of, read_package
 
@@ -16,8 +16,8 @@ def modules(machine: Machine) -> Path:
     return machine.global_modules
 
 
-def entry_of(machine: Machine, **way: str) -> Path | None:
-    found = find_package(Way(package="@scope/agent", **way), machine.surroundings)
+def entry_of(machine: Machine, *, entry: str = "", bin: str = "") -> Path | None:  # noqa: A002 - npm's own name
+    found = find_package(Way(package="@scope/agent", entry=entry, bin=bin), machine.surroundings)
     return found[1] if found else None
 
 
@@ -66,7 +66,9 @@ def test_a_broken_manifest_is_no_package(machine: Machine, modules: Path, manife
     ("engines", "oldest"),
     [(">=22", 22), (">= 18.17.0", 18), ("^20.19.0 || >=22.12.0", 20), ("*", 0), ("", 0), ("20.x", 20)],
 )
-def test_the_oldest_node_that_a_package_names(machine: Machine, modules: Path, engines: str, oldest: int) -> None:
+def test_the_oldest_node_that_a_package_names(
+    machine: Machine, modules: Path, engines: str, oldest: int
+) -> None:
     package = read_package(machine.package(modules, "agent", engines=engines))
     assert package is not None
     assert package.node == oldest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from agents.machine import Machine
 
+from agents.machine import Machine
 from serai.agents.places import Surroundings, find_program, module_folders, program_folders
 
 

@@ -8,31 +8,18 @@ import time
 from pathlib import Path
 
 import pytest
-from agents.machine import Machine
 
+from agents.machine import Machine
+from processes.watching import runs, until, written_pid
 from serai.agents.probing import ask_program, version_in
 
-WITHIN = 10
 DEAF = "trap '' TERM;"
 
 
 async def gone(pid_file: Path) -> None:
     """Wait until the process whose pid is in a file is gone."""
-    async with asyncio.timeout(WITHIN):
-        while True:
-            try:
-                status = Path(f"/proc/{pid_file.read_text().strip()}/stat").read_text()
-            except (FileNotFoundError, ProcessLookupError):
-                return
-            if status.rpartition(")")[2].split()[0] == "Z":
-                return
-            await asyncio.sleep(0.01)
-
-
-async def written(file: Path) -> None:
-    async with asyncio.timeout(WITHIN):
-        while not file.exists() or not file.read_text().endswith("\n"):
-            await asyncio.sleep(0.01)
+    pid = await written_pid(pid_file)
+    await until(lambda: not runs(pid))
 
 
 async def test_an_answer_has_output_errors_and_code(machine: Machine) -> None:
@@ -60,7 +47,9 @@ async def test_one_that_takes_too_long_is_ended_with_its_children(
     machine: Machine, trap: str, child_trap: str
 ) -> None:
     pids = [machine.root / "first", machine.root / "second"]
-    child = machine.program(machine.root / "child", body=f"{child_trap} echo $$ > {pids[1]}; while :; do sleep 1; done")
+    child = machine.program(
+        machine.root / "child", body=f"{child_trap} echo $$ > {pids[1]}; while :; do sleep 1; done"
+    )
     path = machine.program("x", body=f"{child} & {trap} echo $$ > {pids[0]}; while :; do sleep 1; done")
     began = time.monotonic()
     assert await ask_program([str(path)], dict(os.environ), seconds=0.3) is None
@@ -73,7 +62,7 @@ async def test_cancelling_ends_it(machine: Machine) -> None:
     pid = machine.root / "pid"
     path = machine.program("x", body=f"echo $$ > {pid}; exec sleep 60")
     task = asyncio.create_task(ask_program([str(path)], {}, seconds=30))
-    await written(pid)
+    await written_pid(pid)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -354,6 +354,21 @@ class TestPeople:
             os.kill(os.getpid(), signal.SIGINT)
             assert await soon(chat) == 0
 
+    async def test_ctrl_c_at_a_question_takes_it_back_without_a_word_about_others(self) -> None:
+        desk = Desk()
+        async with House(agent=agent) as house, house.client() as client:
+            chat = asyncio.ensure_future(talk(client, desk))
+            for number, words in enumerate(["ask", "questions"], start=1):
+                desk.keyboard.type(words)
+                await desk.screen.shows("Your choice:" if words == "ask" else "Your name?")
+                os.kill(os.getpid(), signal.SIGINT)
+                await desk.screen.shows("(the turn was cancelled)", times=number)
+            assert "no longer asked" not in desk.text
+            [summary] = await soon(client.list_sessions())
+            desk.keyboard.type("/quit")
+            assert await soon(chat) == 0
+            assert desk.text.endswith(f"Come back with: serai chat {summary.resource.rpartition('/')[2]}\n")
+
     async def test_leaving_a_running_turn_says_that_it_goes_on(self) -> None:
         desk = Desk()
         async with House(agent=agent) as house, house.client() as client:

@@ -131,3 +131,10 @@ def test_files_that_were_left_are_told(tmp_path: Path, capsys: pytest.CaptureFix
     out = capsys.readouterr().out
     assert "history.db.partial (2.0 kB)\n                Left by a run that was cut short." in out
     assert "An earlier database" in out
+
+
+def test_a_home_that_is_no_directory_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    found = doctor(tmp_path / "file" / "home", capsys)["home"]
+    assert not found["well"]
+    assert found["says"].endswith(f"{tmp_path / 'file'} is no directory")

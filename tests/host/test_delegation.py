@@ -167,7 +167,7 @@ async def test_who_waits_for_a_turn_that_is_taken_back_is_told(inn: Inn) -> None
     inn.child = forever
     session = await inn.host.create(CreateSessionParams(channel="ahp-session:/c", provider="child"), "c")
     await session.ready()
-    talk = asyncio.create_task(session.converse(UserMessage(text="hello"), "someone"))
+    talk = asyncio.create_task(session.turns.converse(UserMessage(text="hello"), "someone"))
     while session.live.turn is None:
         await inn.host.journal.committed()
     session.dispatch(a.SessionTruncatedAction(), ORIGIN, Nobody())

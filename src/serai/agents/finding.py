@@ -10,7 +10,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from serai.acp import Launch
@@ -34,6 +34,8 @@ _AGE = 10.0
 """For how many seconds what was found is taken as still so."""
 _PROBE_SECONDS = 5.0
 _LISTING_SECONDS = 20.0
+_LISTED = re.compile(r"\s*([\w@][\w@./:+-]*)\s*(?:\s-\s.*)?")
+"""A line of a listing: a model's id, and perhaps its name after a dash."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ class Found:
     """`None`: nobody can tell without asking it."""
     reason: str = ""
     """Why it cannot be used, or what is unknown about it, for people."""
-    launch: Launch | None = None
-    """How to start it; `None` when that is not possible."""
+    launch: Launch | None = field(default=None, repr=False)
+    """How to start it; `None` when that is not possible. Its variables may be secrets."""
     way: Way | None = None
 
     @property
@@ -85,10 +87,10 @@ class Found:
                 remedy=f"To install it: {install}" if install else None,
             )
         chosen = self.way.choosing(model=model, effort=effort)
-        more = self.definition.mcp_env if with_mcp else {}
-        return Launch(
-            argv=(*self.launch.argv, *chosen), env={**self.launch.env, **more}, name=self.launch.name
-        )
+        env = dict(self.launch.env)
+        if with_mcp:
+            env |= self.definition.mcp_env
+        return Launch(argv=(*self.launch.argv, *chosen), env=env, name=self.launch.name)
 
 
 def agent_info(found: Found) -> AgentInfo:
@@ -169,7 +171,7 @@ class Finder:
         answer = await ask_program([str(found.path), *words], environ, seconds=_LISTING_SECONDS)
         if answer is None or answer.code:
             return []
-        return [word[0] for line in answer.text.splitlines() if len(word := line.split()) == 1]
+        return [match[1] for line in answer.text.splitlines() if (match := _LISTED.fullmatch(line))]
 
     # -- one agent -----------------------------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ async def load_registry(place: str, *, seconds: float = _SECONDS) -> Registry:
     Raises:
         ConfigInvalid: It cannot be read, is too large or takes too long, or is no registry.
     """
-    scheme = urlsplit(place).scheme.lower() if "://" in place else ""
+    scheme = place.partition("://")[0].lower() if "://" in place else ""
     if scheme in {"http", "https"}:
         data = await asyncio.to_thread(_fetch, place, seconds)
     elif scheme:

@@ -35,6 +35,7 @@ _COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0 when done, 1 for an error, 2 for a wrong call."""
+    _fill_in_streams()
     options = read_words(sys.argv[1:] if arguments is None else arguments)
     try:
         code = options.run(options)
@@ -51,6 +52,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return code
+
+
+def _fill_in_streams() -> None:
+    """Whoever started us may have closed what we read or write: then it is empty, or goes nowhere.
+
+    In this order, so that each gets its own number back, and no file of ours does.
+    """
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - Python does that then
+        sys.stdin = open(os.devnull)  # noqa: PTH123, SIM115 - it stays open
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - the same
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - it stays open
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - the same
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - it stays open
 
 
 def read_words(words: Sequence[str]) -> argparse.Namespace:

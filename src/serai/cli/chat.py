@@ -372,6 +372,7 @@ class Chat:
 
     def _cancel(self) -> None:
         if self._session.active_turn_id is not None:
+            self._asking.clear()  # what it asks needs no answer any more
             self._do(self._session.cancel())
         elif self._is_busy:
             self._is_unwanted = True
@@ -382,6 +383,8 @@ class Chat:
         live = self._session.live
         if live is not None and live.turn is not None:
             self._note(f"The turn goes on on the host. Come back with: serai chat {self._session.id}")
+        elif live is not None and live.head.turns and self._terminal.is_interactive and not self._as_json:
+            self._note(f"Come back with: serai chat {self._session.id}")
         else:
             self._terminal.new_line()
         self._exit = 0 if self._once is None else 1

@@ -50,7 +50,7 @@ def _examine(paths: Paths) -> Iterator[Finding]:
     except SeraiError as error:
         yield bad("settings", error)
         return
-    yield Finding("home", well=True, says=f"{paths.home} ({paths.source})")
+    yield _home(paths)
     yield from _key_and_database(paths)
     yield _token(paths)
     yield Finding("agents", well=True, says=f"{DemoHarness().info.display_name} (demo): always there")
@@ -59,6 +59,15 @@ def _examine(paths: Paths) -> Iterator[Finding]:
     yield from machine_findings()
     leftovers = [*process_findings(paths.home), *_leftover_files(paths)]
     yield from leftovers or [Finding("leftovers", well=True, says="none")]
+
+
+def _home(paths: Paths) -> Finding:
+    says = f"{paths.home} ({paths.source})"
+    there = next(path for path in (paths.home, *paths.home.parents) if path.exists())
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        return Finding("home", well=True, says=says)
+    why = "cannot be written" if there.is_dir() else "is no directory"
+    return Finding("home", well=False, says=f"{says}: {there} {why}", remedy="Name another with --home")
 
 
 def _key_and_database(paths: Paths) -> Iterator[Finding]:

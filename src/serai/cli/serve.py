@@ -115,6 +115,7 @@ def _host_settings(settings: Settings) -> HostSettings:
         memory_budget=settings.idle_memory_bytes,
         requests_per_connection=settings.requests_per_connection,
         queue_limit=settings.mailbox_size,
+        retention_days=settings.retention_days,
         default_directory=Path.cwd().as_uri(),
     )
 

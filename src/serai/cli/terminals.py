@@ -107,7 +107,7 @@ async def _go_into(client: Client, terminal: TerminalClient) -> int:
 
 
 def _has_person() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _all(client: Client) -> list[TerminalInfo]:

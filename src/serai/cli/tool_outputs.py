@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from serai.ahp.types import URI, ToolResultContent, ToolResultResourceContent, ToolResultTerminalContent
 from serai.client import (
@@ -32,7 +33,7 @@ class ToolOutput:
 
     call_id: str
     text: str
-    is_live: bool = True
+    is_live: bool
     """Whether it comes bit by bit, while the call runs."""
 
 
@@ -55,9 +56,9 @@ class ToolOutputs:
         """Call it with each event of a turn before that is shown. What belongs before it is told first."""
         match event:
             case ToolRunning(call=call):
-                self._begin(call.tool_call_id, call.content)
+                self._begin(call.tool_call_id, call.content, is_live=True)
             case ToolFinished(call=call) | ResultWaiting(call=call):
-                self._begin(call.tool_call_id, getattr(call, "content", None))
+                self._begin(call.tool_call_id, getattr(call, "content", None), is_live=False)
                 tasks = self._calls.get(call.tool_call_id, {}).values()
                 if tasks:
                     await asyncio.wait(tasks, timeout=_PATIENCE)
@@ -73,11 +74,11 @@ class ToolOutputs:
         for call_id in list(self._calls):
             self._end(call_id)
 
-    def _begin(self, call_id: str, content: list[ToolResultContent] | None) -> None:
+    def _begin(self, call_id: str, content: list[ToolResultContent] | None, *, is_live: bool) -> None:
         for one in content or ():
             match one:
                 case ToolResultTerminalContent(resource=uri):
-                    work = self._follow
+                    work = partial(self._follow, is_live=is_live)
                 case ToolResultResourceContent(uri=uri) if _is_readable(one):
                     work = self._fetch
                 case _:
@@ -92,16 +93,15 @@ class ToolOutputs:
         for leave in self._leave.pop(call_id, []):
             leave()
 
-    async def _follow(self, call_id: str, uri: URI) -> None:
+    async def _follow(self, call_id: str, uri: URI, *, is_live: bool) -> None:
         """Returns when what is on the terminal has been told. What comes is told until the call ends."""
         try:
             terminal = await self._client.open_terminal(uri)
         except SeraiError:
-            self._tell(ToolOutput(call_id, "(what was on its terminal is gone)\n"))
-            return
+            return  # terminals do not stay for ever; the result of the call does
 
         def tell(output: TerminalOutput) -> None:
-            self._tell(ToolOutput(call_id, output.text))
+            self._tell(ToolOutput(call_id, output.text, is_live))
 
         stop = terminal.listen(tell, lambda _error: None)
         self._leave.setdefault(call_id, []).extend([stop, terminal.leave])

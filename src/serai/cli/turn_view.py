@@ -143,13 +143,15 @@ class TurnView:
             text = ""
         if shown.lines is not None:
             shown.lines.end()
+            text = "" if shown.lines.ends_as(text) else text  # a tool may return what its terminal has shown
         outcome = _outcome(call, has_run=bool(shown.name))
         if self._is_line_open and self._current == call.tool_call_id:
             self._terminal.more(f"- {outcome}\n")  # on the line where it began
         else:
             self._terminal.note(f"* {call.display_name}: {outcome}")
         self._current, self._is_line_open = call.tool_call_id, False
-        for line in [*last_lines(text), *last_lines(shown.result)]:
+        results = last_lines(text), last_lines(shown.result)
+        for line in [*results[0], *(results[1] if results[1] != results[0] else ())]:
             self._output_line(call.tool_call_id, shown, line)
         self._name(call, shown, content)
         del self._calls[call.tool_call_id]

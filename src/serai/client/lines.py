@@ -32,7 +32,7 @@ __all__ = [
 
 LAST = 20
 """So many lines of an output are shown from its end."""
-LIVE = 100
+LIVE = 40
 """So many lines of an output are shown as they come; then it is waited for its end."""
 _WIDTH = 400
 _UNFINISHED = 64 * 1024
@@ -66,8 +66,17 @@ class Lines:
         self._live = live
         self._shown = 0
         self._left_out = 0
+        # The last lines that are not shown yet, and the last of all.
         self._last: deque[str] = deque(maxlen=LAST)
+        self._tail: deque[str] = deque(maxlen=LAST)
         self._unfinished = ""
+
+    def ends_as(self, other: str) -> bool:
+        """Whether another text ends with the same lines: then it need not be shown, too."""
+        lines = Lines(lambda _line: None)
+        lines.add(other)
+        lines.break_line()
+        return bool(self._tail) and self._tail == lines._tail
 
     def add(self, text: str) -> None:
         """There is more of it."""
@@ -92,16 +101,18 @@ class Lines:
             line, self._unfinished = self._unfinished, ""
             self._add_line(line)
 
-    def _add_line(self, line: str) -> None:
+    def _add_line(self, raw: str) -> None:
+        line = plain_line(raw)
+        self._tail.append(line)
         if self._shown < self._live:
             self._shown += 1
-            self._show(plain_line(line))
+            self._show(line)
             return
         if self._shown == self._live and self._live:
             self._shown += 1
             self._show("… (it goes on; its end is shown when it is there)")
         self._left_out += len(self._last) == LAST
-        self._last.append(plain_line(line))
+        self._last.append(line)
 
 
 def last_lines(text: str) -> list[str]:

@@ -53,6 +53,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How long a client may take to run a tool."""
     mailbox_size: Count = 256
     """How many messages may wait for one session."""
+    retention_days: Count | None = None
+    """How long actions stay that no state needs any more; without it, for ever."""
 
     # -- the rest ------------------------------------------------------------------------------------------
 
@@ -86,6 +88,7 @@ UNTRUSTED: dict[str, Narrowing] = {
     "client_grace_seconds": Narrowing.SMALLER,
     "client_tool_timeout_seconds": Narrowing.SMALLER,
     "mailbox_size": Narrowing.SMALLER,
+    "retention_days": Narrowing.NOTHING,
     "log_level": Narrowing.ANYTHING,
     "use_keyring": Narrowing.NOTHING,
 }

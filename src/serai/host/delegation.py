@@ -45,7 +45,7 @@ class Subagent:
             SessionGone: Someone took the turn back, or disposed of the session.
         """
         await self._session.ready()
-        return await self._session.converse(self._message, self._sender)
+        return await self._session.turns.converse(self._message, self._sender)
 
 
 async def delegate(parent: Session, provider: str, message: UserMessage, title: str) -> Subagent:

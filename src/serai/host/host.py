@@ -39,6 +39,7 @@ from serai.host.clients import ClientLink, Clients
 from serai.host.creating import first_state
 from serai.host.customizing.customized_folders import CustomizedFolders
 from serai.host.deliveries import deliveries_channel, unsettled
+from serai.host.retention import Retention
 from serai.host.root import Root
 from serai.host.session import Session
 from serai.host.settings import HostSettings
@@ -129,6 +130,8 @@ class Host:
         self.completions = Completions()
         self.terminals = Terminals(self, self.processes)
         self.telemetry = HostTelemetry(self, frame)
+        days = self.settings.retention_days
+        self._retention = None if days is None else Retention(self, days)
         self._rows: dict[str, SessionRow] = {}
         """What the store knew of each session when it was last written, for those that are not loaded."""
         self._sessions: dict[str, Session] = {}
@@ -164,10 +167,14 @@ class Host:
             # Whoever followed the root channel before may know it otherwise.
             self.root.act(a.RootAgentsChangedAction(agents=self.root.live.head.agents))
             self.root.act(a.RootActiveSessionsChangedAction(active_sessions=0))
+        if self._retention is not None:
+            self._retention.start()
         return opening
 
     async def close(self) -> None:
         """Stop what runs, write what waits, close the store."""
+        if self._retention is not None:
+            await self._retention.close()
         self.root.close()
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
         await self.customized_folders.close()
@@ -261,14 +268,20 @@ class Host:
         for uri, session in list(self._sessions.items())[:-1]:
             if total <= self.settings.memory_budget:
                 return
-            if session.is_busy or self.journal.subscriptions.is_followed(uri) or session.kept.is_unsaved:
-                continue
-            if uri in self._wanted or self.root.is_to_tell_of(uri):
-                continue  # it is needed at once, or the root channel has not been told yet
-            total -= session.kept.size
-            self._rows[uri] = session.kept.row()
-            del self._sessions[uri]
-            self.run(session.close())
+            if self.put_out(uri):
+                total -= session.kept.size
+
+    def put_out(self, uri: str) -> bool:
+        """Forget the state of a session, unless someone watches it or something runs in it."""
+        session = self._sessions.get(uri)
+        if session is None or session.is_busy or session.kept.is_unsaved:
+            return False
+        if self.journal.subscriptions.is_followed(uri) or uri in self._wanted or self.root.is_to_tell_of(uri):
+            return False  # it is watched, needed at once, or the root channel has not been told yet
+        self._rows[uri] = session.kept.row()
+        del self._sessions[uri]
+        self.run(session.close())
+        return True
 
     def run(self, work: Coroutine[Any, Any, Any]) -> None:
         """Have something done in the background that ends by itself. Closing the host waits for it."""
@@ -336,6 +349,8 @@ class Host:
         if session is None or self._sessions.pop(uri, None) is None:
             raise ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
         session.mailbox.drop_all("session_disposed")
+        session.kept.renew_head()
+        self.journal.touch(session.kept)  # nobody will read it again to write a head
         self.files.session_removed(session.live.head.summary.working_directory)
         self.journal.side.disposed.append(uri)
         self.root.removed(uri)
@@ -376,7 +391,7 @@ class Host:
                 logger=logging.getLogger(f"serai.agent.{name}"),
                 session=session.uri,
                 working_directory=head.summary.working_directory,
-                turn=session.turn_of,
+                turn=session.turns.of,
                 definitions=session.customizations.definitions,
             ),
         )

@@ -24,5 +24,7 @@ class HostSettings:
     """How many requests of one connection may wait."""
     queue_limit: int = 100
     """How many messages may wait in one session."""
+    retention_days: int | None = None
+    """How long actions stay that no state needs any more, in days; `None` for ever."""
     default_directory: str | None = None
     """The working directory of sessions that name none, as a URI."""

@@ -82,7 +82,7 @@ class Turn:
         When it returns the turn is complete; when it raises the turn has failed; when someone cancels the
         turn it is cancelled.
         """
-        self.task = self._session.own_turn(self, answer)
+        self.task = self._session.turns.own(self, answer)
         self.task.add_done_callback(lambda task: self._leave(task, answer))
 
     def _leave(self, task: asyncio.Task[None], answer: Coroutine[Any, Any, None]) -> None:
@@ -212,9 +212,9 @@ class Turn:
     def steering(self) -> UserMessage | None:
         """Take the message that someone wants to reach the agent now, if there is one."""
         message = self._session.live.head.steering_message
-        if message is None or not self._session.is_running(self):
+        if message is None or not self._session.turns.is_running(self):
             return None
-        self._session.take_steering(message)
+        self._session.turns.take_steering(message)
         return message.user_message
 
     async def delegate(self, provider: str, message: UserMessage, *, title: str) -> Subagent:

@@ -95,6 +95,11 @@ class KeptSession:
         self._bytes_since_head += size
         self.size += size
 
+    def renew_head(self) -> None:
+        """Have the next save write a head, whatever its size: then the actions so far are not needed."""
+        self._bytes_since_head = max(_HEAD_AFTER, self._head_size) + 1
+        self._touched = True
+
     @property
     def is_unsaved(self) -> bool:
         """Whether the database lacks something of it."""

@@ -1,0 +1,287 @@
+"""One agent's process and the conversation with it, from its start until nothing of it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from serai.acp.failures import Failures
+from serai.acp.lines import LONGEST
+from serai.acp.peer import Failed, Listener, Peer, Then
+from serai.acp.pipes import Pipes
+from serai.acp.stderr import Tail
+from serai.errors import (
+    AgentClosed,
+    AgentError,
+    AgentInactive,
+    AgentNotInstalled,
+    AgentNotStarted,
+    LineTooLong,
+    ProcessNotStarted,
+)
+from serai.processes.child import Child, Exit
+from serai.processes.environment import inheritable
+from serai.processes.processes import Processes
+
+__all__ = ["Connection", "Launch"]
+
+EOF_GRACE = 1.0
+"""How long an agent may take to end because its input is closed, in seconds. Most do within that."""
+TERM_GRACE = 2.0
+"""How long it may take after that to end because it got TERM."""
+_LAST_WORDS = 0.5
+"""How long the end of what a dead agent wrote may take to arrive: its children may hold its pipes open."""
+_SHOWN = 300
+"""How much of the log stands in a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How an agent is started."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables beside those of the host, whose own secrets an agent does not get."""
+    cwd: Path | None = None
+    name: str = "agent"
+    """What people call it."""
+    login: tuple[str, ...] = ()
+    """The command with which a person signs in to it, when it is known."""
+    install: str | None = None
+    """What to do when it is not there, as a sentence without a full stop."""
+
+
+class Connection:
+    """The process, its pipes, and the conversation.
+
+    Args:
+        launch: How it is started.
+        mask: Takes secrets out of what it says.
+        over: Is called once, when the process is gone and all that it said has been heard.
+        on_stderr: Is told every line of its log, redacted.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        *,
+        mask: Callable[[str], str],
+        over: Callable[[], None],
+        on_stderr: Callable[[str], None] | None = None,
+    ) -> None:
+        self.name = launch.name
+        self.tail = Tail(mask, on_stderr)
+        self.failures = Failures(launch.name, mask)
+        self.failures.argv = launch.argv
+        self.failures.login = launch.login
+        self.is_held = False
+        """Whether the agent has to wait, since someone does not take its updates."""
+        self._launch = launch
+        self._over = over
+        self._urgent = 0
+        self._full: set[str] = set()
+        self._ended = False
+        self._reason: Callable[[], AgentError] | None = None
+        self._broken = asyncio.Event()
+        self._closing: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    async def open(self, processes: Processes, listener: Callable[[Callable[[], None]], Listener]) -> None:
+        """Start the process. Cancelling it leaves nothing behind.
+
+        Args:
+            processes: Where the host's processes are started and written down.
+            listener: Makes the listener; it is given what to call for a line that is too long.
+
+        Raises:
+            AgentNotInstalled: The program is not there.
+            AgentNotStarted: It is, but does not start.
+        """
+        launch = self._launch
+        try:
+            self._child = await processes.start(
+                launch.argv,
+                what=f"the agent {launch.name}",
+                cwd=launch.cwd,
+                environ={**inheritable(os.environ), **launch.env},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        except ProcessNotStarted as error:
+            missing = isinstance(error.__cause__, FileNotFoundError) and (
+                launch.cwd is None or launch.cwd.is_dir()
+            )
+            kind = AgentNotInstalled if missing else AgentNotStarted
+            remedy = (launch.install if missing else None) or error.remedy
+            raise kind(error.message, agent=launch.name, remedy=remedy) from None
+        self.peer = Peer(self._write, listener(self._line_too_long))
+        self._pipes = await Pipes.connect(self._child, output=self.peer.feed, log=self.tail.feed)
+        self._watching = asyncio.create_task(self._watch())
+
+    # -- the process ---------------------------------------------------------------------------------------
+
+    @property
+    def child(self) -> Child:
+        """The process."""
+        return self._child
+
+    @property
+    def is_running(self) -> bool:
+        """Whether anything can be asked."""
+        return not self._ended and self._closing is None and self._reason is None
+
+    def check(self) -> None:
+        """Raise the reason when nothing can be asked any more.
+
+        Raises:
+            AgentError: Mostly `AgentClosed`.
+        """
+        if not self.is_running:
+            raise self.reason()
+
+    def reason(self) -> AgentError:
+        """Why nothing can be asked any more, as a new error."""
+        if self._reason is not None:
+            return self._reason()
+        how = self._child.exit
+        if self._closing is not None and not self._ended:
+            what = "was closed"
+        else:
+            what = f"is gone: {how}" if how is not None else "has closed its output"
+        return self.closed(what, how)
+
+    def closed(self, what: str, how: Exit | None = None) -> AgentClosed:
+        """An error that tells what happened to the process, and what it wrote last."""
+        tail = str(self.tail)
+        last = tail[-_SHOWN:].strip()
+        words = f". Its log ends with: {last}" if last else ""
+        return AgentClosed(
+            f"the agent {self.name!r} {what}{words}",
+            agent=self.name,
+            exit_code=how.code if how else None,
+            signal=how.signal if how else None,
+            stderr_tail=tail,
+        )
+
+    def break_off(self, reason: Callable[[], AgentError]) -> None:
+        """End the process, since it does not behave. All who wait get the reason."""
+        if self._reason is None and not self._ended:
+            self._reason = reason
+            self._broken.set()
+
+    async def close(self) -> None:
+        """End the process and all that it started. To do it again does no harm.
+
+        Cancelling this stops the waiting: the end comes all the same.
+        """
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        if self._watching is None:
+            return
+        if not self._ended:
+            self.peer.fail(self.reason)
+            self._release()
+            await self._pipes.close_input()
+            await self._child.end(eof=EOF_GRACE, grace=TERM_GRACE)
+        await self._watching
+        await self._child.gone()
+
+    async def _watch(self) -> None:
+        """Wait for the end, whichever way it comes, and leave nothing open."""
+        exited = asyncio.create_task(self._child.wait())
+        broken = asyncio.create_task(self._broken.wait())
+        output = self._pipes.output_ended
+        await asyncio.wait({exited, broken, output}, return_when=asyncio.FIRST_COMPLETED)
+        self._release()
+        if not exited.done() and not broken.done():
+            # Its output is closed. Mostly its end follows; if not, it can say nothing any more.
+            await asyncio.wait({exited}, timeout=EOF_GRACE)
+        if not exited.done():
+            await self._pipes.close_input()
+            await self._child.end(grace=TERM_GRACE)
+        await asyncio.wait({output}, timeout=_LAST_WORDS)
+        await self._pipes.log_ended(_LAST_WORDS)
+        for task in (exited, broken):
+            task.cancel()
+        await asyncio.gather(exited, broken, return_exceptions=True)
+        await self._pipes.close()
+        self.peer.end()
+        self.tail.close()
+        self._ended = True
+        self.peer.fail(self.reason)
+        self._over()
+
+    def _line_too_long(self) -> None:
+        self.break_off(
+            lambda: LineTooLong(
+                f"the agent {self.name!r} wrote a line of more than {LONGEST >> 20} MiB and was ended",
+                agent=self.name,
+            )
+        )
+
+    # -- the conversation ----------------------------------------------------------------------------------
+
+    async def call(
+        self, method: str, params: Any, *, then: Then | None = None, limit: float | None = None
+    ) -> Any:
+        """Ask for something and wait for the answer. Cancelling it stops the waiting.
+
+        Args:
+            method: What is asked.
+            params: What about.
+            then: Hears the answer before anything that follows it.
+            limit: How long the answer may take, in seconds.
+
+        Raises:
+            AgentError: The agent answered with an error, not in time, or is gone.
+        """
+        self.check()
+        self._urgent += 1
+        self._let_flow()
+        try:
+            async with asyncio.timeout(limit):
+                return await self.peer.call(method, params, then)
+        except TimeoutError:
+            raise AgentInactive(
+                f"the agent {self.name!r} did not answer {method} in {limit:g} s",
+                agent=self.name,
+                elapsed=limit or 0,
+            ) from None
+        except Failed as failed:
+            raise self.failures.of(method, failed.error) from None
+        finally:
+            self._urgent -= 1
+            self._let_flow()
+
+    def _write(self, line: bytes) -> None:
+        self._pipes.write(line)
+
+    def fill(self, session_id: str, *, full: bool) -> None:
+        """Too much of a session waits to be taken, or no longer. Meanwhile the agent has to wait."""
+        if full:
+            self._full.add(session_id)
+        else:
+            self._full.discard(session_id)
+        self._let_flow()
+
+    def _let_flow(self) -> None:
+        """Read on or not. Whoever waits for an answer must get it, also behind updates that nobody takes."""
+        held = bool(self._full) and not self._urgent and not self._ended and self._reason is None
+        if held is not self.is_held:
+            self.is_held = held
+            self._pipes.hold(held=held)
+            self.peer.hold(held=held)
+
+    def _release(self) -> None:
+        """Read all that is left."""
+        self._urgent += 1
+        self._let_flow()

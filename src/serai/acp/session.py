@@ -1,0 +1,344 @@
+"""A session of an agent: what is asked in it, and what happens in it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from serai.acp.capabilities import AgentCapabilities
+from serai.acp.connection import Connection
+from serai.acp.options import ConfigOption, Modes, read_modes, read_options
+from serai.acp.prompts import fit_prompt, text_block
+from serai.acp.serving import Serving
+from serai.acp.shapes import object_of
+from serai.acp.stream import Item, Stream
+from serai.acp.turn import Failure, Finished, PromptTurn, Silence
+from serai.acp.updates import (
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+    CurrentModeUpdate,
+    SessionInfoUpdate,
+    TypedUpdate,
+    Update,
+    UsageUpdate,
+)
+from serai.errors import (
+    AgentError,
+    AgentInactive,
+    CancelIgnored,
+    CapabilityNotSupportedError,
+    PromptInvalid,
+    PromptUnderWay,
+)
+
+__all__ = ["AcpSession", "Surroundings"]
+
+_STATE: frozenset[type[TypedUpdate]] = frozenset(
+    {AvailableCommandsUpdate, ConfigOptionUpdate, CurrentModeUpdate, SessionInfoUpdate, UsageUpdate}
+)
+"""What the session remembers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a session has from its agent."""
+
+    connection: Connection
+    serving: Serving
+    capabilities: AgentCapabilities
+    warn: Callable[[str], None]
+    forget: Callable[[AcpSession], None]
+    patience: float | None
+    """How long nothing may be heard during a prompt, in seconds; `None` for ever."""
+    cancel_patience: float
+    """How long the agent may take to stop, in seconds."""
+
+
+class AcpSession:
+    """One conversation with an agent. `Agent.new_session` and its like make it.
+
+    Args:
+        surroundings: What it has from its agent.
+        session_id: The agent's name for it.
+        cwd: Where it works.
+        on_update: Is given every update and the end of every turn, as they come. Without it they wait for
+            `updates`, and when too many wait the agent has to.
+        replaying: Whether what comes now is history.
+    """
+
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        session_id: str,
+        cwd: Path,
+        *,
+        on_update: Callable[[Item], None] | None,
+        replaying: bool,
+    ) -> None:
+        self.id = session_id
+        self.cwd = cwd
+        self.replayed: list[Update] = []
+        """History that the agent told again when the session was loaded, resumed or forked."""
+        self.modes: Modes | None = None
+        self.config_options: tuple[ConfigOption, ...] = ()
+        self.commands: tuple[Mapping[str, Any], ...] = ()
+        """The slash commands that a prompt may begin with: `name`, `description`, `input`."""
+        self.title: str | None = None
+        self.usage: UsageUpdate | None = None
+        """The last that was told; its `cost` is that of the whole session."""
+        self.reply: Mapping[str, Any] = {}
+        """What the agent answered when the session was opened, all of it."""
+        self._around = surroundings
+        self._connection = surroundings.connection
+        self._replaying = replaying
+        self._stream = Stream(on_update, self._filled)
+        self._turn: PromptTurn | None = None
+        self._silence: Silence | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._gone = False
+
+    @property
+    def capabilities(self) -> AgentCapabilities:
+        """What its agent can do."""
+        return self._around.capabilities
+
+    @property
+    def turn(self) -> PromptTurn | None:
+        """The prompt that the agent has not answered yet."""
+        return self._turn
+
+    # -- what happens --------------------------------------------------------------------------------------
+
+    def updates(self) -> AsyncIterator[Item]:
+        """What happens in the session from now on, and what waits: updates, and the ends of turns.
+
+        It ends with the session or the agent. One taker at a time, and not beside `on_update`. Cancelling it
+        loses nothing.
+        """
+        return self._stream.take()
+
+    def receive(self, update: Update, size: int = 0) -> None:
+        """Something has happened. The agent's connection calls it."""
+        if type(update) in _STATE:
+            self._keep(update)
+        if self._replaying:
+            self.replayed.append(update)
+            return
+        if self._silence is not None:
+            self._silence.heard()
+        self._stream.put(update, size)
+
+    def opened(self, reply: Any) -> None:
+        """The agent has opened it: what comes from now on is new."""
+        self._replaying = False
+        self.reply = object_of(reply)
+        self.modes = read_modes(self.reply.get("modes")) or self.modes
+        self.config_options = read_options(self.reply.get("configOptions")) or self.config_options
+
+    def heard(self) -> None:
+        """The agent did something else than to tell of the session."""
+        if self._silence is not None:
+            self._silence.heard()
+
+    def end(self, error: Callable[[], AgentError] | None = None) -> None:
+        """Nothing more will happen. A turn that runs fails with the error, or is cancelled without one."""
+        self._gone = True
+        turn = self._turn
+        self._rest()
+        if turn is not None:
+            self._conclude(turn, Failure(error()) if error else Finished("cancelled"))
+        self._stream.end()
+
+    def _keep(self, update: Update) -> None:
+        match update:
+            case AvailableCommandsUpdate():
+                self.commands = tuple(update.available_commands)
+            case ConfigOptionUpdate():
+                self.config_options = read_options(update.config_options)
+            case CurrentModeUpdate():
+                self.modes = self.modes.at(update.current_mode_id) if self.modes else None
+            case SessionInfoUpdate():
+                self.title = update.title if "title" in update.raw else self.title
+            case UsageUpdate():
+                self.usage = update
+            case _:
+                pass
+
+    def _filled(self, full: bool) -> None:
+        self._connection.fill(self.id, full=full)
+
+    # -- prompts -------------------------------------------------------------------------------------------
+
+    def prompt(
+        self, blocks: str | Sequence[Mapping[str, Any]], *, meta: Mapping[str, Any] | None = None
+    ) -> PromptTurn:
+        """Send a prompt. One at a time: the next may follow when the agent has answered this one.
+
+        Parts that the agent cannot take are left out, with a warning; `PromptTurn.dropped` has their types.
+
+        Args:
+            blocks: Text, or content blocks.
+            meta: The prompt's `_meta`.
+
+        Raises:
+            PromptUnderWay: The agent has not answered the last one.
+            PromptInvalid: The agent can take no part of it.
+            AgentError: The agent is gone.
+        """
+        self._check()
+        if self._turn is not None:
+            raise PromptUnderWay(f"the session {self.id} has a prompt under way already", agent=self._name)
+        parts = [text_block(blocks)] if isinstance(blocks, str) else blocks
+        kept, dropped = fit_prompt(parts, self.capabilities)
+        if not kept:
+            what = f"only {', '.join(dropped)}" if dropped else "nothing"
+            raise PromptInvalid(
+                f"the prompt has {what}, which the agent {self._name!r} cannot take", agent=self._name
+            )
+        turn = PromptTurn(dropped, self.cancel)
+        params = {"sessionId": self.id, "prompt": kept, **({"_meta": dict(meta)} if meta else {})}
+        self._connection.peer.post(
+            "session/prompt", params, lambda result, error: self._answered(turn, result, error)
+        )
+        self._turn = turn
+        if self._around.patience:
+            self._silence = Silence(self._around.patience, self._is_excused, self._fell_silent)
+        if dropped:
+            what = ", ".join(dropped)
+            self._around.warn(f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.')
+        return turn
+
+    def cancel(self) -> None:
+        """Tell the agent to stop, once. Without a prompt under way this does nothing.
+
+        Whoever is asked for permission need not answer any more: the agent is told that they were cancelled.
+        Updates may still come until the turn is over. An agent that does not stop in time is ended.
+        """
+        turn = self._turn
+        if turn is None or turn.cancelled:
+            return
+        turn.cancelled = True
+        self._connection.peer.notify("session/cancel", {"sessionId": self.id})
+        self._around.serving.give_up(self.id)
+        self._stop_listening()
+        loop = asyncio.get_running_loop()
+        self._deadline = loop.call_later(self._around.cancel_patience, self._ignored, turn)
+
+    def _answered(self, turn: PromptTurn, result: Any, error: Any) -> None:
+        if self._turn is not turn:
+            return
+        self._rest()
+        if error is None:
+            outcome = Finished.of(result)
+        elif turn.cancelled:  # some agents call it an error to have been stopped
+            outcome = Finished("cancelled", raw={"error": error})
+        else:
+            outcome = Failure(self._connection.failures.of("session/prompt", error))
+        self._conclude(turn, outcome)
+
+    def _conclude(self, turn: PromptTurn, outcome: Finished | Failure) -> None:
+        if turn.end(outcome):
+            self._stream.put(outcome)
+
+    def _is_excused(self) -> bool:
+        return self._around.serving.is_busy(self.id) or self._connection.is_held
+
+    def _fell_silent(self, elapsed: float) -> None:
+        turn = self._turn
+        if turn is None:
+            return
+        error = AgentInactive(
+            f"nothing was heard of the agent {self._name!r} for {elapsed:.0f} s",
+            agent=self._name,
+            elapsed=elapsed,
+        )
+        self._conclude(turn, Failure(error))
+        self.cancel()
+
+    def _ignored(self, turn: PromptTurn) -> None:
+        limit = self._around.cancel_patience
+        message = f"the agent {self._name!r} did not stop in {limit:g} s and was ended"
+        self._conclude(turn, Failure(CancelIgnored(message, agent=self._name)))
+        self._connection.break_off(
+            lambda: self._connection.closed(f"did not stop in {limit:g} s and was ended")
+        )
+
+    def _rest(self) -> None:
+        """No prompt is under way any more."""
+        self._turn = None
+        self._stop_listening()
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        self._around.serving.cancelling.discard(self.id)
+
+    def _stop_listening(self) -> None:
+        if self._silence is not None:
+            self._silence.stop()
+            self._silence = None
+
+    # -- the session itself --------------------------------------------------------------------------------
+
+    async def set_mode(self, mode_id: str) -> None:
+        """Put the session into another mode. Cancelling it stops the waiting.
+
+        Raises:
+            CapabilityNotSupportedError: It has no such mode (`mode:ID`), or no modes (`setSessionMode`).
+            AgentError: The agent refused, or is gone.
+        """
+        if self.modes is not None and all(mode.id != mode_id for mode in self.modes.available):
+            raise CapabilityNotSupportedError(f"mode:{mode_id}", agent=self._name)
+        await self._call("session/set_mode", {"modeId": mode_id})
+        self.modes = self.modes.at(mode_id) if self.modes is not None else None
+
+    async def set_config_option(self, config_id: str, value: str | bool) -> None:
+        """Choose a value of an option, such as the model. Cancelling it stops the waiting.
+
+        Raises:
+            CapabilityNotSupportedError: The agent has no options (`setSessionConfigOption`).
+            AgentError: The agent refused, or is gone.
+        """
+        params: dict[str, Any] = {"configId": config_id, "value": value}
+        if isinstance(value, bool):
+            params["type"] = "boolean"
+        reply = await self._call("session/set_config_option", params)
+        if options := read_options(object_of(reply).get("configOptions")):
+            self.config_options = options
+
+    async def close(self) -> None:
+        """Have the agent close the session, which ends a prompt that is under way.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot (`sessionCapabilities.close`): use `forget`.
+            AgentError: The agent refused, or is gone.
+        """
+        if not self.capabilities.close_session:
+            raise CapabilityNotSupportedError("sessionCapabilities.close", agent=self._name)
+        self.cancel()
+        await self._call("session/close", {})
+        self.forget()
+
+    def forget(self) -> None:
+        """Follow the session no longer. The agent is not told, except to stop what it is doing."""
+        if not self._gone:
+            self.cancel()
+            self._around.forget(self)
+            self.end()
+
+    async def _call(self, method: str, params: dict[str, Any]) -> Any:
+        self._check()
+        return await self._connection.call(
+            method, {"sessionId": self.id, **params}, limit=self._around.patience
+        )
+
+    def _check(self) -> None:
+        self._connection.check()
+        if self._gone:
+            raise self._connection.closed(f"has no session {self.id} any more")
+
+    @property
+    def _name(self) -> str:
+        return self._connection.name

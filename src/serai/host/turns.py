@@ -1,0 +1,294 @@
+"""The turns of one session: how they begin, who answers them, how they end, and what waits for that."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import traceback
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from serai.ahp import actions as a
+from serai.ahp.types import ErrorInfo, PendingMessage, PendingMessageKind, SessionLifecycle, UserMessage
+from serai.ahp.types import Turn as AhpTurn
+from serai.contract import Delivered, DeliveryMode, Failed
+from serai.errors import SeraiError, SessionGone
+from serai.host.deliveries import Deferred, Delivery
+from serai.host.mailbox import Waiting
+from serai.host.turn import Turn
+
+if TYPE_CHECKING:
+    from serai.host.session import Session
+
+__all__ = ["HELD", "Turns", "error_info"]
+
+_log = logging.getLogger(__name__)
+
+_TITLE_LENGTH = 60
+HELD = "serai.queueHeld"
+"""In a session's `_meta`: why its queue waits until someone goes on."""
+
+
+class Turns:
+    """What happens from a message to the end of its turn. At most one turn runs at a time."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._running: dict[str, Turn] = {}
+        """The turn that runs, by the delivery that began it."""
+        self._ends: dict[str, asyncio.Future[AhpTurn]] = {}
+        """Who waits for the end of a turn, by its id."""
+        self._deferred: list[Deferred] = []
+
+    def is_running(self, turn: Turn) -> bool:
+        """Whether a turn still runs. Another one may have begun meanwhile, even under the same id."""
+        return turn in self._running.values()
+
+    def of(self, delivery_id: str) -> Turn:
+        """The turn that a delivery began."""
+        return self._running[delivery_id]
+
+    # -- beginning -----------------------------------------------------------------------------------------
+
+    def start(
+        self, action: a.SessionTurnStartedAction, origin: a.ActionOrigin | None, sender: str = "queue"
+    ) -> None:
+        """Begin a turn. The agent is called once that is committed."""
+        session, host = self._session, self._session.host
+        first = not session.live.head.turns
+        delivery = self._waiting_for(action) or session.door.enter(
+            host.new_id(),
+            action.user_message,
+            sender=origin.client_id if origin else sender,
+            mode=DeliveryMode.IMMEDIATE,
+            now=host.now(),
+        )
+        delivery_id = delivery.context.id
+        session.observing.begins(delivery_id)
+        session.act(action, origin)
+        self.hold_no_more()
+        session.door.handing(delivery_id, action.turn_id)
+        if first and not session.live.head.summary.title:
+            session.act(a.SessionTitleChangedAction(title=_title(action.user_message)))
+        self._running[delivery_id] = Turn(session, action.turn_id, action.user_message)
+        host.activity_changed()
+        session.customizations.turn_begins()
+        session.then(lambda: self._hand_over(delivery))
+
+    def _waiting_for(self, action: a.SessionTurnStartedAction) -> Delivery | None:
+        """The delivery of a message that waited for this turn."""
+        if action.queued_message_id is None:
+            return None
+        kinds = (PendingMessageKind.QUEUED, PendingMessageKind.STEERING)
+        mailbox = self._session.mailbox
+        found = (mailbox.take(Waiting(kind, action.queued_message_id)) for kind in kinds)
+        return next((delivery for delivery in found if delivery is not None), None)
+
+    def _hand_over(self, delivery: Delivery) -> None:
+        self._session.spawn(self._deliver(delivery))
+
+    async def _deliver(self, delivery: Delivery) -> None:
+        """Hand a message to the agent, and keep the receipt."""
+        session = self._session
+        delivery_id = delivery.context.id
+        turn = self._running.get(delivery_id)
+        try:
+            agent = await session.agent() if turn else None
+            if turn is not None:
+                await session.changing.bases.turn_begins(turn.id)
+            if agent is None or turn is None or delivery_id not in self._running:
+                # Someone cancelled it before the agent was called.
+                session.door.receipt(delivery_id, Failed(delivery_id=delivery_id, reason="cancelled"))
+                return
+            receipt = await agent.receive_message(delivery.message, delivery.context)
+        except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
+            self.log_failure("did not take a message", error)
+            receipt = Failed(delivery_id=delivery_id, reason=str(error) or type(error).__name__)
+        session.door.receipt(delivery_id, receipt)
+        if turn is None:
+            return
+        if isinstance(receipt, Failed):
+            self._end(turn, error_info("delivery_failed", receipt.reason))
+        elif turn.task is None:
+            self._end(turn, error_info("no_answer", "the agent took the message and began no answer"))
+
+    async def converse(self, message: UserMessage, sender: str) -> AhpTurn:
+        """Begin a turn, and wait for its end. Cancelling cancels the turn.
+
+        Raises:
+            SessionGone: Someone took the turn back, or the session is closed.
+        """
+        live = self._session.live
+        turn_id = self._session.host.new_id()
+        end = self._ends[turn_id] = asyncio.get_running_loop().create_future()
+        self.start(a.SessionTurnStartedAction(turn_id=turn_id, user_message=message), None, sender)
+        try:
+            return await end
+        except asyncio.CancelledError:
+            if live.turn is not None and live.turn.id == turn_id:
+                self._session.act(a.SessionTurnCancelledAction(turn_id=turn_id))
+                self.cancelled()
+            raise
+        finally:
+            self._ends.pop(turn_id, None)
+
+    # -- answering -----------------------------------------------------------------------------------------
+
+    def own(self, turn: Turn, answer: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run the coroutine that answers a turn."""
+        return self._session.spawn(self._run(turn, answer))
+
+    async def _run(self, turn: Turn, answer: Coroutine[Any, Any, None]) -> None:
+        span = self._session.observing.turn
+        try:
+            with span.current() if span else contextlib.nullcontext():
+                await answer
+        except asyncio.CancelledError:
+            raise
+        except SeraiError as error:
+            self._end(turn, error_info(error.code, str(error)))
+        except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
+            self.log_failure("failed", error)
+            self._end(turn, error_info("agent_error", str(error) or type(error).__name__))
+        else:
+            self._end(turn, None)
+
+    def log_failure(self, what: str, error: Exception) -> None:
+        """Log what an agent raised, with secrets masked: what it raised may hold any."""
+        told = self._session.host.redactor.redact("".join(traceback.format_exception(error)))
+        _log.warning("the agent of %s %s\n%s", self._session.uri, what, told.rstrip())
+
+    def take_steering(self, message: PendingMessage) -> None:
+        """The agent takes the steering message: it enters the session here."""
+        session, kind = self._session, PendingMessageKind.STEERING
+        session.act(a.SessionPendingMessageRemovedAction(kind=kind, id=message.id))
+        delivery = session.mailbox.take(Waiting(kind, message.id))
+        if delivery is not None:
+            delivery_id = delivery.context.id
+            evidence = Delivered(delivery_id=delivery_id, metadata={"evidence": "journal"})
+            session.door.receipt(delivery_id, evidence)
+
+    # -- ending --------------------------------------------------------------------------------------------
+
+    def _end(self, turn: Turn, error: ErrorInfo | None) -> None:
+        if not self.is_running(turn):
+            return  # it was cancelled or truncated in the meantime
+        session = self._session
+        if error is None:
+            session.act(a.SessionTurnCompleteAction(turn_id=turn.id))
+        else:
+            session.act(a.SessionErrorAction(turn_id=turn.id, error=error))
+        session.changing.bases.turn_ended(turn.id, turn.task)
+        self._after(None if error is None else "error")
+
+    def cancelled(self) -> None:
+        """The turn is no longer in the state: its agent is stopped once that is committed."""
+        for turn in self._running.values():
+            self._session.changing.bases.turn_ended(turn.id, turn.task)
+        stop = self._let_go()
+        self._after("cancelled")
+        self._session.then(stop)
+
+    def _let_go(self) -> Callable[[], None]:
+        """The turn is no longer ours; another may begin. Returns what makes its agent stop."""
+        turns, self._running = self._running, {}
+        expect_no_more = self._session.expecting.let_go()
+
+        def stop() -> None:
+            for turn in turns.values():
+                if turn.task is not None:
+                    turn.task.cancel()
+            expect_no_more()
+
+        return stop
+
+    def _after(self, interrupted: str | None) -> None:
+        """The turn is over: what waited for its end happens now."""
+        session = self._session
+        self._tell_end()
+        self._running.clear()
+        session.expecting.let_go()
+        session.clear_activity()
+        self.apply_deferred()
+        if interrupted is None:
+            self.consume_queue()
+        elif session.live.head.queued_messages:
+            self.hold(interrupted)
+        session.customizations.attend()
+        session.host.activity_changed()
+
+    def _tell_end(self) -> None:
+        """Whoever waits for the end of the turn gets it."""
+        turns = self._session.live.head.turns
+        last = turns[-1] if turns else None
+        for turn_id, end in self._ends.items():
+            if end.done():
+                continue
+            if last is not None and last.id == turn_id:
+                end.set_result(last)
+            else:
+                end.set_exception(SessionGone(f"the turn {turn_id!r} was taken back"))
+
+    def close(self) -> None:
+        """Stop what runs. The state stays."""
+        self._let_go()()
+        for end in self._ends.values():
+            if not end.done():
+                end.set_exception(SessionGone(f"{self._session.uri} is closed"))
+
+    # -- what waits ----------------------------------------------------------------------------------------
+
+    def defer(self, deferred: Deferred) -> None:
+        """An action waits for the end of the turn."""
+        self._deferred.append(deferred)
+
+    def apply_deferred(self) -> None:
+        """What waited for the end of the turn happens."""
+        deferred, self._deferred = self._deferred, []
+        for waiting in deferred:
+            self._session.act(waiting.action, waiting.origin)
+            self._session.door.applied(waiting.id)
+
+    def consume_queue(self) -> None:
+        """Begin a turn with the first message that waits, if the session is idle."""
+        session = self._session
+        head = session.live.head
+        if session.live.turn is not None or not head.queued_messages:
+            return
+        if head.lifecycle != SessionLifecycle.READY:
+            return
+        message = head.queued_messages[0]
+        session.act(a.SessionPendingMessageRemovedAction(kind=PendingMessageKind.QUEUED, id=message.id))
+        action = a.SessionTurnStartedAction(
+            turn_id=session.host.new_id(), user_message=message.user_message, queued_message_id=message.id
+        )
+        self.start(action, None)
+
+    def release_queue(self) -> None:
+        """Someone set a queued message: the queue goes on, also one that was held."""
+        self.hold_no_more()
+        self.consume_queue()
+
+    def hold(self, reason: str) -> None:
+        """The queue waits until someone goes on, and says why."""
+        meta = self._session.live.head.meta or {}
+        self._session.act(a.SessionMetaChangedAction(meta={**meta, HELD: reason}))
+
+    def hold_no_more(self) -> None:
+        """The queue waits for no one any more."""
+        meta = self._session.live.head.meta or {}
+        if HELD in meta:
+            left = {key: value for key, value in meta.items() if key != HELD}
+            self._session.act(a.SessionMetaChangedAction(meta=left or None))
+
+
+def error_info(code: str, message: str) -> ErrorInfo:
+    """An error as AHP has it."""
+    return ErrorInfo(error_type=code, message=message)
+
+
+def _title(message: UserMessage) -> str:
+    """A title from what was said first."""
+    first_line = next((line.strip() for line in message.text.splitlines() if line.strip()), "New session")
+    return first_line if len(first_line) <= _TITLE_LENGTH else first_line[: _TITLE_LENGTH - 1].rstrip() + "…"

@@ -1,0 +1,249 @@
+"""The registry of ACP agents: what becomes of its entries, and how it is read."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.machine import Machine
+from serai.agents.catalogue import make_catalogue
+from serai.agents.definitions import Way
+from serai.agents.finding import Finder
+from serai.agents.registry import Registry, load_registry, parse_registry
+from serai.errors import ConfigInvalid
+
+
+def entry(distribution: Any, **fields: Any) -> dict[str, Any]:
+    return {"id": "one", "name": "One", "version": "1.0.0", "distribution": distribution, **fields}
+
+
+def registry(*entries: Any) -> bytes:
+    return json.dumps({"version": "1.0.0", "agents": entries, "extensions": []}).encode()
+
+
+def parsed(*entries: Any) -> Registry:
+    return parse_registry(registry(*entries), "registry.json", target="linux-x86_64")
+
+
+def test_an_npm_package() -> None:
+    found = parsed(
+        entry(
+            {"npx": {"package": "@scope/one@1.0.0", "args": ["--acp"], "env": {"A": "1"}}},
+            description="Does it",
+            website="https://one.example",
+        )
+    )
+    (one,) = found.definitions
+    assert (one.id, one.label, one.description, one.homepage) == (
+        *("one", "One"),
+        *("Does it", "https://one.example"),
+    )
+    assert one.ways == (Way(package="@scope/one", args=("--acp",)),)
+    assert dict(one.env) == {"A": "1"}
+    assert one.install == "npm install -g @scope/one"
+
+
+def test_an_npm_package_with_a_command() -> None:
+    (one,) = parsed(entry({"npx": {"package": "one", "cmd": "one-acp"}})).definitions
+    assert one.ways == (Way(package="one", bin="one-acp"), Way(program="one-acp"))
+
+
+@pytest.mark.parametrize(
+    ("offer", "program", "install"),
+    [
+        ({"package": "one-acp==0.1"}, "one-acp", "uv tool install one-acp"),
+        ({"package": "one[acp]==0.1", "cmd": "one-x"}, "one-x", "uv tool install 'one[acp]'"),
+        ({"package": "one@0.1"}, "one", "uv tool install one"),
+    ],
+)
+def test_a_python_package(offer: dict[str, Any], program: str, install: str) -> None:
+    (one,) = parsed(entry({"uvx": {**offer, "args": ["-x"]}})).definitions
+    assert one.ways == (Way(program=program, args=("-x",)),)
+    assert one.install == install
+
+
+def test_a_binary_of_this_platform() -> None:
+    targets = {
+        "linux-x86_64": {"archive": "https://x.example/l.tar.gz", "cmd": "./dist/one", "args": ["acp"]},
+        "windows-x86_64": {"archive": "https://x.example/w.zip", "cmd": "./dist\\one.exe"},
+    }
+    data = registry(entry({"binary": targets}))
+    (one,) = parse_registry(data, "x", target="linux-x86_64").definitions
+    assert one.ways == (Way(program="one", args=("acp",)),)
+    assert one.install == "get https://x.example/l.tar.gz and put one on your PATH"
+    (one,) = parse_registry(data, "x", target="windows-x86_64").definitions
+    assert one.ways == (Way(program="one"),)
+    other = parse_registry(data, "x", target="darwin-aarch64")
+    assert other.definitions == ()
+    assert other.skipped == ("one: it is not distributed for darwin-aarch64",)
+
+
+def test_several_ways_keep_their_own_arguments() -> None:
+    distribution = {
+        "npx": {"package": "one", "args": ["acp"]},
+        "uvx": {"package": "one-py", "env": {"OTHER": "1"}},
+        "binary": {"linux-x86_64": {"archive": "x", "cmd": "./one", "args": ["serve"]}},
+    }
+    (one,) = parsed(entry(distribution)).definitions
+    assert one.ways == (Way(package="one", args=("acp",)), Way(program="one", args=("serve",)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ("text", "entry 1: it is no object"),
+        ({}, "entry 1: its id cannot be a name"),
+        ({"id": "A B"}, "A B: its id cannot be a name"),
+        ({"id": "one"}, "one: it does not say how it is distributed"),
+        (entry({}), "one: it is not distributed for"),
+        (entry({"npx": 3}), "one: its npx is no object"),
+        (entry({"npx": {"package": "../evil"}}), "one: its npm package has no proper name"),
+        (entry({"npx": {}}), "one: its npm package has no proper name"),
+        (entry({"uvx": {"package": "-evil"}}), "one: its Python package has no proper name"),
+        (entry({"uvx": {"package": "one", "cmd": "/bin/sh"}}), "one: its command is no name of a program"),
+        (entry({"binary": {"linux-x86_64": {"cmd": ".."}}}), "one: its command is no name of a program"),
+        (entry({"npx": {"package": "one", "args": "x"}}), "one: its arguments are no list"),
+        (entry({"npx": {"package": "one", "env": {"A": 1}}}), "one: its variables are no texts"),
+        (entry({"npx": {"package": "one", "env": {"A=B": "1"}}}), "one: one of its variables"),
+    ],
+)
+def test_an_entry_that_cannot_be_used_is_left_out_and_said_why(wrong: Any, why: str) -> None:
+    right = entry({"npx": {"package": "two"}}, id="two")
+    found = parsed(wrong, right)
+    assert [one.id for one in found.definitions] == ["two"]
+    assert len(found.skipped) == 1
+    assert found.skipped[0].startswith(why)
+
+
+def test_texts_are_one_line_that_a_terminal_does_not_obey() -> None:
+    (one,) = parsed(entry({"npx": {"package": "x"}}, name="A\x1b[2Jb\n", description="c\td")).definitions
+    assert (one.label, one.description) == ("A[2Jb", "cd")
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"agents": {}}', b"[" * 100_000, b"\xff"])
+def test_what_is_no_registry_is_refused(data: bytes) -> None:
+    with pytest.raises(ConfigInvalid, match="the registry x "):
+        parse_registry(data, "x")
+
+
+# -- reading -----------------------------------------------------------------------------------------------
+
+
+async def test_a_file_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "registry.json"
+    file.write_bytes(registry(entry({"npx": {"package": "one"}})))
+    assert [one.id for one in (await load_registry(str(file))).definitions] == ["one"]
+
+
+async def test_a_file_that_cannot_be_read_or_is_too_large_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigInvalid, match="No such file"):
+        await load_registry(str(tmp_path / "nowhere"))
+    with pytest.raises(ConfigInvalid, match="cannot be read"):
+        await load_registry("a\0b")
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(9 << 20)
+    with pytest.raises(ConfigInvalid, match="more than 8 MB"):
+        await load_registry(str(tmp_path / "large"))
+
+
+@pytest.mark.parametrize("address", ["ftp://x.example/r", "file:///etc/passwd"])
+async def test_other_addresses_are_refused(address: str) -> None:
+    with pytest.raises(ConfigInvalid, match="http or https"):
+        await load_registry(address)
+
+
+class Answers(BaseHTTPRequestHandler):
+    """Answers by path; `/slow` waits for `stop`."""
+
+    stop: threading.Event
+
+    def do_GET(self) -> None:
+        match self.path:
+            case "/registry.json":
+                self._give(registry(entry({"npx": {"package": "one"}})))
+            case "/moved":
+                self._to("/registry.json")
+            case "/to-file":
+                self._to("file:///etc/passwd")
+            case "/large":
+                self._give(*[b" " * (1 << 20)] * 20)
+            case "/drip":
+                self._give(*[b" "] * 200, pause=0.05)
+            case "/slow":
+                self.stop.wait(10)
+            case _:
+                self.send_error(404)
+
+    def _give(self, *pieces: bytes, pause: float = 0) -> None:
+        self.send_response(200)
+        self.end_headers()
+        with suppress(OSError):  # the reader may have had enough
+            for piece in pieces:
+                if self.stop.wait(pause):
+                    return
+                self.wfile.write(piece)
+
+    def _to(self, address: str) -> None:
+        self.send_response(302)
+        self.send_header("Location", address)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        """Say nothing."""
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    Answers.stop = threading.Event()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        Answers.stop.set()
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("path", ["/registry.json", "/moved"])
+async def test_an_address_is_read(server: str, path: str) -> None:
+    assert [one.id for one in (await load_registry(server + path)).definitions] == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("/nowhere", "404"),
+        ("/to-file", "cannot be had"),
+        ("/large", "more than 8 MB"),
+        ("/slow", r"did not come within 0\.3 s"),
+        ("/drip", r"did not come within 0\.3 s"),
+    ],
+)
+async def test_an_address_that_does_not_give_a_registry_is_refused(server: str, path: str, why: str) -> None:
+    with pytest.raises(ConfigInvalid, match=why):
+        await load_registry(server + path, seconds=0.3)
+
+
+async def test_an_address_where_nobody_is_refused() -> None:
+    with pytest.raises(ConfigInvalid, match="cannot be had"):
+        await load_registry("http://127.0.0.1:1/registry.json", seconds=2)
+    with pytest.raises(ConfigInvalid, match="cannot be had"):
+        await load_registry("http://[bad/registry.json", seconds=2)
+
+
+async def test_an_agent_of_a_registry_is_found_like_all_others(machine: Machine) -> None:
+    (one,) = parsed(entry({"uvx": {"package": "one-acp==1", "args": ["-x"]}})).definitions
+    program = machine.program(machine.home / ".local/bin/one-acp")
+    definition = make_catalogue(registry=[one]).definition_for("one")
+    found = await Finder(machine.surroundings).find(definition)
+    assert found.launch is not None
+    assert found.launch.argv == (str(program), "-x")
