@@ -6,6 +6,7 @@ Usage: idle_host.py FOLDER
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import resource
 import sys
@@ -55,6 +56,8 @@ async def main(folder: Path) -> None:
 
     host = Host(SqliteStore(folder / "history.db", KEY), [DemoHarness()], text_frame)
     await host.open()
+    gc.collect()
+    gc.freeze()  # as `serai serve` does
     for number in range(SESSIONS):
         await host.session(f"ahp-session:/{number}")
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.programs import seated
 from serai.ahp.commands import CreateSessionParams
 from serai.cli import main
 from serai.config.keys import find_database_key
@@ -48,3 +49,16 @@ def test_what_was_recorded_of_changes_goes_too(
     assert "ahp-session:/first is erased" in capsys.readouterr().out
     assert not first.exists()
     assert second.is_dir()
+
+
+@pytest.mark.parametrize(("keys", "code"), [("\x03", 130), ("\x04", 1), ("n\r", 1), ("y\r", 0)])
+async def test_it_asks_first_and_can_be_left(tmp_path: Path, keys: str, code: int) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    work.mkdir()
+    await _fill(home, work)
+    async with seated("sessions", "purge", "first", home=home) as seat:
+        await seat.shows(r"ahp-session:/first\r\nErase for good\? This cannot be undone\. \[y/N\] ")
+        seat.type(keys)
+        assert await seat.ended() == code
+        assert changes_folder(home, SESSIONS[0]).exists() == (code != 0)
+        assert "Traceback" not in seat.text

@@ -12,13 +12,18 @@ from client.screens import parse
 from serai.ahp.types import SessionSummary
 from serai.cli import connecting
 from serai.cli.sessions import ago, find_session, status_words, table
-from serai.client import Client, SessionGone
+from serai.client import Client, SessionGone, ToolWaiting
 from serai.errors import ConfigInvalid
 from serai.host.turn import Turn
 
 
 async def agent(turn: Turn) -> None:
     await turn.say(f"you said {turn.message.text}")
+    if turn.message.text == "tool":
+        call = await turn.tool("ls", "List files", message="ls", confirmed="not-needed")
+        await call.done("Listed one", text="a.txt\n")
+        await turn.tool("rm", "Remove", message="rm")
+        await turn.notice("a notice")
     if turn.message.text == "fail":
         raise ValueError("it broke")
 
@@ -79,6 +84,20 @@ class TestCommands:
             assert "> fail\nyou said fail\n(failed: it broke)" in text
             assert await run(house, "show", "aaaa1", "--json") == 0
             assert json.loads(capsys.readouterr().out)["turns"][0]["state"] == "complete"
+
+    async def test_show_tells_what_tools_did_and_what_was_noticed(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        async with House(agent=agent) as house, house.client() as client:
+            session = await soon(client.create_session(uri="ahp-session:/tools"))
+            turn = await soon(session.prompt("tool"))
+            async for event in turn:
+                if isinstance(event, ToolWaiting):
+                    await soon(session.deny(event.call.tool_call_id, reason="not now"))
+            assert await run(house, "show", "tools") == 0
+            text = capsys.readouterr().out
+            assert "* List files: Listed one\n  | a.txt\n* Remove: did not run (denied: not now)\n" in text
+            assert "(a notice)\n" in text
 
     async def test_rename_and_archive(self, capsys: pytest.CaptureFixture[str]) -> None:
         async with House(agent=agent) as house, house.client() as client:

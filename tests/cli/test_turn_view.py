@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 
 from client.hosts import House, soon
 from client.screens import Desk, parse
@@ -49,6 +51,10 @@ class Agent:
         await self.may_go_on.wait()
         call.show(ToolResultTextContent(text="one\ntwo\n"))
         await call.done("Ran it", text="one\ntwo\nthree\n")
+
+    async def waits(self, turn: Turn) -> None:
+        await self.call(turn)
+        await self.may_go_on.wait()
 
     async def both(self, turn: Turn) -> None:
         first = await self.call(turn)
@@ -145,6 +151,17 @@ class TestLive:
             agent.may_go_on.set()
             await desk.screen.shows("  | two\n  | three\n* Run it: Ran it\ndone with live")
             assert desk.text.count("  | one\n") == 1
+            desk.keyboard.end()
+            await soon(chat)
+
+    async def test_the_end_of_a_call_begins_a_line_when_something_else_was_said(self) -> None:
+        desk = Desk()
+        async with House(agent=Agent()) as house, house.client() as client:
+            chat = asyncio.ensure_future(talk(client, desk))
+            desk.keyboard.type("waits")
+            await desk.screen.shows("* Run it: x --all ")
+            os.kill(os.getpid(), signal.SIGINT)
+            await desk.screen.shows("leaves)\n* Run it: was stopped (skipped)\n(the turn was cancelled)")
             desk.keyboard.end()
             await soon(chat)
 

@@ -357,6 +357,23 @@ class TestSqlite:
         assert size_of(path) <= size * 1.05
         await store.open()
 
+    @pytest.mark.parametrize("interval", [50, 4_000])
+    async def test_what_says_where_rows_are_goes_with_them(
+        self, path: Path, calendar: Calendar, interval: int
+    ) -> None:
+        store = SqliteStore(path, KEY, locator_interval=interval, now=calendar)
+        await store.open()
+        for _ in range(8):
+            await append(store, *[ROOT] * 20)
+        calendar.go_by(9)
+        await store.prune(3, whole=[ROOT])
+        assert store._engine is not None
+        assert len(store._engine.writer._tail) == 0
+        await store.close()
+        database = connect(path, KEY)
+        assert database.execute("SELECT count(*) FROM locators").get == 0
+        database.close()
+
     async def test_a_full_disk_leaves_all_rows(self, path: Path, calendar: Calendar, opened: Opened) -> None:
         disk = Disk("pruning")
         store = SqliteStore(path, KEY, vfs=disk.name, now=calendar)

@@ -14,32 +14,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from serai.acp.capabilities import AgentCapabilities, Handshake
 from serai.acp.client_side import ClientSide, Event
 from serai.acp.connection import Connection, Launch
-from serai.acp.frames import Notification
-from serai.acp.limbo import Limbo
+from serai.acp.frames import Notification, Request
 from serai.acp.peer import Listener
-from serai.acp.servers import McpServer, write_servers
 from serai.acp.serving import Serving
 from serai.acp.session import AcpSession, Surroundings
+from serai.acp.sessions import Opening, Sessions
 from serai.acp.shapes import object_of, objects_of, text_of
-from serai.acp.stream import Item
 from serai.acp.updates import Update
 from serai.errors import (
     AgentClosed,
-    AgentError,
     AgentInactive,
     AgentInitFailed,
     AgentInitTimedOut,
     CapabilityNotSupportedError,
-    SessionCreateFailed,
-    SessionLoadFailed,
     VersionMismatch,
 )
 from serai.processes.child import Exit
@@ -53,10 +48,6 @@ INITIALIZE_TIMEOUT = 30.0
 INACTIVITY_TIMEOUT = 180.0
 CANCEL_TIMEOUT = 30.0
 _EVENTS = 256
-_PAST = 1024
-
-Servers = Sequence[McpServer | Mapping[str, Any]]
-OnUpdate = Callable[[Item], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +88,21 @@ class Agent:
         self.events: deque[Event] = deque(maxlen=_EVENTS)
         """The last notifications that ACP does not have."""
         self._client = client
-        self._warn = warn
-        self._patience = inactivity_timeout or None
-        self._cancel_patience = cancel_timeout
-        self._connection = Connection(launch, mask=mask, over=self._over, on_stderr=on_stderr)
-        self._sessions: dict[str, AcpSession] = {}
-        self._past: deque[str] = deque(maxlen=_PAST)
-        self._limbo = Limbo(self._lost)
-        self._warned_directories = False
-        self._warned_lost = False
+        listener = Listener(updated=self._updated, asked=self._asked, notified=self._notified)
+        self._connection = Connection(launch, listener, mask=mask, over=self._over, on_stderr=on_stderr)
+        self._serving = Serving(self._connection.peer, client, self._answered)
         self._handshake = Handshake.of(None)
+        self._patience = inactivity_timeout or None
+        self._sessions = Sessions(
+            Surroundings(
+                connection=self._connection,
+                serving=self._serving,
+                capabilities=self._handshake.capabilities,
+                warn=warn,
+                patience=self._patience,
+                cancel_patience=cancel_timeout,
+            )
+        )
 
     @classmethod
     async def start(
@@ -130,7 +126,7 @@ class Agent:
             client: Who answers what the agent asks.
             mask: Takes secrets out of text: of the agent's log and its errors.
             warn: Is told, in a sentence, what was left out because the agent cannot take it.
-            initialize_timeout: How long it may take to answer, in seconds; `None` or 0 for as long as it takes.
+            initialize_timeout: How long it may take to answer, in seconds; `None` or 0 for ever.
             inactivity_timeout: How long it may be silent during a prompt or before an answer. While a person
                 is asked, the time does not count. `None` or 0 for ever.
             cancel_timeout: How long it may take to stop when a prompt is cancelled, before it is ended.
@@ -153,16 +149,277 @@ class Agent:
             cancel_timeout=cancel_timeout,
             on_stderr=on_stderr,
         )
-        await agent._connection.open(processes, agent._listener)
-        try:
-            await agent._initialize(initialize_timeout or None)
-        except BaseException:
-            await agent.close()
-            raise
+        await agent._open(processes, initialize_timeout or None)
         return agent
 
-    def _listener(self, overlong: Callable[[], None]) -> Listener:
-        self._serving = Serving(self._connection.peer_later, self._client, self._served)
-        return Listener(
-            updated=self._updated, asked=self._serving.serve, notified=self._notified, overlong=overlong
+    # -- what it is ----------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.launch.name
+
+    @property
+    def handshake(self) -> Handshake:
+        """What it answered to `initialize`."""
+        return self._handshake
+
+    @property
+    def capabilities(self) -> AgentCapabilities:
+        """What it can do."""
+        return self._handshake.capabilities
+
+    @property
+    def is_running(self) -> bool:
+        """Whether anything can be asked of it."""
+        return self._connection.is_running
+
+    @property
+    def exit(self) -> Exit | None:
+        """How its process ended; `None` while it runs."""
+        return self._connection.child.exit
+
+    @property
+    def pid(self) -> int:
+        """The pid of its process, which is also the id of its group."""
+        return self._connection.child.pid
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last lines of its log, redacted."""
+        return str(self._connection.tail)
+
+    @property
+    def noise(self) -> int:
+        """How many lines of its output were no messages."""
+        return self._connection.peer.noise
+
+    @property
+    def sessions(self) -> Mapping[str, AcpSession]:
+        """The sessions that are open, by their ids."""
+        return dict(self._sessions.open)
+
+    # -- its sessions --------------------------------------------------------------------------------------
+
+    async def new_session(self, cwd: Path, **how: Unpack[Opening]) -> AcpSession:
+        """A new session. Cancelling it stops the waiting; the agent may make the session all the same.
+
+        Args:
+            cwd: Where it works.
+            **how: MCP servers, further folders, `_meta`, and who hears the updates: see `Opening`.
+
+        Raises:
+            CapabilityNotSupportedError: It cannot reach one of the servers: `mcpCapabilities.http` or `.sse`.
+            Mismatch: A server is not described completely.
+            AuthRequired: A person has to sign in first.
+            SessionCreateFailed: The agent refused.
+            AgentError: The agent is silent or gone.
+        """
+        return await self._sessions.make("session/new", cwd, how)
+
+    async def fork_session(self, session_id: str, cwd: Path, **how: Unpack[Opening]) -> AcpSession:
+        """A new session that begins where another one is. Otherwise as `new_session`.
+
+        An agent that tells the other's history again is not misunderstood: see `AcpSession.replayed`.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`.
+            SessionLoadFailed: The agent refused.
+        """
+        self._need(self.capabilities.fork_session, "sessionCapabilities.fork")
+        return await self._sessions.make("session/fork", cwd, how, source=session_id, replaying=True)
+
+    async def load_session(self, session_id: str, cwd: Path, **how: Unpack[Opening]) -> AcpSession:
+        """Open an earlier session. The agent tells its history again: that is in `AcpSession.replayed`.
+
+        Otherwise as `new_session`.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `loadSession`.
+            SessionLoadFailed: The agent refused: it does not have the session any more, for instance.
+        """
+        self._need(self.capabilities.load_session, "loadSession")
+        return await self._sessions.reopen("session/load", session_id, cwd, how)
+
+    async def resume_session(self, session_id: str, cwd: Path, **how: Unpack[Opening]) -> AcpSession:
+        """Open an earlier session without its history. Otherwise as `new_session`.
+
+        Some agents tell the history all the same: that, too, is in `AcpSession.replayed`.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.resume`.
+            SessionLoadFailed: The agent refused.
+        """
+        self._need(self.capabilities.resume_session, "sessionCapabilities.resume")
+        return await self._sessions.reopen("session/resume", session_id, cwd, how)
+
+    async def list_sessions(self, cwd: Path | None = None, cursor: str | None = None) -> SessionPage:
+        """Some of the sessions that the agent has kept. Cancelling it stops the waiting.
+
+        Args:
+            cwd: Only those of this folder.
+            cursor: Where to go on: the `next_cursor` of the page before.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.list`.
+            AgentError: The agent refused, or is gone.
+        """
+        self._need(self.capabilities.list_sessions, "sessionCapabilities.list")
+        params: dict[str, Any] = {}
+        if cwd is not None:
+            params["cwd"] = str(cwd.absolute())  # noqa: ASYNC240 - it asks only where the host is
+        if cursor is not None:
+            params["cursor"] = cursor
+        reply = object_of(await self._call("session/list", params))
+        sessions = tuple(
+            SessionInfo(
+                session_id,
+                text_of(each.get("cwd")),
+                text_of(each.get("title")),
+                text_of(each.get("updatedAt")),
+                each,
+            )
+            for each in objects_of(reply.get("sessions"))
+            if (session_id := text_of(each.get("sessionId"))) is not None
         )
+        return SessionPage(sessions, text_of(reply.get("nextCursor")) or None)
+
+    async def stream_all_sessions(self, cwd: Path | None = None) -> AsyncIterator[SessionInfo]:
+        """All sessions that the agent has kept, page after page. As `list_sessions`."""
+        self._need(self.capabilities.list_sessions, "sessionCapabilities.list")
+        cursor: str | None = None
+        seen: set[str] = set()
+        while True:
+            page = await self.list_sessions(cwd, cursor)
+            for session in page.sessions:
+                yield session
+            cursor = page.next_cursor
+            if cursor is None or cursor in seen:  # an agent that leads in circles has no more
+                return
+            seen.add(cursor)
+
+    async def delete_session(self, session_id: str) -> None:
+        """Have the agent delete a session that it has kept. Cancelling it stops the waiting.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.delete`.
+            AgentError: The agent refused, or is gone.
+        """
+        self._need(self._handshake.delete_session, "sessionCapabilities.delete")
+        await self._call("session/delete", {"sessionId": session_id})
+
+    # -- the agent itself ----------------------------------------------------------------------------------
+
+    async def authenticate(self, method_id: str) -> None:
+        """Sign in, in one of the ways in `handshake.auth_methods`. A person may take any time over it.
+
+        Cancelling it stops the waiting.
+
+        Raises:
+            AgentError: The agent refused, or is gone.
+        """
+        await self._connection.call("authenticate", {"methodId": method_id})
+
+    async def logout(self) -> None:
+        """Sign out. Cancelling it stops the waiting.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `auth.logout`.
+            AgentError: The agent refused, or is gone.
+        """
+        self._need(self._handshake.logout, "auth.logout")
+        await self._call("logout", {})
+
+    async def request(self, method: str, params: Any) -> Any:
+        """Ask for something that ACP does not have, such as `_vendor/thing`.
+
+        Raises:
+            AgentError: The agent refused, or is gone.
+        """
+        return await self._call(method, params)
+
+    def notify(self, method: str, params: Any) -> None:
+        """Tell something that ACP does not have. An agent that is gone does not hear it."""
+        if self.is_running:
+            self._connection.peer.notify(method, params)
+
+    async def close(self) -> None:
+        """End the agent: its input is closed, then its group gets TERM, then KILL. Again does no harm.
+
+        Turns that run fail. Cancelling this stops the waiting: the end comes all the same.
+        """
+        closing = self._connection.close()
+        self._sessions.end(self._connection.reason)
+        await asyncio.shield(asyncio.gather(closing, self._serving.close()))
+
+    # -- starting ------------------------------------------------------------------------------------------
+
+    async def _open(self, processes: Processes, limit: float | None) -> None:
+        await self._connection.open(processes)
+        try:
+            await self._initialize(limit)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _initialize(self, limit: float | None) -> None:
+        connection = self._connection
+        params = {
+            "protocolVersion": PROTOCOL_VERSION,
+            "clientCapabilities": self._client.capabilities.to_wire(),
+            "clientInfo": {"name": "serai", "title": "Serai", "version": __version__},
+        }
+        try:
+            told = await connection.call("initialize", params, limit=limit)
+        except AgentInactive as error:
+            late = AgentInitTimedOut(error.message, agent=self.name, data={"stderrTail": self.stderr_tail})
+            raise connection.failures.of_log(self.stderr_tail) or late from None
+        except AgentClosed as error:
+            failed = AgentInitFailed(error.message, agent=self.name, data=error.to_wire())
+            raise connection.failures.of_log(self.stderr_tail) or failed from None
+        self._handshake = Handshake.of(told)
+        connection.failures.methods = self._handshake.auth_methods
+        self._sessions.around = replace(self._sessions.around, capabilities=self._handshake.capabilities)
+        version = self._handshake.protocol_version
+        if version not in (None, PROTOCOL_VERSION, str(PROTOCOL_VERSION)):
+            raise VersionMismatch(
+                f"the agent {self.name!r} speaks version {version} of ACP, and not {PROTOCOL_VERSION}",
+                agent=self.name,
+                client_version=PROTOCOL_VERSION,
+                agent_version=version,
+            )
+
+    # -- hearing -------------------------------------------------------------------------------------------
+
+    def _updated(self, session_id: str, update: Update, size: int) -> None:
+        self._sessions.updated(session_id, update, size)
+
+    def _asked(self, request: Request) -> None:
+        self._sessions.heard(text_of(object_of(request.params).get("sessionId")))
+        self._serving.serve(request)
+
+    def _answered(self, session_id: str | None) -> None:
+        self._sessions.heard(session_id)
+
+    def _notified(self, message: Notification) -> None:
+        params = object_of(message.params)
+        if message.method == "$/cancel_request":
+            self._serving.withdraw(params.get("requestId"))
+        elif message.method == "elicitation/complete" and isinstance(params.get("elicitationId"), str):
+            self._client.elicitation_completed(params["elicitationId"])
+        else:
+            event = Event(message.method, message.params)
+            self.events.append(event)
+            self._client.notified(event)
+
+    def _over(self) -> None:
+        self._sessions.end(self._connection.reason)
+
+    # -- asking --------------------------------------------------------------------------------------------
+
+    async def _call(self, method: str, params: Any) -> Any:
+        return await self._connection.call(method, params, limit=self._patience)
+
+    def _need(self, offered: bool, capability: str) -> None:
+        if not offered:
+            raise CapabilityNotSupportedError(capability, agent=self.name)

@@ -37,7 +37,7 @@ TERM_GRACE = 2.0
 _LAST_WORDS = 0.5
 """How long the end of what a dead agent wrote may take to arrive: its children may hold its pipes open."""
 _SHOWN = 300
-"""How much of the log stands in a message."""
+"""How much of the log's last line stands in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ class Connection:
 
     Args:
         launch: How it is started.
+        listener: Who hears it.
         mask: Takes secrets out of what it says.
         over: Is called once, when the process is gone and all that it said has been heard.
         on_stderr: Is told every line of its log, redacted.
@@ -69,6 +70,7 @@ class Connection:
     def __init__(
         self,
         launch: Launch,
+        listener: Listener,
         *,
         mask: Callable[[str], str],
         over: Callable[[], None],
@@ -79,6 +81,7 @@ class Connection:
         self.failures = Failures(launch.name, mask)
         self.failures.argv = launch.argv
         self.failures.login = launch.login
+        self.peer = Peer(self._write, listener, self._line_too_long)
         self.is_held = False
         """Whether the agent has to wait, since someone does not take its updates."""
         self._launch = launch
@@ -91,12 +94,8 @@ class Connection:
         self._closing: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
 
-    async def open(self, processes: Processes, listener: Callable[[Callable[[], None]], Listener]) -> None:
+    async def open(self, processes: Processes) -> None:
         """Start the process. Cancelling it leaves nothing behind.
-
-        Args:
-            processes: Where the host's processes are started and written down.
-            listener: Makes the listener; it is given what to call for a line that is too long.
 
         Raises:
             AgentNotInstalled: The program is not there.
@@ -120,7 +119,6 @@ class Connection:
             kind = AgentNotInstalled if missing else AgentNotStarted
             remedy = (launch.install if missing else None) or error.remedy
             raise kind(error.message, agent=launch.name, remedy=remedy) from None
-        self.peer = Peer(self._write, listener(self._line_too_long))
         self._pipes = await Pipes.connect(self._child, output=self.peer.feed, log=self.tail.feed)
         self._watching = asyncio.create_task(self._watch())
 
@@ -159,7 +157,7 @@ class Connection:
     def closed(self, what: str, how: Exit | None = None) -> AgentClosed:
         """An error that tells what happened to the process, and what it wrote last."""
         tail = str(self.tail)
-        last = tail[-_SHOWN:].strip()
+        last = tail.rpartition("\n")[2][:_SHOWN]
         words = f". Its log ends with: {last}" if last else ""
         return AgentClosed(
             f"the agent {self.name!r} {what}{words}",
@@ -175,14 +173,11 @@ class Connection:
             self._reason = reason
             self._broken.set()
 
-    async def close(self) -> None:
-        """End the process and all that it started. To do it again does no harm.
-
-        Cancelling this stops the waiting: the end comes all the same.
-        """
+    def close(self) -> asyncio.Task[None]:
+        """Begin to end the process and all that it started. The task is done when nothing of it is left."""
         if self._closing is None:
             self._closing = asyncio.create_task(self._close())
-        await asyncio.shield(self._closing)
+        return self._closing
 
     async def _close(self) -> None:
         if self._watching is None:

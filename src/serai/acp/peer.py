@@ -32,8 +32,6 @@ class Listener:
     """The agent wants an answer."""
     notified: Callable[[Notification], None]
     """Something else."""
-    overlong: Callable[[], None]
-    """A line is longer than any that is read. Nothing after it will be."""
 
 
 class Failed(Exception):
@@ -62,13 +60,17 @@ class Peer:
     Args:
         write: Sends a line.
         listener: Who hears the agent.
+        overlong: Is called when a line is longer than any that is read. Nothing after it will be.
     """
 
-    def __init__(self, write: Callable[[bytes], None], listener: Listener) -> None:
+    def __init__(
+        self, write: Callable[[bytes], None], listener: Listener, overlong: Callable[[], None]
+    ) -> None:
         self.noise = 0
         """How many lines were no messages."""
         self._write = write
         self._listener = listener
+        self._overlong = overlong
         self._loop = asyncio.get_running_loop()
         self._lines = Lines()
         self._waiting: deque[bytes] = deque()
@@ -147,7 +149,7 @@ class Peer:
         if self._lines.size > LONGEST:
             self._broken = True
             self._lines.rest()
-            self._listener.overlong()
+            self._overlong()
 
     def hold(self, *, held: bool) -> None:
         """Let lines wait, or go on with them."""

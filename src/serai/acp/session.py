@@ -50,7 +50,6 @@ class Surroundings:
     serving: Serving
     capabilities: AgentCapabilities
     warn: Callable[[str], None]
-    forget: Callable[[AcpSession], None]
     patience: float | None
     """How long nothing may be heard during a prompt, in seconds; `None` for ever."""
     cancel_patience: float
@@ -67,6 +66,7 @@ class AcpSession:
         on_update: Is given every update and the end of every turn, as they come. Without it they wait for
             `updates`, and when too many wait the agent has to.
         replaying: Whether what comes now is history.
+        forget: Takes it from the agent's list.
     """
 
     def __init__(
@@ -77,6 +77,7 @@ class AcpSession:
         *,
         on_update: Callable[[Item], None] | None,
         replaying: bool,
+        forget: Callable[[AcpSession], None],
     ) -> None:
         self.id = session_id
         self.cwd = cwd
@@ -93,6 +94,7 @@ class AcpSession:
         """What the agent answered when the session was opened, all of it."""
         self._around = surroundings
         self._connection = surroundings.connection
+        self._forget = forget
         self._replaying = replaying
         self._stream = Stream(on_update, self._filled)
         self._turn: PromptTurn | None = None
@@ -208,7 +210,9 @@ class AcpSession:
             self._silence = Silence(self._around.patience, self._is_excused, self._fell_silent)
         if dropped:
             what = ", ".join(dropped)
-            self._around.warn(f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.')
+            self._around.warn(
+                f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.'
+            )
         return turn
 
     def cancel(self) -> None:
@@ -325,7 +329,7 @@ class AcpSession:
         """Follow the session no longer. The agent is not told, except to stop what it is doing."""
         if not self._gone:
             self.cancel()
-            self._around.forget(self)
+            self._forget(self)
             self.end()
 
     async def _call(self, method: str, params: dict[str, Any]) -> Any:

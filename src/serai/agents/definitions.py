@@ -109,10 +109,6 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Whether it is offered to have commands run in terminals of the host."""
     native_system_prompt: bool = False
     """Whether it takes a system prompt of its own; elsewhere that goes before the first message."""
-    auth_failures: tuple[Word, ...] = ()
-    """Words on its standard error that mean that nobody is signed in; case does not matter."""
-    usage_limits: tuple[Word, ...] = ()
-    """Words on its standard error that mean that its user has used up what there was."""
     quirks: frozenset[Quirk] = frozenset()
 
     @property

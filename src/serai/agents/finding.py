@@ -80,17 +80,16 @@ class Found:
             ConfigInvalid: The model or the effort has characters that none has.
         """
         if self.launch is None or self.way is None:
-            install = self.definition.install
             raise AgentNotInstalled(
                 f"{self.label} cannot be started: {self.reason}",
                 agent=self.id,
-                remedy=f"To install it: {install}" if install else None,
+                remedy=_how_to_install(self.definition),
             )
         chosen = self.way.choosing(model=model, effort=effort)
         env = dict(self.launch.env)
         if with_mcp:
             env |= self.definition.mcp_env
-        return Launch(argv=(*self.launch.argv, *chosen), env=env, name=self.launch.name)
+        return replace(self.launch, argv=(*self.launch.argv, *chosen), env=env)
 
 
 def agent_info(found: Found) -> AgentInfo:
@@ -225,7 +224,8 @@ class Finder:
         found = self._usable(found, argv, *folders)
         version = _version_of(package)
         if version is None:
-            env = found.launch.env if found.launch is not None else {}
+            # Found so, it is started with the same variables, if it can be started at all.
+            env = dict(found.launch.env) if found.launch is not None else dict(definition.env)
             version = await self._version((*argv, *definition.version_args), env)
             if version is None:
                 told = found.reason or f"it did not tell its version within {_PROBE_SECONDS:g} s"
@@ -248,7 +248,13 @@ class Finder:
             # What a script asks for by name is found beside it, also where the host's own PATH is short.
             rest = [self._surroundings.environ.get("PATH", os.defpath)]
             env.setdefault("PATH", os.pathsep.join(dict.fromkeys([*missing, *rest])))
-        launch = Launch(argv=(*argv, *way.args), env=env, name=found.id)
+        launch = Launch(
+            argv=(*argv, *way.args),
+            env=env,
+            name=found.id,
+            login=found.definition.login,
+            install=_how_to_install(found.definition),
+        )
         return replace(found, launch=launch)
 
     def _used(self, definition: AgentDefinition) -> Path | None:
@@ -305,6 +311,10 @@ class Finder:
         environ = {**self._surroundings.environ, **env}
         answer = await ask_program(argv, environ, seconds=_PROBE_SECONDS)
         return version_in(answer.text) if answer is not None else None
+
+
+def _how_to_install(definition: AgentDefinition) -> str | None:
+    return f"To install it: {definition.install}" if definition.install else None
 
 
 def _version_of(package: Package | None) -> str | None:

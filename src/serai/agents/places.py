@@ -21,7 +21,7 @@ __all__ = [
 MODULES_VARIABLE = "SERAI_NODE_MODULES"
 """Names further folders with packages, separated as in `PATH`."""
 
-_SYSTEM = (
+SYSTEM = (
     Path("/usr/local/bin"),
     Path("/opt/homebrew/bin"),
     Path("/home/linuxbrew/.linuxbrew/bin"),
@@ -68,12 +68,12 @@ class Surroundings:
     home: Path
     environ: Mapping[str, str] = field(default_factory=dict[str, str])
     project: Path | None = None
-    system: tuple[Path, ...] = _SYSTEM
+    system: tuple[Path, ...] = SYSTEM
 
     @classmethod
     def here(cls, *, project: Path | None = None) -> Surroundings:
         """This machine, for whoever runs this process."""
-        return cls(home=Path.home(), environ=dict(os.environ), project=project)
+        return cls(home=Path.home(), environ=dict(os.environ), project=project, system=SYSTEM)
 
     def expand(self, text: str) -> Path | None:
         """A path with `~` and `${NAME:-default}` replaced; `None` when a variable has no value."""

@@ -22,6 +22,7 @@ _COMMANDS = {
     "serve": "start the host",
     "chat": "talk to a session",
     "sessions": "see and manage sessions",
+    "agents": "see which agents there are; ask one what it can do",
     "terminals": "see, open and use the host's terminals",
     "doctor": "look at database, key, agents, port and leftovers",
     "backup": "copy the database, also while the host runs",

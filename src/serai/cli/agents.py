@@ -6,18 +6,29 @@ import argparse
 import asyncio
 import os
 import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from serai.acp import Handshake
 from serai.agents.catalogue import Catalogue, make_catalogue
 from serai.agents.finding import Finder, Found
+from serai.agents.introducing import Introduction, introduce
 from serai.agents.places import Surroundings
 from serai.agents.registry import Registry, load_registry
+from serai.agents.secrets import managed_secrets
+from serai.cli.terminal import clean
 from serai.config.load import load
 from serai.config.paths import find_paths
 from serai.config.trust import Trust
+from serai.errors import AuthRequired
+from serai.journal.redact import Redactor
+from serai.journal.secrets import managed_from_environment
+from serai.processes.processes import Processes
 
 __all__ = ["configure"]
 
@@ -28,7 +39,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "'serai agents probe NAME' starts an agent and asks it what it can do."
     parser.set_defaults(run=_list, json=False, registry=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    _add_common(parser)
+    probe = commands.add_parser(
+        "probe",
+        help="start an agent and ask it what it can do",
+        description="Start an agent in an empty folder, ask it what it can do, and end it again.",
+    )
+    probe.add_argument("agent", metavar="NAME", help="an agent's name, or another name of it")
+    probe.set_defaults(run=_probe)
+    for each in (parser, probe):
+        _add_common(each)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -72,6 +91,29 @@ async def _open(options: argparse.Namespace) -> tuple[Catalogue, Registry, Finde
     return catalogue, registry, Finder(Surroundings.here(project=project))
 
 
+def _probe(options: argparse.Namespace) -> int:
+    return asyncio.run(_show_one(options))
+
+
+async def _show_one(options: argparse.Namespace) -> int:
+    catalogue, _, finder = await _open(options)
+    found = await finder.find(catalogue.definition_for(options.agent))
+    launch = found.launching()
+    redactor = Redactor(managed_from_environment(os.environ) | managed_secrets(catalogue))
+    with tempfile.TemporaryDirectory(prefix="serai-") as records:
+        processes = Processes(Path(records))
+        try:
+            told = await introduce(launch, processes, mask=redactor.redact)
+        finally:
+            await processes.close()
+    if options.json:
+        _print_json(_introduction(found, told))
+    else:
+        for line in _lines(found, told):
+            print(clean(line))
+    return 0
+
+
 # -- what is shown -----------------------------------------------------------------------------------------
 
 
@@ -107,6 +149,73 @@ def _document(found: Found) -> dict[str, Any]:
         "install": found.definition.install or None,
         "login": found.definition.login or None,
     }
+
+
+def _introduction(found: Found, told: Introduction) -> dict[str, Any]:
+    handshake = told.handshake
+    return {
+        **_document(found),
+        "agentInfo": asdict(handshake.agent_info),
+        "protocolVersion": handshake.protocol_version,
+        "capabilities": handshake.capabilities,
+        "authMethods": [method.raw for method in handshake.auth_methods],
+        "signedIn": False if isinstance(told.problem, AuthRequired) else found.signed_in,
+        "modes": asdict(told.modes) if told.modes else None,
+        "models": [asdict(model) for model in told.models.models] if told.models.models else None,
+        "configOptions": [option.raw for option in told.options],
+        "commands": list(told.commands),
+        "problem": told.problem.to_wire() if told.problem else None,
+    }
+
+
+def _lines(found: Found, told: Introduction) -> Iterator[str]:
+    handshake = told.handshake
+    info = handshake.agent_info
+    yield f"{info.title or info.name or found.label} {info.version or found.version or ''}".rstrip()
+    yield f"  program       {found.path}"
+    yield f"  can           {', '.join(_abilities(handshake)) or 'nothing beyond the least'}"
+    for method in handshake.auth_methods:
+        yield _line("sign in", method.id, method.name, method.description)
+    if told.problem is not None:
+        yield f"  no session    {told.problem}"
+        return
+    if told.modes is not None:
+        for mode in told.modes.available:
+            yield _line("mode", mode.id, mode.name, mode.description, is_now=mode.id == told.modes.current)
+    model = told.models.model_option
+    for choice in told.models.models:
+        now = model is not None and choice.value == model.value
+        yield _line("model", choice.value, choice.name, choice.description, is_now=now)
+    if not told.models.models:
+        yield "  model         unknown"
+    for option in told.options:
+        if option is not model:
+            values = ", ".join(choice.value for choice in option.choices) or option.type
+            yield _line("option", f"{option.id} = {option.value}", values)
+    for command in told.commands:
+        yield _line("command", f"/{command.get('name')}", str(command.get("description") or ""))
+
+
+def _line(what: str, name: str, *words: str | None, is_now: bool = False) -> str:
+    more = ", ".join(dict.fromkeys(word for word in words if word and word != name))
+    return _cut(f"  {what:<12} {'*' if is_now else ' '}{name}{f': {more}' if more else ''}")
+
+
+def _cut(line: str) -> str:
+    line = line.replace("\n", " ")
+    return line if len(line) <= 160 else line[:159] + "…"
+
+
+def _abilities(handshake: Handshake) -> Iterator[str]:
+    """What the agent can do, in the words of its handshake."""
+    fields: dict[str, bool | dict[str, bool]] = msgspec.to_builtins(handshake.capabilities)
+    for name, value in fields.items():
+        parts = value.items() if isinstance(value, dict) else [("", value)]
+        yield from (f"{name}.{part}".rstrip(".") for part, has in parts if has)
+    if handshake.delete_session:
+        yield "deleteSession"
+    if handshake.logout:
+        yield "logout"
 
 
 def _print_table(rows: list[tuple[str, ...]]) -> None:

@@ -10,6 +10,7 @@ import sys
 
 from serai.cli.home import database_key
 from serai.cli.matching import match_session
+from serai.cli.terminal import StdinLines
 from serai.config.paths import Paths, find_paths
 from serai.errors import SessionGone
 from serai.host.changes.changesets import changes_folder
@@ -42,7 +43,7 @@ async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
         for uri in uris:
             if await store.head(uri) is None:
                 raise SessionGone(f"there is no session {uri}", remedy="'serai sessions' lists them")
-        if not sure and not _agreed(uris):
+        if not sure and not await _agreed(uris):
             print("Nothing was erased.")
             return 1
         for uri in uris:
@@ -54,9 +55,17 @@ async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
     return 0
 
 
-def _agreed(uris: list[str]) -> bool:
+async def _agreed(uris: list[str]) -> bool:
     if not sys.stdin.isatty():
         print("Nobody can be asked here: repeat it with --yes.", file=sys.stderr)
         return False
     print("\n".join(uris))
-    return input("Erase for good? This cannot be undone. [y/N] ").strip().lower() in {"y", "yes"}
+    print("Erase for good? This cannot be undone. [y/N] ", end="", flush=True)
+    lines = StdinLines(sys.stdin.fileno())  # and not `input`, which Ctrl-C does not reach in an event loop
+    try:
+        said = await lines.read()
+    finally:
+        lines.close()
+    if said is None:
+        print()
+    return (said or "").strip().lower() in {"y", "yes"}

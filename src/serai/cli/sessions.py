@@ -17,16 +17,18 @@ from serai.ahp.types import (
     SessionState,
     SessionStatus,
     SessionSummary,
+    SystemNotificationResponsePart,
     ToolCallResponsePart,
     Turn,
 )
-from serai.ahp.wire import Unknown
 from serai.cli.connecting import add_connection_options, client_of
 from serai.cli.matching import match_session, session_id
 from serai.cli.purge import configure_purge
 from serai.cli.tables import print_json, rows_of, short_ids
 from serai.cli.terminal import clean
+from serai.cli.turn_view import call_told
 from serai.client import Client
+from serai.client.dialogs import plain
 
 __all__ = ["configure", "find_session"]
 
@@ -203,8 +205,10 @@ def _turn_told(turn: Turn) -> list[str]:
     for part in turn.response_parts:
         if isinstance(part, MarkdownResponsePart):
             lines += [part.content.strip()] if part.content.strip() else []
-        elif isinstance(part, ToolCallResponsePart) and not isinstance(part.tool_call, Unknown):
-            lines.append(f"* {part.tool_call.display_name}")
+        elif isinstance(part, ToolCallResponsePart):
+            lines += call_told(part.tool_call)
+        elif isinstance(part, SystemNotificationResponsePart):
+            lines.append(f"({plain(part.content)})")
     if turn.error is not None:
         lines.append(f"(failed: {turn.error.message})")
     elif turn.state != "complete":

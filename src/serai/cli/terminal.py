@@ -130,6 +130,11 @@ class Terminal:
         self._out.write(line + "\n")
         self._out.flush()
 
+    @property
+    def is_mid_line(self) -> bool:
+        """Whether what was written last has not ended its line."""
+        return self._unfinished is not None
+
     def typed(self) -> None:
         """Someone has typed a line, and so begun a new one on the screen."""
         if self.is_interactive:

@@ -11,6 +11,7 @@ from serai.ahp.types import (
     ToolCallCompletedState,
     ToolCallPendingResultConfirmationState,
     ToolCallRunningState,
+    ToolCallState,
     ToolResultContent,
     TurnState,
 )
@@ -31,7 +32,7 @@ from serai.client import (
 from serai.client.dialogs import plain
 from serai.client.lines import Lines, about, last_lines, text_of
 
-__all__ = ["TurnView", "one_line"]
+__all__ = ["TurnView", "call_told"]
 
 
 @dataclass(slots=True)
@@ -102,7 +103,7 @@ class TurnView:
         if shown is None or not shown.name:
             shown = self._calls.setdefault(call.tool_call_id, _Shown(call.display_name))
             shown.name = call.display_name
-            message = one_line(plain(call.invocation_message))
+            message = _one_line(plain(call.invocation_message))
             self._terminal.note(f"* {call.display_name}: {message} ", end="")
             self._current, self._is_line_open = call.tool_call_id, True
         self._show_content(call, call.content)
@@ -145,7 +146,8 @@ class TurnView:
             shown.lines.end()
             text = "" if shown.lines.ends_as(text) else text  # a tool may return what its terminal has shown
         outcome = _outcome(call, has_run=bool(shown.name))
-        if self._is_line_open and self._current == call.tool_call_id:
+        is_there = self._is_line_open and self._current == call.tool_call_id and self._terminal.is_mid_line
+        if is_there:
             self._terminal.more(f"- {outcome}\n")  # on the line where it began
         else:
             self._terminal.note(f"* {call.display_name}: {outcome}")
@@ -201,7 +203,21 @@ class TurnView:
         self._terminal.new_line()
 
 
-def _outcome(call: ToolCallCompletedState | ToolCallCancelledState, *, has_run: bool) -> str:
+def call_told(call: ToolCallState) -> list[str]:
+    """A call of a turn that is over, in lines: how it ended, and what it brought."""
+    match call:
+        case ToolCallCompletedState():
+            shown = [*last_lines(text_of(call.content)), *filter(None, map(about, call.content or ()))]
+            return [f"* {call.display_name}: {_outcome(call)}", *(f"  | {line}" for line in shown)]
+        case ToolCallCancelledState():
+            return [f"* {call.display_name}: {_outcome(call)}"]
+        case ToolCallBase():
+            return [f"* {call.display_name}"]
+        case _:
+            return []  # a state that is newer than we are
+
+
+def _outcome(call: ToolCallCompletedState | ToolCallCancelledState, *, has_run: bool = False) -> str:
     if isinstance(call, ToolCallCancelledState):
         why = plain(call.reason_message)
         if call.reason == ToolCallCancellationReason.RESULT_DENIED:
@@ -209,11 +225,11 @@ def _outcome(call: ToolCallCompletedState | ToolCallCancelledState, *, has_run: 
         what = "was stopped" if has_run else "did not run"
         return f"{what} ({call.reason}{f': {why}' if why else ''})"
     if call.success:
-        return one_line(plain(call.past_tense_message)) or "done"
+        return _one_line(plain(call.past_tense_message)) or "done"
     return f"failed: {call.error.message if call.error else plain(call.past_tense_message)}"
 
 
-def one_line(text: str) -> str:
+def _one_line(text: str) -> str:
     """Text on one line, cut when it is long."""
     line = " ".join(text.split())
     return line if len(line) <= 100 else line[:99] + "…"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import shutil
@@ -60,6 +61,10 @@ from serai.watching.watch import Watches
 __all__ = ["Host"]
 
 _log = logging.getLogger(__name__)
+
+
+_COLLECT_AFTER = 8 * 1024 * 1024
+"""After so many bytes of state were put out of memory, they are really freed."""
 
 
 def _now() -> int:
@@ -141,6 +146,7 @@ class Host:
         """Sessions that have not been in memory since the host started."""
         self._wanted: Counter[str] = Counter()
         """Sessions that someone is about to do something with, once they are in memory."""
+        self._let_go_bytes = 0
         self._chores: set[asyncio.Task[Any]] = set()
         """What is done in the background, such as letting agents go."""
 
@@ -280,8 +286,17 @@ class Host:
             return False  # it is watched, needed at once, or the root channel has not been told yet
         self._rows[uri] = session.kept.row()
         del self._sessions[uri]
-        self.run(session.close())
+        self.run(self._let_go(session))
         return True
+
+    async def _let_go(self, session: Session) -> None:
+        """End what belongs to a session that was put out of memory, and see to it that the memory is free."""
+        await session.close()
+        self._let_go_bytes += session.kept.size
+        if self._let_go_bytes > _COLLECT_AFTER:
+            # A session and its parts refer to each other, and Python would find that out much later.
+            self._let_go_bytes = 0
+            gc.collect()
 
     def run(self, work: Coroutine[Any, Any, Any]) -> None:
         """Have something done in the background that ends by itself. Closing the host waits for it."""

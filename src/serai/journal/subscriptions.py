@@ -68,10 +68,13 @@ class Subscriptions:
         """Whether the subscriber follows the channel."""
         return channel in self._by_subscriber.get(subscriber, ())
 
-    def deliver(self, messages: list[tuple[str, bytes]]) -> None:
+    def deliver(self, messages: list[tuple[str, bytes]]) -> int:
         """Bring framed messages to the followers of their channels, in order, with one call each.
 
         Followers of the same channels get the very same buffer: it is joined once for all of them.
+
+        Returns:
+            How many followers were called.
         """
         channels = dict.fromkeys(channel for channel, _ in messages)
         groups: dict[tuple[str, ...], list[Subscriber]] = {}
@@ -87,6 +90,7 @@ class Subscriptions:
             frames = b"".join(message for channel, message in messages if channel in followed)
             for subscriber in subscribers:
                 subscriber.publish(frames)
+        return sum(map(len, groups.values()))
 
 
 def _ignore(channel: str) -> None:

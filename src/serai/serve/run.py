@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 from collections.abc import Callable, Iterable
@@ -65,6 +66,8 @@ async def run_host(
         is_trusted=is_trusted,
     )
     opening = await host.open()
+    gc.collect()
+    gc.freeze()  # what is there now stays: the collector need not look at it again
     try:
         port = asyncio.create_task(
             serve_port(

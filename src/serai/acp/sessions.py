@@ -1,0 +1,183 @@
+"""The open sessions of one agent: how they are opened, and who hears what of them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, TypedDict
+
+from serai.acp.limbo import Limbo
+from serai.acp.servers import McpServer, write_servers
+from serai.acp.session import AcpSession, Surroundings
+from serai.acp.shapes import object_of, text_of
+from serai.acp.stream import Item
+from serai.acp.updates import Update
+from serai.errors import AgentError, SessionCreateFailed, SessionLoadFailed
+
+__all__ = ["Opening", "Servers", "Sessions"]
+
+_PAST = 1024
+"""How many closed sessions are remembered, so that late news of them are not kept."""
+
+Servers: TypeAlias = Sequence[McpServer | Mapping[str, Any]]
+
+
+class Opening(TypedDict, total=False):
+    """What may be said when a session is opened."""
+
+    mcp_servers: Servers
+    """MCP servers that it can use."""
+    additional_directories: Iterable[Path]
+    """Folders beside `cwd`. An agent that does not know of such works without, and is warned of once."""
+    meta: Mapping[str, Any]
+    """The request's `_meta`."""
+    on_update: Callable[[Item], None]
+    """Is given every update and the end of every turn, as they come; see `AcpSession`."""
+
+
+class Sessions:
+    """The sessions of one agent.
+
+    Args:
+        surroundings: What they have from it. Those of a session say how it is forgotten here.
+    """
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self.around = surroundings
+        self.open: dict[str, AcpSession] = {}
+        self._past: deque[str] = deque(maxlen=_PAST)
+        self._limbo = Limbo(self._lost)
+        self._warned_directories = False
+        self._warned_lost = False
+
+    # -- opening -------------------------------------------------------------------------------------------
+
+    async def make(
+        self, method: str, cwd: Path, how: Opening, *, source: str | None = None, replaying: bool = False
+    ) -> AcpSession:
+        """Open a session whose id the agent chooses. What it has told of it before is delivered then.
+
+        Args:
+            method: `session/new` or `session/fork`.
+            cwd: Where the session works.
+            how: The rest.
+            source: The session that is forked.
+            replaying: Whether what comes before the answer is history.
+        """
+        made: list[AcpSession] = []
+
+        def then(result: Any, error: Any) -> None:
+            if error is not None:
+                return
+            session_id = text_of(object_of(result).get("sessionId"))
+            if session_id is None or session_id in self.open:
+                problem = "no session id" if session_id is None else f"the open session {session_id}"
+                raise SessionCreateFailed(
+                    f"the agent {self._name!r} answered {method} with {problem}", agent=self._name
+                )
+            session = self._register(session_id, cwd, how, replaying=replaying)
+            for update, size in self._limbo.take(session_id):
+                session.receive(update, size)
+            session.opened(result)
+            made.append(session)
+
+        await self._call(method, self._params(cwd, how, source), then)
+        return made[0]
+
+    async def reopen(self, method: str, session_id: str, cwd: Path, how: Opening) -> AcpSession:
+        """Open a session by its id. All that is told of it before the answer is history.
+
+        Args:
+            method: `session/load` or `session/resume`.
+            session_id: Which.
+            cwd: Where the session works.
+            how: The rest.
+        """
+        params = self._params(cwd, how, session_id)
+        if session_id in self.open:
+            raise SessionLoadFailed(f"the session {session_id} is open already", agent=self._name)
+        session = self._register(session_id, cwd, how, replaying=True)
+        for update, size in self._limbo.take(session_id):
+            session.receive(update, size)
+
+        def then(result: Any, error: Any) -> None:
+            if error is None:
+                session.opened(result)
+
+        try:
+            await self._call(method, params, then)
+        except BaseException:
+            session.forget()
+            raise
+        return session
+
+    def _params(self, cwd: Path, how: Opening, session_id: str | None) -> dict[str, Any]:
+        """What the requests have in common. When it cannot be made, nothing is sent."""
+        around = self.around
+        root = cwd.absolute()
+        params: dict[str, Any] = {} if session_id is None else {"sessionId": session_id}
+        params["cwd"] = str(root)
+        params["mcpServers"] = write_servers(how.get("mcp_servers", ()), around.capabilities, self._name)
+        directories = [str(root / directory) for directory in how.get("additional_directories", ())]
+        if directories and around.capabilities.additional_directories:
+            params["additionalDirectories"] = directories
+        elif directories and not self._warned_directories:
+            self._warned_directories = True
+            around.warn(
+                f'Agent "{self._name}" does not advertise additionalDirectories capability — '
+                f"ignoring {len(directories)} {'entry' if len(directories) == 1 else 'entries'}."
+            )
+        if meta := how.get("meta"):
+            params["_meta"] = dict(meta)
+        return params
+
+    async def _call(self, method: str, params: Any, then: Callable[[Any, Any], None]) -> None:
+        await self.around.connection.call(method, params, then=then, limit=self.around.patience)
+
+    def _register(self, session_id: str, cwd: Path, how: Opening, *, replaying: bool) -> AcpSession:
+        on_update = how.get("on_update")
+        session = AcpSession(
+            self.around, session_id, cwd, on_update=on_update, replaying=replaying, forget=self._forget
+        )
+        self.open[session_id] = session
+        return session
+
+    def _forget(self, session: AcpSession) -> None:
+        if self.open.get(session.id) is session:
+            del self.open[session.id]
+            self._past.append(session.id)
+            self.around.connection.fill(session.id, full=False)
+
+    # -- hearing -------------------------------------------------------------------------------------------
+
+    def updated(self, session_id: str, update: Update, size: int) -> None:
+        """Something has happened in a session, which may not be known yet."""
+        session = self.open.get(session_id)
+        if session is not None:
+            session.receive(update, size)
+        elif session_id not in self._past:
+            self._limbo.put(session_id, update, size)
+
+    def heard(self, session_id: str | None) -> None:
+        """The agent asks something, or was answered, in a session; `None` for any of them."""
+        for session in list(self.open.values()):
+            if session_id in (session.id, None):
+                session.heard()
+
+    def end(self, reason: Callable[[], AgentError]) -> None:
+        """The agent is gone: turns that run fail with the reason."""
+        sessions, self.open = self.open, {}
+        for session in sessions.values():
+            session.end(reason)
+
+    def _lost(self, session_id: str) -> None:
+        if not self._warned_lost:
+            self._warned_lost = True
+            self.around.warn(
+                f'Agent "{self._name}" told much of a session {session_id} that nobody opened — ignoring it.'
+            )
+
+    @property
+    def _name(self) -> str:
+        return self.around.connection.name

@@ -1,0 +1,196 @@
+"""An agent for a test, someone who answers it, and a look at what it leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serai.acp import (
+    AcpSession,
+    Agent,
+    AgentMessageChunk,
+    BasicClient,
+    ClientCapabilities,
+    Elicitation,
+    ElicitationAnswer,
+    Event,
+    Failure,
+    Finished,
+    Item,
+    Launch,
+    PermissionRequest,
+    ReadTextFile,
+    WriteTextFile,
+)
+from serai.errors import ProtocolError
+from serai.processes.census import census
+from serai.processes.processes import Processes
+
+AGENTS = Path(__file__).parent / "agents"
+QUICK = (sys.executable, "-I", "-S", "-u", str(AGENTS / "scripted.py"))
+
+
+class Person(BasicClient):
+    """Answers as a test says; `None` lets the agent wait for ever."""
+
+    def __init__(self) -> None:
+        self.has = ClientCapabilities()
+        self.answer: str | None = "yes"
+        self.patient = False
+        """Whether nothing is ever answered."""
+        self.requests: list[PermissionRequest] = []
+        self.given_up = 0
+        self.asked = asyncio.Event()
+        self.files = {"/notes": "one\ntwo\n"}
+        self.events: list[Event] = []
+
+    @property
+    def capabilities(self) -> ClientCapabilities:
+        return self.has
+
+    async def request_permission(self, request: PermissionRequest) -> str | None:
+        self.requests.append(request)
+        self.asked.set()
+        await self._wait()
+        return self.answer
+
+    async def read_text_file(self, request: ReadTextFile) -> str:
+        if request.path not in self.files:
+            raise ProtocolError("there is no such file", number=-32002)
+        return self.files[request.path]
+
+    async def write_text_file(self, request: WriteTextFile) -> None:
+        self.files[request.path] = request.content
+
+    async def create_elicitation(self, request: Elicitation) -> ElicitationAnswer:
+        self.asked.set()
+        await self._wait()
+        return ElicitationAnswer("accept", {"said": request.message})
+
+    def notified(self, event: Event) -> None:
+        self.events.append(event)
+
+    async def _wait(self) -> None:
+        try:
+            if self.patient:
+                await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.given_up += 1
+            raise
+
+
+@pytest.fixture
+async def processes(tmp_path: Path) -> AsyncIterator[Processes]:
+    """When they are closed, nothing may be left: no process, no zombie, no record, no task."""
+    records = tmp_path / "processes"
+    before = {process.pid for process in census() if process.parent == os.getpid()}
+    processes = Processes(records)
+    yield processes
+    await processes.close(grace=1)
+    assert not processes.children
+    assert [p for p in census() if p.parent == os.getpid() and p.pid not in before] == []
+    assert not records.is_dir() or list(records.iterdir()) == []
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@pytest.fixture
+async def person() -> Person:
+    return Person()
+
+
+@pytest.fixture
+def warned() -> list[str]:
+    """What was left out, in the sentences that a person is told."""
+    return []
+
+
+Start = Callable[..., Awaitable[Agent]]
+
+
+@pytest.fixture
+async def start(processes: Processes, person: Person, warned: list[str]) -> AsyncIterator[Start]:
+    """Starts a scripted agent that was told something: `start(capabilities={...}, inactivity_timeout=1)`."""
+    agents: list[Agent] = []
+    options = {"initialize_timeout", "inactivity_timeout", "cancel_timeout", "on_stderr"}
+
+    async def start(argv: tuple[str, ...] = QUICK, **told: Any) -> Agent:
+        given = {name: told.pop(name) for name in options & told.keys()}
+        agent = await Agent.start(
+            Launch((*argv, json.dumps(told)), name="scripted", login=told.get("login", ())),
+            processes,
+            client=person,
+            mask=lambda text: text.replace("hunter2", "***"),
+            warn=warned.append,
+            **given,
+        )
+        agents.append(agent)
+        return agent
+
+    yield start
+    for agent in agents:
+        await agent.close()
+
+
+@pytest.fixture
+async def agent(start: Start) -> Agent:
+    return await start()
+
+
+@pytest.fixture
+async def session(agent: Agent, tmp_path: Path) -> AcpSession:
+    """A new session, whose first updates are taken."""
+    session = await agent.new_session(tmp_path)
+    async for item in session.updates():
+        if isinstance(item, AgentMessageChunk):
+            break
+    return session
+
+
+class Conversation:
+    """What came of a prompt, in its order."""
+
+    def __init__(self, items: list[Item]) -> None:
+        self.items = items[:-1]
+        self.end = items[-1]
+
+    @property
+    def texts(self) -> list[str | None]:
+        return [item.text for item in self.items if isinstance(item, AgentMessageChunk)]
+
+    @property
+    def stop_reason(self) -> str:
+        assert isinstance(self.end, Finished), self.end
+        return self.end.stop_reason
+
+    @property
+    def error(self) -> Exception:
+        assert isinstance(self.end, Failure), self.end
+        return self.end.error
+
+
+Converse = Callable[..., Awaitable[Conversation]]
+
+
+@pytest.fixture
+def converse() -> Converse:
+    """Sends a prompt, if there is one, and takes all until the end of the turn."""
+
+    async def converse(session: AcpSession, prompt: Any = None) -> Conversation:
+        if prompt is not None:
+            session.prompt(prompt)
+        items: list[Item] = []
+        async with asyncio.timeout(20):
+            async for item in session.updates():
+                items.append(item)
+                if isinstance(item, Finished | Failure):
+                    return Conversation(items)
+        raise AssertionError("the session ended without an end of the turn")
+
+    return converse

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from serai.acp import AgentCapabilities, Handshake
+
+NOTHING = {
+    "loadSession": False,
+    "forkSession": False,
+    "resumeSession": False,
+    "closeSession": False,
+    "listSessions": False,
+    "additionalDirectories": False,
+    "mcp": {"stdio": True, "http": False, "sse": False},
+    "prompt": {"text": True, "image": False, "audio": False, "embeddedContext": False},
+}
+EVERYTHING = {
+    "loadSession": True,
+    "forkSession": True,
+    "resumeSession": True,
+    "closeSession": True,
+    "listSessions": True,
+    "additionalDirectories": True,
+    "mcp": {"stdio": True, "http": True, "sse": True},
+    "prompt": {"text": True, "image": True, "audio": True, "embeddedContext": True},
+}
+SESSION = ("fork", "resume", "close", "list", "additionalDirectories")
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "agentCapabilities",
+                    "sessionCapabilities",
+                    "mcpCapabilities",
+                    "promptCapabilities",
+                    "loadSession",
+                ]
+            )
+            | st.sampled_from(
+                ["fork", "list", "http", "image", "authMethods", "id", "_meta", "terminal-auth", "args"]
+            ),
+            inner,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+def told(**capabilities: Any) -> dict[str, Any]:
+    return {"protocolVersion": 1, "agentCapabilities": capabilities}
+
+
+def normalised(result: Any) -> Any:
+    return json.loads(msgspec.json.encode(AgentCapabilities.of(result)))
+
+
+def with_marker(marker: Any) -> dict[str, Any]:
+    return told(
+        loadSession=marker,
+        sessionCapabilities=dict.fromkeys(SESSION, marker),
+        mcpCapabilities={"http": marker, "sse": marker},
+        promptCapabilities={"image": marker, "audio": marker, "embeddedContext": marker},
+    )
+
+
+@pytest.mark.parametrize("marker", [{}, True, {"mode": {}}])
+def test_an_object_even_an_empty_one_means_yes(marker: Any) -> None:
+    assert normalised(with_marker(marker)) == EVERYTHING
+
+
+@pytest.mark.parametrize("marker", [None, False, 0, ""])
+def test_null_and_false_mean_no(marker: Any) -> None:
+    assert normalised(with_marker(marker)) == NOTHING
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        None,
+        [],
+        "x",
+        {},
+        {"agentCapabilities": None},
+        {"agentCapabilities": []},
+        told(sessionCapabilities=True),
+    ],
+)
+def test_what_is_not_told_or_has_the_wrong_shape_means_no(result: Any) -> None:
+    assert normalised(result) == NOTHING
+
+
+def test_text_and_stdio_are_always_there() -> None:
+    result = told(promptCapabilities={"text": False}, mcpCapabilities={"stdio": False})
+    assert normalised(result) == NOTHING
+
+
+@given(ANYTHING)
+def test_no_handshake_is_too_strange_to_be_read(result: Any) -> None:
+    AgentCapabilities.of(result)
+    Handshake.of(result)
+
+
+def test_what_the_page_does_not_cover_is_still_told() -> None:
+    handshake = Handshake.of(
+        {
+            "protocolVersion": 1,
+            "agentCapabilities": {"sessionCapabilities": {"delete": {}}, "auth": {"logout": {}}},
+            "agentInfo": {"name": "a", "title": "A", "version": "1"},
+            "authMethods": [
+                {"id": "web", "name": "Web"},
+                {"id": "tty", "name": "Terminal", "type": "terminal", "args": ["--login"], "env": {"A": "b"}},
+                {
+                    "id": "own",
+                    "name": "Own",
+                    "_meta": {"terminal-auth": {"command": "/bin/x", "args": ["in"]}},
+                },
+                {"id": "key", "name": "Key", "type": "env_var", "vars": [{"name": "API_KEY"}]},
+                "junk",
+            ],
+            "_meta": {"steering": {"supported": True}},
+        }
+    )
+    assert (handshake.delete_session, handshake.logout) == (True, True)
+    assert (handshake.agent_info.name, handshake.agent_info.version) == ("a", "1")
+    assert handshake.raw["_meta"] == {"steering": {"supported": True}}
+    assert [method.type for method in handshake.auth_methods] == ["agent", "terminal", "agent", "env_var"]
+    assert [method.login_command(("a", "--acp")) for method in handshake.auth_methods] == [
+        (),
+        ("a", "--acp", "--login"),
+        ("/bin/x", "in"),
+        (),
+    ]
+    assert handshake.auth_methods[3].variables == ("API_KEY",)
+
+
+def test_the_recorded_handshakes_give_what_the_page_says(shared_folder: Path) -> None:
+    recorded = {
+        path.stem: normalised(json.loads(path.read_text())["initialize"]["result"])
+        for path in sorted((shared_folder / "fixtures/acp-handshakes").glob("*.json"))
+    }
+    assert recorded["claude-agent-acp"] == {
+        **EVERYTHING,
+        "prompt": {"text": True, "image": True, "audio": False, "embeddedContext": True},
+    }
+    assert recorded["codex-acp-zed"] == {
+        **NOTHING,
+        "loadSession": True,
+        "resumeSession": True,
+        "closeSession": True,
+        "listSessions": True,
+        "mcp": {"stdio": True, "http": True, "sse": False},
+        "prompt": {"text": True, "image": True, "audio": False, "embeddedContext": True},
+    }
+    assert recorded["cline"] == {
+        **NOTHING,
+        "loadSession": True,
+        "prompt": {"text": True, "image": True, "audio": False, "embeddedContext": False},
+    }
+    assert {name for name, each in recorded.items() if each["forkSession"]} >= {
+        "claude-agent-acp",
+        "opencode",
+    }
+    assert len(recorded) >= 9

@@ -1,0 +1,197 @@
+"""`serai agents`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.machine import Machine
+from serai.cli import main
+
+SPEAKER = Path(__file__).parents[1] / "agents" / "speaking_agent.py"
+KEY = "k-0123456789abcdef"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """A machine of the test's own: nothing of the real one is found."""
+    machine = Machine(tmp_path)
+    machine.home.mkdir()
+    machine.bin.mkdir()
+    (tmp_path / "project").mkdir()
+    (tmp_path / "serai").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setattr(
+        "os.environ",
+        {"SERAI_HOME": str(tmp_path / "serai"), "HOME": str(machine.home), "PATH": str(machine.bin)},
+    )
+    monkeypatch.setattr("serai.agents.places.SYSTEM", ())
+    return machine
+
+
+def settings(machine: Machine, text: str) -> None:
+    (machine.root / "serai" / "serai.toml").write_text(text)
+
+
+def speaker(machine: Machine, behaviour: str = "") -> None:
+    settings(
+        machine,
+        f"""
+        [agents.speaker]
+        command = "{sys.executable}"
+        args = ["{SPEAKER}", "{behaviour}"]
+        env = {{ SPEAKER_API_KEY = "{KEY}" }}
+        login = ["speaker", "login"]
+        """,
+    )
+
+
+def listed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, dict[str, Any]]:
+    assert main(["agents", "--json", *words]) == 0
+    return {agent["id"]: agent for agent in json.loads(capsys.readouterr().out)["agents"]}
+
+
+def test_the_table_tells_what_is_installed_and_how_to_install_the_rest(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.program("auggie", "auggie 0.36.0")
+    machine.program("goose", "goose 1.50.1")
+    machine.file(machine.home / ".codex" / "auth.json", '{"token": "t"}')
+    assert main(["agents"]) == 0
+    lines = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines()}
+    assert lines["AGENT"] == ["AGENT", "INSTALLED", "VERSION", "SIGNED", "IN"]
+    assert lines["auggie"] == ["auggie", "yes", "0.36.0", "no", "sign", "in:", "auggie", "login"]
+    assert lines["goose"] == ["goose", "yes", "1.50.1", "unknown"]
+    assert lines["codex"][:4] == ["codex", "no", "-", "yes"]
+    assert lines["codex"][4:] == ["npm", "install", "-g", "@zed-industries/codex-acp"]
+    assert len(lines) == 16
+
+
+def test_as_json(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    path = machine.program("goose", "goose 1.50.1")
+    agents = listed(capsys)
+    goose = agents["goose"]
+    assert (goose["installed"], goose["usable"], goose["version"]) == (True, True, "1.50.1")
+    assert (goose["path"], goose["signedIn"]) == (str(path), None)
+    assert agents["claude"]["installed"] is False
+    assert agents["claude"]["aliases"] == ["claude-code", "claude-agent"]
+    assert agents["claude"]["install"].startswith("npm install")
+
+
+def test_what_is_installed_and_cannot_be_used_says_why(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.program("pi")
+    assert main(["agents"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("pi ")]
+    assert "does not speak ACP (npm install" in line
+
+
+def test_agents_of_configuration_are_listed_and_none_of_a_folder_that_nobody_trusts(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speaker(machine)
+    (machine.root / "project" / "serai.toml").write_text('[agents.evil]\ncommand = "/bin/sh"\n')
+    machine.program(machine.root / "project" / "node_modules" / ".bin" / "goose")
+    assert main(["agents", "--json"]) == 0
+    printed = capsys.readouterr()
+    agents = {agent["id"]: agent for agent in json.loads(printed.out)["agents"]}
+    assert agents["speaker"]["installed"]
+    assert "evil" not in agents
+    assert not agents["goose"]["installed"]
+    assert "agents.evil is ignored" in printed.err
+    assert KEY not in printed.out + printed.err
+    assert main(["config", "trust", "."]) == 0
+    capsys.readouterr()
+    agents = listed(capsys)
+    assert agents["evil"]["installed"]
+    assert agents["goose"]["installed"]
+
+
+def test_a_registry_adds_agents(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    entries = [
+        {"id": "other", "name": "Other", "distribution": {"uvx": {"package": "other-acp"}}},
+        {"id": "nowhere", "name": "Nowhere", "distribution": {}},
+    ]
+    file = machine.file(machine.root / "registry.json", json.dumps({"agents": entries}))
+    machine.program("other-acp", "2.0.0")
+    assert listed(capsys, "--registry", str(file))["other"]["version"] == "2.0.0"
+    assert "other" not in listed(capsys)
+    settings(machine, f'agent_registry = "{file}"')
+    assert main(["agents"]) == 0
+    printed = capsys.readouterr()
+    assert "other " in printed.out
+    assert "1 agents of the registry" in printed.err
+    assert main(["agents", "--registry", str(machine.root / "gone.json")]) == 1
+    assert "gone.json cannot be read" in capsys.readouterr().err
+
+
+# -- probe -------------------------------------------------------------------------------------------------
+
+
+def test_probe_shows_what_the_agent_says_of_itself(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speaker(machine)
+    assert main(["agents", "probe", "speaker"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0] == "The [2JSpeaker 9.9.9"
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
+    assert "can loadSession, forkSession, mcp.stdio, prompt.text, deleteSession" in lines
+    assert "sign in key: A key" in lines
+    assert "mode *ask: Ask" in lines
+    assert "model small: Small" in lines
+    assert "model *large: Large" in lines
+    assert "option effort = low: small" in lines
+    assert "command /review: Look at changes" in lines
+
+
+def test_probe_as_json(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    speaker(machine)
+    for words in (["probe", "speaker", "--json"], ["--json", "probe", "speaker"]):
+        assert main(["agents", *words]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["id"] == "speaker"
+        assert told["capabilities"]["forkSession"] is True
+        assert told["capabilities"]["prompt"] == {
+            "text": True,
+            "image": False,
+            "audio": False,
+            "embeddedContext": False,
+        }
+        assert [model["value"] for model in told["models"]] == ["small", "large"]
+        assert told["commands"][0]["name"] == "review"
+        assert told["problem"] is None
+
+
+def test_probe_of_one_that_nobody_is_signed_in_to_tells_how(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speaker(machine, "signed-out")
+    assert main(["agents", "probe", "speaker"]) == 0
+    assert "speaker login" in capsys.readouterr().out
+    assert main(["agents", "probe", "speaker", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["signedIn"] is False
+    assert told["problem"]["code"] == "auth_required"
+
+
+def test_errors_of_probe_are_one_line_with_a_remedy(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["agents", "probe", "cloude"]) == 1
+    assert "Did you mean claude?" in capsys.readouterr().err
+    assert main(["agents", "probe", "claude"]) == 1
+    printed = capsys.readouterr().err
+    assert "To install it: npm install -g @agentclientprotocol/claude-agent-acp" in printed
+    assert printed.count("\n") == 1
+    speaker(machine, "broken")
+    assert main(["agents", "probe", "speaker"]) == 1
+    printed = capsys.readouterr().err
+    assert "it is broken" in printed
+    assert printed.count("\n") == 1
+    assert KEY not in printed
