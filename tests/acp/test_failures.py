@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from serai.acp import Handshake
+from serai.acp.failures import Failures, meaning
+from serai.errors import (
+    AgentInitFailed,
+    AgentOverloaded,
+    AgentRequestFailed,
+    AuthRequired,
+    CapabilityNotSupportedError,
+    ContextTooLong,
+    RateLimited,
+    SessionCreateFailed,
+    SessionLoadFailed,
+    UsageLimitReached,
+)
+
+
+@pytest.fixture
+def failures() -> Failures:
+    return Failures("x", lambda text: text.replace("hunter2", "***"))
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("You've hit your usage limit. Upgrade to Pro", UsageLimitReached),
+        ("You exceeded your current quota, please check your plan", UsageLimitReached),
+        ("Your credit balance is too low", UsageLimitReached),
+        ("Authentication required", AuthRequired),
+        ("Invalid API key · Please run /login", AuthRequired),
+        ("401 Unauthorized", AuthRequired),
+        ("prompt is too long: 210000 tokens > 200000 maximum", ContextTooLong),
+        ("context_length_exceeded", ContextTooLong),
+        ("rate_limit_error", RateLimited),
+        ("HTTP 429 Too Many Requests", RateLimited),
+        ("overloaded_error", AgentOverloaded),
+        ("503 Service Unavailable", AgentOverloaded),
+        ("No such file: 4290.txt", None),
+        ("the author wrote a limit of 5 pages", None),
+    ],
+)
+def test_words_tell_of_the_known_troubles(words: str, error: Any, failures: Failures) -> None:
+    assert meaning(words) is error
+    told = failures.of(
+        "session/prompt", {"code": -32603, "message": "Internal error", "data": {"deep": [words]}}
+    )
+    assert type(told) is (error or AgentRequestFailed)
+    assert (told.agent, told.number) == ("x", -32603)
+
+
+def test_the_number_counts_more_than_the_words(failures: Failures) -> None:
+    failures.methods = Handshake.of(
+        {"authMethods": [{"id": "t", "name": "T", "type": "terminal", "args": ["login"]}]}
+    ).auth_methods
+    failures.argv = ("x",)
+    error = failures.of("session/new", {"code": -32000, "message": "rate limit"})
+    assert isinstance(error, AuthRequired)
+    assert error.login_command == ("x", "login")
+    assert error.methods == ({"id": "t", "name": "T", "type": "terminal", "args": ["login"]},)
+    assert "x login" in str(error)
+    assert error.to_wire()["loginCommand"] == ["x", "login"]
+
+
+def test_a_command_that_is_known_from_elsewhere_comes_first(failures: Failures) -> None:
+    failures.login = ("x", "auth")
+    assert failures.auth_required("no").login_command == ("x", "auth")
+
+
+def test_without_a_command_the_ways_are_named(failures: Failures) -> None:
+    failures.methods = Handshake.of({"authMethods": [{"id": "w", "name": "Web page"}]}).auth_methods
+    assert "Web page" in str(failures.auth_required("no"))
+    assert failures.auth_required("no").login_command == ()
+
+
+@pytest.mark.parametrize(
+    ("method", "capability"),
+    [
+        ("session/load", "loadSession"),
+        ("session/list", "sessionCapabilities.list"),
+        ("session/set_mode", "setSessionMode"),
+    ],
+)
+def test_a_method_that_is_not_there_is_a_missing_capability(
+    method: str, capability: str, failures: Failures
+) -> None:
+    error = failures.of(method, {"code": -32601, "message": "Method not found"})
+    assert isinstance(error, CapabilityNotSupportedError)
+    assert error.capability == capability
+
+
+@pytest.mark.parametrize(
+    ("method", "error"),
+    [
+        ("initialize", AgentInitFailed),
+        ("session/new", SessionCreateFailed),
+        ("session/load", SessionLoadFailed),
+        ("session/resume", SessionLoadFailed),
+        ("session/fork", SessionLoadFailed),
+        ("session/prompt", AgentRequestFailed),
+    ],
+)
+def test_other_errors_say_what_was_asked(method: str, error: Any, failures: Failures) -> None:
+    told = failures.of(method, {"code": 1001, "message": "odd: hunter2", "data": {"x": ["hunter2", 1]}})
+    assert type(told) is error
+    assert (told.number, told.data) == (1001, {"x": ["***", 1]})
+    assert method in str(told)
+    assert "hunter2" not in str(told)
+
+
+@pytest.mark.parametrize("told", ["oops", 5, {}, {"code": "x", "message": 3}, {"code": True}])
+def test_an_error_may_have_any_shape(told: Any, failures: Failures) -> None:
+    error = failures.of("session/prompt", told)
+    assert type(error) is AgentRequestFailed
+    assert error.number == -32603
+
+
+def test_a_log_tells_why_an_agent_did_not_start(failures: Failures) -> None:
+    assert isinstance(failures.of_log("hello\nError: not logged in\n"), AuthRequired)
+    assert isinstance(failures.of_log("usage limit reached"), UsageLimitReached)
+    assert failures.of_log("rate limit\n429\nsegmentation fault") is None

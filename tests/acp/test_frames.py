@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from serai.acp import AgentMessageChunk, RawUpdate, ToolCallUpdate, frames
+from serai.acp.frames import Answer, Malformed, Notification, Request, SessionUpdate, read
+
+
+def line(**message: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **message}).encode()
+
+
+def update(**fields: Any) -> bytes:
+    return line(method="session/update", params={"sessionId": "s", "update": fields})
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        b"",
+        b"   ",
+        b"Loading...",
+        b"42",
+        b"null",
+        b"true",
+        b'"text"',
+        b"[1, 2]",
+        b'[{"jsonrpc": "2.0", "method": "x"}]',
+        b'{"level": "info", "msg": "started"}',
+        b'{"method": 5}',
+        b'{"jsonrpc": "2.0", "method": "session/update", "par',
+        b'\xff{"method": "x"}',
+        b'{"method": "\xff"}',
+        b'{"a": ' * 5000 + b"1" + b"}" * 5000,
+    ],
+    ids=lambda noise: str(noise[:20]),
+)
+def test_what_is_no_message_is_noise(noise: bytes) -> None:
+    assert read(noise) is None
+
+
+@given(
+    st.binary()
+    | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(lambda v: json.dumps(v).encode())
+)
+def test_no_line_is_too_strange(data: bytes) -> None:
+    assert read(data) is None
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error"]),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.sampled_from(["session/update", "x"])
+        | st.dictionaries(
+            st.sampled_from(["sessionId", "update"]),
+            st.text() | st.dictionaries(st.just("sessionUpdate"), st.text()),
+        ),
+    )
+)
+def test_every_object_is_a_message_or_noise(message: dict[str, Any]) -> None:
+    read(json.dumps(message).encode())
+
+
+def test_an_update_is_read_into_its_type_and_keeps_what_is_unknown() -> None:
+    read_update = read(
+        update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "hi"}, new=1)
+    )
+    assert isinstance(read_update, SessionUpdate)
+    chunk = read_update.update
+    assert isinstance(chunk, AgentMessageChunk)
+    assert (read_update.session_id, chunk.text, chunk.kind) == ("s", "hi", "agent_message_chunk")
+    assert chunk.raw == {
+        "sessionUpdate": "agent_message_chunk",
+        "content": {"type": "text", "text": "hi"},
+        "new": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"sessionUpdate": "hologram", "depth": 3}, "hologram"),
+        ({"sessionUpdate": "plan", "entries": 7}, "plan"),
+        ({"sessionUpdate": 5}, ""),
+        ({}, ""),
+    ],
+)
+def test_an_update_that_is_not_known_survives(fields: dict[str, Any], kind: str) -> None:
+    message = read(update(**fields))
+    assert isinstance(message, SessionUpdate)
+    assert message.update == RawUpdate(kind, fields)
+    assert message.update.raw == fields
+
+
+def test_a_sloppy_tool_call_is_still_one() -> None:
+    message = read(update(sessionUpdate="tool_call_update", toolCallId="t", status="paused", kind="levitate"))
+    assert isinstance(message, SessionUpdate)
+    call = message.update
+    assert isinstance(call, ToolCallUpdate)
+    assert (call.tool_call_id, call.status, call.tool_kind, call.title) == ("t", "paused", "levitate", None)
+
+
+def test_updates_without_a_session_are_notifications() -> None:
+    assert read(line(method="session/update", params={"update": {"sessionUpdate": "plan"}})) == Notification(
+        "session/update", {"update": {"sessionUpdate": "plan"}}
+    )
+
+
+def test_an_update_with_an_id_is_a_request() -> None:
+    params = {"sessionId": "s", "update": {"sessionUpdate": "current_mode_update", "currentModeId": "m"}}
+    assert read(line(id=1, method="session/update", params=params)) == Request(1, "session/update", params)
+
+
+@pytest.mark.parametrize("request_id", [0, 7, "seven", 1.5, None])
+def test_requests_have_ids_of_any_kind(request_id: Any) -> None:
+    assert read(line(id=request_id, method="x", params={})) == Request(request_id, "x", {})
+    assert json.loads(frames.result(request_id, {}))["id"] == request_id
+
+
+def test_what_cannot_be_a_request_says_why() -> None:
+    assert read(line(id=3, method=5)) == Malformed(3, "the method must be text")
+    assert read(line(id=[1], method="x")) == Malformed(None, "the id must be a number or text")
+    assert read(line(id=True, method="x")) == Malformed(None, "the id must be a number or text")
+
+
+def test_answers_have_a_result_an_error_or_neither() -> None:
+    assert read(line(id=1, result=None)) == Answer(1, None, None, told=True)
+    assert read(line(id=1, error={"code": 1})) == Answer(1, None, {"code": 1}, told=True)
+    assert read(line(id=1)) == Answer(1, None, None, told=False)
+
+
+def test_half_an_emoji_does_not_cost_the_rest() -> None:
+    text = rb"half \ud83d, whole \ud83d\ude00, a backslash \\ud83d"
+    message = read(
+        update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "@"}).replace(b"@", text)
+    )
+    assert isinstance(message, SessionUpdate)
+    assert isinstance(message.update, AgentMessageChunk)
+    assert message.update.text == "half \ufffd, whole \U0001f600, a backslash \\ud83d"
+
+
+def test_what_is_sent_is_one_line() -> None:
+    sent = frames.request(1, "x", {"text": "a\nb\u2028c"})
+    assert sent.count(b"\n") == 1
+    assert sent.endswith(b"\n")
+    assert json.loads(frames.error("i", -1, "no", {"a": 1})) == {
+        "jsonrpc": "2.0",
+        "id": "i",
+        "error": {"code": -1, "message": "no", "data": {"a": 1}},
+    }

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from serai.acp import AgentCapabilities, HttpServer, SseServer, StdioServer, read_server
+from serai.acp.servers import write_servers
+from serai.errors import CapabilityNotSupportedError, Mismatch
+
+NONE = AgentCapabilities.of({})
+BOTH = AgentCapabilities.of({"agentCapabilities": {"mcpCapabilities": {"http": True, "sse": True}}})
+
+
+def test_servers_are_written_as_acp_has_them() -> None:
+    servers = [
+        StdioServer(name="a", command="/bin/a", args=("-x",), env={"K": "v"}),
+        HttpServer(name="b", url="https://b", headers={"H": "v"}),
+        SseServer(name="c", url="https://c", headers={"H": "v"}),
+    ]
+    assert write_servers(servers, BOTH, "x") == [
+        {"name": "a", "command": "/bin/a", "args": ["-x"], "env": [{"name": "K", "value": "v"}]},
+        {"type": "http", "name": "b", "url": "https://b", "headers": [{"name": "H", "value": "v"}]},
+        {"type": "sse", "name": "c", "url": "https://c", "headers": [{"name": "H", "value": "v"}]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("told", "server"),
+    [
+        ({"name": "a", "command": "a"}, StdioServer(name="a", command="a")),
+        (
+            {"name": "a", "type": "stdio", "command": "a", "args": ["x"], "env": {"K": "v"}},
+            StdioServer(name="a", command="a", args=("x",), env={"K": "v"}),
+        ),
+        (
+            {"name": "a", "command": "a", "env": [{"name": "K", "value": "v"}]},
+            StdioServer(name="a", command="a", env={"K": "v"}),
+        ),
+        ({"name": "a", "url": "u"}, HttpServer(name="a", url="u")),
+        ({"name": "a", "type": "streamable-http", "url": "u"}, HttpServer(name="a", url="u")),
+        (
+            {"name": "a", "type": "sse", "url": "u", "headers": {"H": "v"}},
+            SseServer(name="a", url="u", headers={"H": "v"}),
+        ),
+    ],
+)
+def test_settings_are_read_in_the_forms_that_people_use(told: dict[str, Any], server: Any) -> None:
+    assert read_server(told) == server
+
+
+@pytest.mark.parametrize(
+    ("told", "field"),
+    [
+        ({"command": "a"}, "mcpServers.name"),
+        ({"name": "a"}, "mcpServers.command"),
+        ({"name": "a", "command": "a", "args": "x"}, "mcpServers.args"),
+        ({"name": "a", "command": "a", "env": {"K": 1}}, "mcpServers.env"),
+        ({"name": "a", "type": "http"}, "mcpServers.url"),
+        ({"name": "a", "type": "acp", "url": "u"}, "mcpServers.type"),
+    ],
+)
+def test_what_is_missing_is_named(told: dict[str, Any], field: str) -> None:
+    with pytest.raises(Mismatch) as caught:
+        read_server(told)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("kind", "capability"), [("http", "mcpCapabilities.http"), ("sse", "mcpCapabilities.sse")]
+)
+def test_a_server_that_the_agent_cannot_reach_is_refused(kind: str, capability: str) -> None:
+    with pytest.raises(CapabilityNotSupportedError) as caught:
+        write_servers([{"name": "a", "type": kind, "url": "u"}], NONE, "x")
+    assert caught.value.capability == capability
+    assert caught.value.to_wire()["capability"] == capability
+
+
+def test_servers_that_are_started_are_for_every_agent() -> None:
+    assert write_servers([{"name": "a", "command": "a"}], NONE, "x") == [
+        {"name": "a", "command": "a", "args": [], "env": []}
+    ]

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from serai.acp import Finished, RawUpdate
+from serai.acp.limbo import MOST, Limbo
+from serai.acp.stream import FULL, Stream
+
+
+def item(number: int) -> RawUpdate:
+    return RawUpdate(str(number), {})
+
+
+async def test_what_waits_is_taken_in_its_order_until_the_end() -> None:
+    stream = Stream(None, lambda full: None)
+    for number in range(3):
+        stream.put(item(number))
+    stream.put(Finished("end_turn"))
+    stream.end()
+    assert [each async for each in stream.take()] == [item(0), item(1), item(2), Finished("end_turn")]
+
+
+async def test_a_taker_that_stops_loses_nothing() -> None:
+    stream = Stream(None, lambda full: None)
+    taker = asyncio.create_task(anext(stream.take()))
+    await asyncio.sleep(0)
+    taker.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taker
+    stream.put(item(1))
+    assert await anext(stream.take()) == item(1)
+
+
+async def test_when_too_much_waits_someone_is_told_and_told_again_when_it_is_taken() -> None:
+    told: list[bool] = []
+    stream = Stream(None, told.append)
+    for number in range(3):
+        stream.put(item(number), FULL // 2)
+    assert told == [True]
+    taken = stream.take()
+    for _ in range(3):
+        await anext(taken)
+    assert told == [True, False]
+
+
+async def test_whoever_hears_is_told_at_once_and_may_fail(caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[object] = []
+
+    def hear(each: object) -> None:
+        heard.append(each)
+        raise ValueError
+
+    stream = Stream(hear, lambda full: None)
+    stream.put(item(1), FULL * 2)
+    stream.put(item(2))
+    assert heard == [item(1), item(2)]
+    assert "was not dealt with" in caplog.text
+
+
+def test_limbo_gives_up_what_it_heard_of_first() -> None:
+    lost: list[str] = []
+    limbo = Limbo(lost.append)
+    limbo.put("a", item(1), MOST // 2)
+    limbo.put("b", item(2), MOST // 2)
+    limbo.put("b", item(3), 10)
+    assert lost == ["a"]
+    assert limbo.take("a") == []
+    assert [update for update, _ in limbo.take("b")] == [item(2), item(3)]
+    limbo.put("c", item(4), MOST - 1000)
+    assert len(limbo.take("c")) == 1
