@@ -44,6 +44,9 @@ def answer(request: dict[str, Any], behaviour: str) -> None:
             )
         case "session/new" if behaviour == "signed-out":
             say(id=request["id"], error={"code": -32000, "message": "Authentication required"})
+        case "session/new" if behaviour == "no-session":
+            error = {"code": -32603, "message": "Internal error", "data": {"details": "out of paper"}}
+            say(id=request["id"], error=error)
         case "session/new":
             modes = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}]}
             result = {"sessionId": "s1", "configOptions": OPTIONS, "modes": modes}

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from agents.machine import Machine
+from serai.agents.catalogue import make_catalogue
 from serai.cli import main
+from serai.cli.agents import managed_secrets
+from serai.config.agents import AgentSettings
 
 SPEAKER = Path(__file__).parents[1] / "agents" / "speaking_agent.py"
 KEY = "k-0123456789abcdef"
@@ -130,6 +133,12 @@ def test_a_registry_adds_agents(machine: Machine, capsys: pytest.CaptureFixture[
     assert "gone.json cannot be read" in capsys.readouterr().err
 
 
+def test_what_configuration_gives_to_an_agent_under_a_secrets_name_is_managed() -> None:
+    env = {"KEY": KEY, "MINE_MODE": "fast-and-loose", "PROXY": "http://me:pass-word-1@x"}
+    catalogue = make_catalogue({"mine": AgentSettings(command="mine", env=env)})
+    assert managed_secrets(catalogue) == {"agents.mine.KEY": KEY, "agents.mine.PROXY": "pass-word-1"}
+
+
 # -- probe -------------------------------------------------------------------------------------------------
 
 
@@ -178,6 +187,15 @@ def test_probe_of_one_that_nobody_is_signed_in_to_tells_how(
     told = json.loads(capsys.readouterr().out)
     assert told["signedIn"] is False
     assert told["problem"]["code"] == "auth_required"
+
+
+def test_probe_of_one_that_makes_no_session_says_why(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speaker(machine, "no-session")
+    assert main(["agents", "probe", "speaker"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "no session" in line]
+    assert line.endswith("out of paper")
 
 
 def test_errors_of_probe_are_one_line_with_a_remedy(

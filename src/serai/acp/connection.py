@@ -27,6 +27,7 @@ from serai.errors import (
 from serai.processes.child import Child, Exit
 from serai.processes.environment import inheritable
 from serai.processes.processes import Processes
+from serai.processes.uninterrupted import uninterrupted
 
 __all__ = ["Connection", "Launch"]
 
@@ -95,30 +96,38 @@ class Connection:
         self._watching: asyncio.Task[None] | None = None
 
     async def open(self, processes: Processes) -> None:
-        """Start the process. Cancelling it leaves nothing behind.
+        """Start the process. When this is cancelled, one that has started all the same is ended.
 
         Raises:
             AgentNotInstalled: The program is not there.
             AgentNotStarted: It is, but does not start.
         """
-        launch = self._launch
+
+        async def undo(_: None) -> None:
+            await self.close()
+
         try:
-            self._child = await processes.start(
-                launch.argv,
-                what=f"the agent {launch.name}",
-                cwd=launch.cwd,
-                environ={**inheritable(os.environ), **launch.env},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
+            await uninterrupted(self._open(processes), undo)
         except ProcessNotStarted as error:
+            launch = self._launch
             missing = isinstance(error.__cause__, FileNotFoundError) and (
                 launch.cwd is None or launch.cwd.is_dir()
             )
             kind = AgentNotInstalled if missing else AgentNotStarted
             remedy = (launch.install if missing else None) or error.remedy
             raise kind(error.message, agent=launch.name, remedy=remedy) from None
+
+    async def _open(self, processes: Processes) -> None:
+        launch = self._launch
+        self._child = await processes.start(
+            launch.argv,
+            what=f"the agent {launch.name}",
+            cwd=launch.cwd,
+            environ={**inheritable(os.environ), **launch.env},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self._pipes = await Pipes.connect(self._child, output=self.peer.feed, log=self.tail.feed)
         self._watching = asyncio.create_task(self._watch())
 

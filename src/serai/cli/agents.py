@@ -7,7 +7,7 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,22 +15,23 @@ from typing import Any
 import msgspec
 
 from serai.acp import Handshake
+from serai.acp.shapes import object_of
 from serai.agents.catalogue import Catalogue, make_catalogue
+from serai.agents.definitions import AgentDefinition
 from serai.agents.finding import Finder, Found
 from serai.agents.introducing import Introduction, introduce
 from serai.agents.places import Surroundings
 from serai.agents.registry import Registry, load_registry
-from serai.agents.secrets import managed_secrets
 from serai.cli.terminal import clean
 from serai.config.load import load
 from serai.config.paths import find_paths
 from serai.config.trust import Trust
-from serai.errors import AuthRequired
+from serai.errors import AgentError, AuthRequired
 from serai.journal.redact import Redactor
 from serai.journal.secrets import managed_from_environment
 from serai.processes.processes import Processes
 
-__all__ = ["configure"]
+__all__ = ["configure", "managed_secrets"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +49,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     probe.set_defaults(run=_probe)
     for each in (parser, probe):
         _add_common(each)
+
+
+def managed_secrets(definitions: Iterable[AgentDefinition]) -> dict[str, str]:
+    """The secrets that agents are started with, for a redactor: by names such as `agents.mine.API_KEY`."""
+    return {
+        f"agents.{definition.id}.{name}": value
+        for definition in definitions
+        for name, value in managed_from_environment(definition.env).items()
+    }
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -177,7 +187,7 @@ def _lines(found: Found, told: Introduction) -> Iterator[str]:
     for method in handshake.auth_methods:
         yield _line("sign in", method.id, method.name, method.description)
     if told.problem is not None:
-        yield f"  no session    {told.problem}"
+        yield _cut(f"  no session    {_why(told.problem)}")
         return
     if told.modes is not None:
         for mode in told.modes.available:
@@ -201,9 +211,15 @@ def _line(what: str, name: str, *words: str | None, is_now: bool = False) -> str
     return _cut(f"  {what:<12} {'*' if is_now else ' '}{name}{f': {more}' if more else ''}")
 
 
+def _why(problem: AgentError) -> str:
+    """What happened, with what the agent told about it: its message alone is often no more than a number."""
+    details = object_of(problem.data).get("details")
+    return f"{problem}: {details}" if isinstance(details, str) else str(problem)
+
+
 def _cut(line: str) -> str:
     line = line.replace("\n", " ")
-    return line if len(line) <= 160 else line[:159] + "…"
+    return line if len(line) <= 240 else line[:239] + "…"
 
 
 def _abilities(handshake: Handshake) -> Iterator[str]:

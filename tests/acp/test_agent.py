@@ -1,0 +1,247 @@
+"""An agent's start and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serai.acp import Agent, BasicClient, ClientCapabilities, Launch
+from serai.errors import (
+    AgentClosed,
+    AgentInitFailed,
+    AgentInitTimedOut,
+    AgentNotInstalled,
+    AgentNotStarted,
+    AuthRequired,
+    CapabilityNotSupportedError,
+    UsageLimitReached,
+    VersionMismatch,
+)
+from serai.processes.census import look
+from serai.processes.processes import Processes
+
+
+def runs(pid: int) -> bool:
+    process = look(pid)
+    return process is not None and not process.dead
+
+
+async def test_the_agent_is_told_what_the_client_truly_has(start: Any, person: Any) -> None:
+    person.has = ClientCapabilities(
+        read_text_file=True, elicitation_url=True, boolean_options=True, terminal_auth=True
+    )
+    agent = await start(capabilities={"loadSession": True})
+    told = agent.handshake.raw["_meta"]["client"]
+    assert told["protocolVersion"] == 1
+    assert told["clientInfo"]["name"] == "serai"
+    assert told["clientCapabilities"] == {
+        "fs": {"readTextFile": True, "writeTextFile": False},
+        "terminal": False,
+        "elicitation": {"url": {}},
+        "session": {"configOptions": {"boolean": {}}},
+        "auth": {"terminal": True},
+    }
+    assert agent.capabilities.load_session
+    assert agent.handshake.agent_info.name == "scripted"
+    assert agent.is_running
+
+
+async def test_noise_before_the_handshake_is_counted(start: Any) -> None:
+    agent = await start(noise="banner\n[]\n\n")
+    assert agent.noise == 3
+
+
+async def test_an_agent_that_does_not_answer_is_ended(start: Any, processes: Processes) -> None:
+    with pytest.raises(AgentInitTimedOut) as caught:
+        await start(initialize="silence", initialize_timeout=0.2)
+    assert caught.value.agent == "scripted"
+    assert not processes.children
+
+
+async def test_an_agent_that_ends_at_once_tells_why(start: Any) -> None:
+    with pytest.raises(AgentInitFailed) as caught:
+        await start(initialize="exit", log="no config, hunter2")
+    assert type(caught.value) is AgentInitFailed
+    assert "code 3" in str(caught.value)
+    assert "no config, ***" in str(caught.value)
+    assert caught.value.data["exitCode"] == 3
+
+
+@pytest.mark.parametrize(
+    ("log", "error"), [("Error: not logged in", AuthRequired), ("usage limit reached", UsageLimitReached)]
+)
+async def test_a_log_that_tells_of_a_known_trouble_is_believed(log: str, error: Any, start: Any) -> None:
+    with pytest.raises(error):
+        await start(initialize="exit", log=log)
+
+
+async def test_an_error_instead_of_a_handshake_is_told(start: Any) -> None:
+    with pytest.raises(AgentInitFailed) as caught:
+        await start(initialize={"error": {"code": 5, "message": "no"}})
+    assert caught.value.number == 5
+    with pytest.raises(AuthRequired):
+        await start(initialize={"error": {"code": -32000, "message": "no"}})
+
+
+@pytest.mark.parametrize("version", [0, 2, "2025-01-01"])
+async def test_another_version_is_refused(version: Any, start: Any, processes: Processes) -> None:
+    with pytest.raises(VersionMismatch) as caught:
+        await start(version=version)
+    assert (caught.value.client_version, caught.value.agent_version) == (1, version)
+    assert not processes.children
+
+
+@pytest.mark.parametrize("version", [1, "1", None])
+async def test_a_version_that_is_told_carelessly_is_taken(version: Any, start: Any) -> None:
+    assert (await start(version=version)).is_running
+
+
+async def test_a_program_that_is_not_there_is_not_installed(processes: Processes, tmp_path: Path) -> None:
+    async def start(launch: Launch) -> Agent:
+        return await Agent.start(launch, processes, client=BasicClient(), mask=str, warn=print)
+
+    with pytest.raises(AgentNotInstalled) as caught:
+        await start(Launch(("no-such-agent",), name="x", install="Run 'npm install x'"))
+    assert str(caught.value).endswith("Run 'npm install x'")
+    with pytest.raises(AgentNotStarted):
+        await start(Launch((sys.executable,), cwd=tmp_path / "none"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AgentNotStarted):
+        await start(Launch((str(tmp_path / "file"),)))
+
+
+async def test_a_start_that_is_cancelled_leaves_nothing(start: Any, processes: Processes) -> None:
+    task = asyncio.create_task(start(initialize="silence"))
+    async with asyncio.timeout(5):
+        while not processes.children:  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(0.001)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with asyncio.timeout(5):
+        while processes.children:  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(0.005)
+
+
+async def test_its_environment_is_the_hosts_without_its_secrets(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERAI_TOKEN", "secret")
+    monkeypatch.setenv("OTHER", "kept")
+    code = "import os, sys; sys.stderr.write(f\"{os.environ.get('SERAI_TOKEN')} {os.environ['OTHER']} {os.environ['OWN']}\")"
+    heard: list[str] = []
+    with pytest.raises(AgentInitFailed):
+        await Agent.start(
+            Launch((sys.executable, "-c", code), env={"OWN": "mine"}),
+            processes,
+            client=BasicClient(),
+            mask=str,
+            warn=print,
+            on_stderr=heard.append,
+        )
+    assert heard == ["None kept mine"]
+
+
+async def test_closing_ends_the_process_and_may_be_done_again(agent: Agent) -> None:
+    pid = agent.pid
+    await asyncio.gather(agent.close(), agent.close())
+    await agent.close()
+    assert not runs(pid)
+    assert agent.exit is not None
+    assert agent.exit.code == 0  # it ended by itself, when its input was closed
+    assert not agent.is_running
+
+
+async def test_what_is_asked_of_a_closed_agent_fails(agent: Agent, tmp_path: Path) -> None:
+    await agent.close()
+    with pytest.raises(AgentClosed):
+        await agent.new_session(tmp_path)
+    agent.notify("_x", {})
+
+
+async def test_an_agent_that_ignores_all_is_killed_with_what_it_started(start: Any, tmp_path: Path) -> None:
+    script = tmp_path / "wrapper.py"
+    script.write_text(
+        "import subprocess, signal, sys\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "child = subprocess.Popen([sys.executable, '-S', '-c', "
+        "'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)'])\n"
+        "sys.stderr.write(f'{child.pid}\\n'); sys.stderr.flush()\n"
+        "sys.argv = sys.argv[:1]\n"
+        f"exec(open({str(Path(__file__).parent / 'agents/scripted.py')!r}).read().replace('sys.exit(0)', 'time.sleep(600)'))\n"
+    )
+    agent = await start((sys.executable, "-S", str(script)))
+    async with asyncio.timeout(5):
+        while not agent.stderr_tail:  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(0.005)
+    inner = int(agent.stderr_tail)
+    assert runs(inner)
+    await agent.close()
+    assert not runs(agent.pid)
+    assert not runs(inner)
+    assert agent.exit is not None
+    assert agent.exit.signal == 9
+
+
+async def test_nothing_is_left_after_a_hundred_starts_and_stops(start: Any, processes: Processes) -> None:
+    pids: list[int] = []
+    for _ in range(20):
+        agents = await asyncio.gather(*(start() for _ in range(5)))
+        pids += [agent.pid for agent in agents]
+        await asyncio.gather(*(agent.close() for agent in agents))
+        assert not processes.children
+    assert len(set(pids)) == 100
+    assert not any(runs(pid) for pid in pids)
+
+
+# -- what is not offered -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "capability"),
+    [
+        (lambda agent, path: agent.load_session("s", path), "loadSession"),
+        (lambda agent, path: agent.resume_session("s", path), "sessionCapabilities.resume"),
+        (lambda agent, path: agent.fork_session("s", path), "sessionCapabilities.fork"),
+        (lambda agent, path: agent.list_sessions(), "sessionCapabilities.list"),
+        (lambda agent, path: anext(agent.stream_all_sessions()), "sessionCapabilities.list"),
+        (lambda agent, path: agent.delete_session("s"), "sessionCapabilities.delete"),
+        (lambda agent, path: agent.logout(), "auth.logout"),
+        (
+            lambda agent, path: agent.new_session(
+                path, mcp_servers=[{"name": "a", "type": "http", "url": "u"}]
+            ),
+            "mcpCapabilities.http",
+        ),
+        (
+            lambda agent, path: agent.new_session(
+                path, mcp_servers=[{"name": "a", "type": "sse", "url": "u"}]
+            ),
+            "mcpCapabilities.sse",
+        ),
+    ],
+)
+async def test_what_is_not_offered_is_refused_before_any_call(
+    call: Any, capability: str, agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[bytes] = []
+    monkeypatch.setattr(agent._connection.peer, "_write", sent.append)
+    with pytest.raises(CapabilityNotSupportedError) as caught:
+        await call(agent, tmp_path)
+    assert caught.value.capability == capability
+    assert sent == []
+
+
+async def test_what_is_offered_is_asked_for(start: Any) -> None:
+    agent = await start(
+        capabilities={"auth": {"logout": {}}, "sessionCapabilities": {"delete": {}}},
+        methods=[{"id": "m", "name": "M"}],
+    )
+    await agent.authenticate("m")
+    await agent.logout()
+    await agent.delete_session("s")
+    assert await agent.request("_echo", {"a": 1}) == {"a": 1}

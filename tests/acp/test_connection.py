@@ -1,0 +1,106 @@
+"""What an agent's process may do to itself and to us."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serai.acp import AcpSession, Agent
+from serai.acp import lines as acp_lines
+from serai.acp import peer as acp_peer
+from serai.errors import AgentClosed, LineTooLong
+
+
+async def test_noise_is_skipped_and_counted(agent: Agent, session: AcpSession, converse: Any) -> None:
+    conversation = await converse(session, "noise")
+    assert conversation.texts == ["through the noise"]
+    assert agent.noise == 8
+    assert agent.is_running
+
+
+async def test_a_crash_fails_the_turn_with_the_code_and_the_last_words(
+    agent: Agent, session: AcpSession, converse: Any
+) -> None:
+    conversation = await converse(session, "crash 7")
+    assert conversation.texts == ["going down"]
+    error = conversation.error
+    assert isinstance(error, AgentClosed)
+    assert (error.exit_code, error.signal) == (7, None)
+    assert error.stderr_tail == "the key is ***\nfatal: out of luck"
+    assert "code 7" in str(error)
+    assert "out of luck" in str(error)
+    assert error.to_wire()["exitCode"] == 7
+    assert not agent.is_running
+    assert [item async for item in session.updates()] == []
+
+
+async def test_a_signal_is_told(session: AcpSession, converse: Any) -> None:
+    error = (await converse(session, "killed")).error
+    assert isinstance(error, AgentClosed)
+    assert (error.exit_code, error.signal) == (None, 9)
+    assert "SIGKILL" in str(error)
+
+
+async def test_all_sessions_of_a_dead_agent_fail(agent: Agent, session: AcpSession, tmp_path: Path) -> None:
+    other = await agent.new_session(tmp_path)
+    waiting = session.prompt("silence")
+    other_turn = other.prompt("never read")
+    asked = asyncio.create_task(agent.request("_echo", {}))
+    await asyncio.sleep(0)
+    agent._connection.child._process.kill()
+    for failing in (waiting.finished(), other_turn.finished(), asked):
+        with pytest.raises(AgentClosed):
+            await failing
+    with pytest.raises(AgentClosed):
+        await agent.new_session(tmp_path)
+
+
+async def test_an_agent_that_closes_its_output_and_lives_on_is_ended(
+    agent: Agent, session: AcpSession, converse: Any
+) -> None:
+    error = (await converse(session, "mute")).error
+    assert isinstance(error, AgentClosed)
+    assert error.signal == 9  # it ignores TERM
+    assert not agent.is_running
+
+
+async def test_closing_fails_what_is_under_way(agent: Agent, session: AcpSession) -> None:
+    turn = session.prompt("silence")
+    await agent.close()
+    with pytest.raises(AgentClosed, match="was closed"):
+        await turn.finished()
+
+
+async def test_a_large_update_is_one_update(session: AcpSession, converse: Any) -> None:
+    conversation = await converse(session, "large 5000000")
+    assert [len(text) for text in conversation.texts] == [5_000_000]
+
+
+async def test_a_line_without_end_ends_the_agent(
+    agent: Agent, session: AcpSession, converse: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert acp_lines.LONGEST == 64 << 20
+    monkeypatch.setattr(acp_peer, "LONGEST", 4 << 20)
+    error = (await converse(session, "endless 8")).error
+    assert isinstance(error, LineTooLong)
+    assert "was ended" in str(error)
+    assert agent.exit is not None
+
+
+async def test_an_agent_that_writes_much_to_its_log_does_not_hang(
+    agent: Agent, session: AcpSession, converse: Any
+) -> None:
+    conversation = await converse(session, "log 2000000")
+    assert conversation.texts == ["logged"]
+    assert len(agent.stderr_tail.splitlines()) == 64
+
+
+async def test_an_agent_that_does_not_read_is_still_ended(agent: Agent, session: AcpSession) -> None:
+    agent.notify("_large", {"text": "x" * 10_000_000})
+    turn = session.prompt("silence")
+    await agent.close()
+    with pytest.raises(AgentClosed):
+        await turn.finished()

@@ -1,0 +1,299 @@
+"""Prompts: how they are sent, stopped, and end."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serai.acp import (
+    AcpSession,
+    Agent,
+    AgentMessageChunk,
+    Failure,
+    Finished,
+    Item,
+    RawUpdate,
+    ToolCallUpdate,
+    UsageUpdate,
+)
+from serai.errors import (
+    AgentClosed,
+    AgentInactive,
+    AgentRequestFailed,
+    CancelIgnored,
+    CapabilityNotSupportedError,
+    ParseError,
+    PromptInvalid,
+    PromptUnderWay,
+    RateLimited,
+)
+
+IMAGE = {"type": "image", "data": "", "mimeType": "image/png"}
+
+
+async def test_updates_come_before_the_end_of_the_turn(session: AcpSession, converse: Any) -> None:
+    conversation = await converse(session, "echo hello there")
+    assert conversation.texts == ["hello there"]
+    assert conversation.stop_reason == "end_turn"
+    assert (await converse(session, "echo again")).texts == ["again"]
+
+
+async def test_the_end_can_be_waited_for_by_itself(session: AcpSession) -> None:
+    turn = session.prompt("echo hello")
+    assert turn.outcome is None
+    assert await turn.finished() == Finished("end_turn", None, {"stopReason": "end_turn"})
+    assert turn.outcome is not None
+    assert session.turn is None
+
+
+async def test_one_prompt_at_a_time_but_sessions_do_not_wait_for_each_other(
+    agent: Agent, session: AcpSession, tmp_path: Path, converse: Any
+) -> None:
+    turn = session.prompt("silence")
+    with pytest.raises(PromptUnderWay):
+        session.prompt("echo no")
+    other = agent.new_session(tmp_path)
+    turn.cancel()
+    assert (await turn.finished()).stop_reason == "cancelled"
+    assert (await converse(await other, "echo yes")).stop_reason == "end_turn"
+
+
+async def test_whatever_an_agent_says_survives(session: AcpSession, converse: Any, person: Any) -> None:
+    conversation = await converse(session, "kinds")
+    raw = [item for item in conversation.items if isinstance(item, RawUpdate)]
+    assert [(each.kind, each.data) for each in raw] == [
+        ("hologram", {"sessionUpdate": "hologram", "depth": 3}),
+        ("plan", {"sessionUpdate": "plan", "entries": "not a list"}),
+    ]
+    assert conversation.texts == ["hi", "half \ufffd"]
+    chunk = next(item for item in conversation.items if isinstance(item, AgentMessageChunk))
+    assert (chunk.raw["novel"], chunk.raw["content"]["novel"]) == (2, 1)
+    assert [item.tool_call_id for item in conversation.items if isinstance(item, ToolCallUpdate)] == ["t1"]
+    assert conversation.end == Finished(
+        "bored", {"inputTokens": 3}, {"stopReason": "bored", "usage": {"inputTokens": 3}}
+    )
+    assert [(event.method, event.params) for event in person.events] == [("_vendor/thing", {"a": 1})]
+    assert session.title == "A title"
+
+
+async def test_a_cost_is_that_of_the_whole_session(agent: Agent, session: AcpSession, converse: Any) -> None:
+    conversation = await converse(session, "kinds")
+    costs = [item.cost.amount for item in conversation.items if isinstance(item, UsageUpdate) and item.cost]
+    assert costs == [0.0017, 0.0091]
+    assert session.usage is not None
+    assert session.usage.cost is not None
+    assert (session.usage.used, session.usage.cost.amount) == (20, 0.0091)
+    assert list(agent.events)[-1].method == "_vendor/thing"
+
+
+async def test_an_error_ends_the_turn_and_not_the_session(session: AcpSession, converse: Any) -> None:
+    turn = session.prompt("error -32603 rate limit, hunter2")
+    with pytest.raises(RateLimited) as caught:
+        await turn.finished()
+    assert "hunter2" not in str(caught.value)
+    assert isinstance((await converse(session)).error, RateLimited)
+    assert isinstance((await converse(session, "error 400 bad")).error, AgentRequestFailed)
+    assert (await converse(session, "echo fine")).texts == ["fine"]
+
+
+# -- parts that an agent cannot take -----------------------------------------------------------------------
+
+
+async def test_parts_that_it_cannot_take_are_left_out_with_a_warning(
+    session: AcpSession, converse: Any, warned: list[str]
+) -> None:
+    turn = session.prompt([IMAGE, {"type": "text", "text": "echo seen"}, {"type": "audio"}, IMAGE])
+    assert turn.dropped == ("image", "audio")
+    assert warned == ['Agent "scripted" does not take these parts of a prompt — dropped: image, audio.']
+    assert (await converse(session)).texts == ["seen"]
+
+
+async def test_a_prompt_of_which_nothing_is_left_is_not_sent(session: AcpSession, converse: Any) -> None:
+    with pytest.raises(PromptInvalid):
+        session.prompt([IMAGE])
+    with pytest.raises(PromptInvalid):
+        session.prompt([])
+    with pytest.raises(ParseError):
+        session.prompt("echo \ud83d")
+    assert (await converse(session, "echo fine")).texts == ["fine"]
+
+
+# -- cancelling --------------------------------------------------------------------------------------------
+
+
+async def test_cancelling_answers_all_who_wait_at_once_and_tells_the_agent_once(
+    session: AcpSession, person: Any, converse: Any
+) -> None:
+    person.patient = True
+    turn = session.prompt("storm 300")
+    async with asyncio.timeout(10):
+        while len(person.requests) < 300:  # noqa: ASYNC110 - nobody announces the last
+            await asyncio.sleep(0.005)
+    for _ in range(3):
+        turn.cancel()
+    session.cancel()
+    conversation = await converse(session)
+    assert conversation.texts == ["300 cancelled, then cancelled; told to stop 1 time(s)"]
+    assert conversation.stop_reason == "cancelled"
+    assert person.given_up == 300
+    assert len(person.requests) == 300
+
+
+async def test_in_the_next_turn_people_are_asked_again(
+    session: AcpSession, person: Any, converse: Any
+) -> None:
+    session.prompt("silence").cancel()
+    assert (await converse(session)).stop_reason == "cancelled"
+    conversation = await converse(session, "permission 1")
+    assert conversation.texts == ['{"outcome": {"outcome": "selected", "optionId": "yes"}}']
+
+
+async def test_cancelling_without_a_prompt_does_nothing(session: AcpSession, converse: Any) -> None:
+    session.cancel()
+    assert (await converse(session, "echo fine")).stop_reason == "end_turn"
+
+
+async def test_an_agent_that_calls_it_an_error_to_be_stopped_was_stopped(
+    session: AcpSession, converse: Any
+) -> None:
+    session.prompt("stubborn").cancel()
+    assert (await converse(session)).stop_reason == "cancelled"
+
+
+async def test_an_agent_that_does_not_stop_is_ended(start: Any, tmp_path: Path) -> None:
+    agent = await start(cancel_timeout=0.2)
+    session, other = await agent.new_session(tmp_path), await agent.new_session(tmp_path)
+    turn = session.prompt("deaf")
+    waiting = other.prompt("echo never read")
+    turn.cancel()
+    with pytest.raises(CancelIgnored) as caught:
+        await turn.finished()
+    assert "0.2 s" in str(caught.value)
+    with pytest.raises(AgentClosed, match="did not stop"):
+        await waiting.finished()
+    with pytest.raises(AgentClosed):
+        session.prompt("echo no")
+    assert not agent.is_running
+
+
+async def test_to_stop_waiting_does_not_stop_the_agent(session: AcpSession, converse: Any) -> None:
+    turn = session.prompt("echo hello")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0):
+            await turn.finished()
+    assert (await converse(session)).texts == ["hello"]
+
+
+# -- silence -----------------------------------------------------------------------------------------------
+
+
+async def test_an_agent_that_falls_silent_fails_its_turn_and_is_told_to_stop(
+    start: Any, tmp_path: Path, converse: Any
+) -> None:
+    agent = await start(inactivity_timeout=0.3)
+    session = await agent.new_session(tmp_path, on_update=None)
+    turn = session.prompt("silence")
+    with pytest.raises(AgentInactive) as caught:
+        await turn.finished()
+    assert caught.value.elapsed >= 0.3
+    async with asyncio.timeout(5):
+        while session.turn is not None:  # noqa: ASYNC110 - the agent answers to nobody
+            await asyncio.sleep(0.005)
+    items: list[Item] = []
+    async for item in session.updates():
+        items.append(item)
+        if isinstance(item, Failure):
+            break
+    assert (await converse(session, "echo awake")).texts == ["awake"]
+
+
+@pytest.mark.parametrize("prompt", ["permission 1", 'asks elicitation/create {"message":"m","mode":"url"}'])
+async def test_the_time_does_not_count_while_a_person_is_asked(
+    prompt: str, start: Any, person: Any, tmp_path: Path
+) -> None:
+    from serai.acp import ClientCapabilities  # noqa: PLC0415 - only here
+
+    person.patient = True
+    person.has = ClientCapabilities(elicitation_url=True)
+    agent = await start(inactivity_timeout=0.1)
+    session = await agent.new_session(tmp_path)
+    turn = session.prompt(prompt)
+    async with asyncio.timeout(5):
+        await person.asked.wait()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await turn.finished()
+    turn.cancel()
+    assert (await turn.finished()).stop_reason == "end_turn"
+
+
+async def test_without_a_limit_silence_is_fine(start: Any, tmp_path: Path) -> None:
+    agent = await start(inactivity_timeout=0)
+    session = await agent.new_session(tmp_path)
+    turn = session.prompt("silence")
+    turn.cancel()
+    assert (await turn.finished()).stop_reason == "cancelled"
+
+
+# -- the session itself ------------------------------------------------------------------------------------
+
+
+async def test_modes_and_options_are_set_and_remembered(session: AcpSession) -> None:
+    await session.set_mode("do")
+    assert session.modes is not None
+    assert session.modes.current == "do"
+    with pytest.raises(CapabilityNotSupportedError) as caught:
+        await session.set_mode("fly")
+    assert caught.value.capability == "mode:fly"
+    await session.set_config_option("model", "large")
+    assert session.config_options[0].value == "large"
+    with pytest.raises(CapabilityNotSupportedError) as caught:
+        await session.set_config_option("other", value=True)
+    assert caught.value.capability == "setSessionConfigOption"
+
+
+async def test_closing_a_session_needs_an_agent_that_can(session: AcpSession, agent: Agent) -> None:
+    with pytest.raises(CapabilityNotSupportedError) as caught:
+        await session.close()
+    assert caught.value.capability == "sessionCapabilities.close"
+    session.forget()
+    session.forget()
+    assert agent.sessions == {}
+    with pytest.raises(AgentClosed):
+        session.prompt("echo no")
+
+
+async def test_closing_a_session_ends_its_turn_and_its_stream(start: Any, tmp_path: Path) -> None:
+    agent = await start(capabilities={"sessionCapabilities": {"close": {}}})
+    session = await agent.new_session(tmp_path)
+    turn = session.prompt("silence")
+    await session.close()
+    assert (await turn.finished()).stop_reason == "cancelled"
+    assert isinstance([item async for item in session.updates()][-1], Finished)
+    assert agent.sessions == {}
+    assert agent.is_running
+
+
+async def test_updates_that_nobody_takes_make_the_agent_wait_and_not_the_host(
+    agent: Agent, session: AcpSession, converse: Any
+) -> None:
+    turn = session.prompt("flood 400 100000")
+    async with asyncio.timeout(10):
+        while not agent._connection.is_held:  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(0.005)
+    assert session._stream._weight < 12_000_000
+    assert turn.outcome is None
+    conversation = await converse(session)
+    assert len(conversation.texts) == 400
+    assert conversation.stop_reason == "end_turn"
+
+
+async def test_an_answer_passes_updates_that_nobody_takes(agent: Agent, session: AcpSession) -> None:
+    session.prompt("flood 200 100000")
+    async with asyncio.timeout(10):
+        while not agent._connection.is_held:  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(0.005)
+        assert await agent.request("_echo", {"a": 1}) == {"a": 1}

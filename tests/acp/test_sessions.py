@@ -1,0 +1,177 @@
+"""How sessions are opened, and what is heard of them before."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serai.acp import AcpSession, Agent, AgentMessageChunk, Item, UserMessageChunk
+from serai.errors import AgentInactive, AuthRequired, Mismatch, SessionCreateFailed, SessionLoadFailed
+
+EARLIER = {"loadSession": True, "sessionCapabilities": {"resume": {}, "fork": {}, "list": {}}}
+
+
+def texts(items: Any) -> list[str | None]:
+    return [item.text for item in items if isinstance(item, AgentMessageChunk | UserMessageChunk)]
+
+
+async def test_what_was_told_before_the_answer_is_delivered(agent: Agent, tmp_path: Path) -> None:
+    session = await agent.new_session(tmp_path)
+    assert session.commands == ({"name": "early", "description": ""},)
+    updates = session.updates()
+    items = [await anext(updates) for _ in range(2)]
+    assert texts(items) == ["before the answer"]
+    assert session.replayed == []
+    assert agent.sessions == {session.id: session}
+
+
+async def test_whoever_hears_is_told_of_it_too(agent: Agent, tmp_path: Path) -> None:
+    heard: list[Item] = []
+    await agent.new_session(tmp_path, on_update=heard.append)
+    assert texts(heard) == ["before the answer"]
+
+
+async def test_the_answer_says_what_the_session_has(agent: Agent, tmp_path: Path) -> None:
+    session = await agent.new_session(tmp_path, meta={"x": 1})
+    assert session.modes is not None
+    assert [mode.id for mode in session.modes.available] == ["ask", "do"]
+    assert [(option.id, option.value) for option in session.config_options] == [("model", "small")]
+    assert session.reply["_meta"]["params"] == {"cwd": str(tmp_path), "mcpServers": [], "_meta": {"x": 1}}
+
+
+async def test_folders_are_forwarded_to_an_agent_that_knows_of_them(
+    start: Any, tmp_path: Path, warned: list[str]
+) -> None:
+    agent = await start(capabilities={"sessionCapabilities": {"additionalDirectories": {}}})
+    session = await agent.new_session(tmp_path, additional_directories=[Path("/a"), Path("b")])
+    assert session.reply["_meta"]["params"]["additionalDirectories"] == ["/a", str(tmp_path / "b")]
+    assert warned == []
+
+
+async def test_folders_are_dropped_with_one_warning_for_an_agent_that_does_not(
+    agent: Agent, tmp_path: Path, warned: list[str]
+) -> None:
+    for _ in range(2):
+        session = await agent.new_session(tmp_path, additional_directories=[Path("/a"), Path("/b")])
+        assert "additionalDirectories" not in session.reply["_meta"]["params"]
+    assert warned == [
+        'Agent "scripted" does not advertise additionalDirectories capability — ignoring 2 entries.'
+    ]
+
+
+async def test_a_single_folder_is_an_entry_and_none_is_nothing(
+    agent: Agent, tmp_path: Path, warned: list[str]
+) -> None:
+    await agent.new_session(tmp_path, additional_directories=[])
+    assert warned == []
+    await agent.new_session(tmp_path, additional_directories=[Path("/a")])
+    assert warned == [
+        'Agent "scripted" does not advertise additionalDirectories capability — ignoring 1 entry.'
+    ]
+
+
+async def test_servers_go_with_the_session(agent: Agent, tmp_path: Path) -> None:
+    session = await agent.new_session(
+        tmp_path, mcp_servers=[{"name": "a", "command": "a", "env": {"K": "v"}}]
+    )
+    assert session.reply["_meta"]["params"]["mcpServers"] == [
+        {"name": "a", "command": "a", "args": [], "env": [{"name": "K", "value": "v"}]}
+    ]
+    with pytest.raises(Mismatch):
+        await agent.new_session(tmp_path, mcp_servers=[{"name": "a"}])
+
+
+async def test_to_be_told_to_sign_in_says_how(start: Any, tmp_path: Path) -> None:
+    agent = await start(
+        new_error={"code": -32000, "message": "Authentication required"},
+        methods=[{"id": "web", "name": "Web"}],
+        login=["scripted", "login"],
+    )
+    with pytest.raises(AuthRequired) as caught:
+        await agent.new_session(tmp_path)
+    assert caught.value.login_command == ["scripted", "login"]
+    assert caught.value.methods == ({"id": "web", "name": "Web"},)
+    assert agent.is_running
+
+
+@pytest.mark.parametrize("session_id", [5, None])
+async def test_an_answer_without_an_id_is_no_session(session_id: Any, start: Any, tmp_path: Path) -> None:
+    agent = await start(session_id=session_id)
+    with pytest.raises(SessionCreateFailed):
+        await agent.new_session(tmp_path)
+    assert agent.sessions == {}
+
+
+async def test_an_agent_that_gives_the_same_id_twice_is_not_believed(start: Any, tmp_path: Path) -> None:
+    agent = await start(session_id="same")
+    await agent.new_session(tmp_path)
+    with pytest.raises(SessionCreateFailed):
+        await agent.new_session(tmp_path)
+
+
+@pytest.mark.parametrize("how", ["load_session", "resume_session"])
+async def test_history_is_kept_apart_from_what_is_new(how: str, start: Any, tmp_path: Path) -> None:
+    agent = await start(capabilities=EARLIER)
+    heard: list[Item] = []
+    arrived = asyncio.Event()
+
+    def hear(item: Item) -> None:
+        heard.append(item)
+        arrived.set()
+
+    session: AcpSession = await getattr(agent, how)("old", tmp_path, on_update=hear)
+    assert texts(session.replayed) == ["what I asked", "what I said"]
+    async with asyncio.timeout(5):
+        await arrived.wait()
+    assert texts(heard) == ["something new"]
+    assert session.id == "old"
+
+
+async def test_a_session_that_is_lost_is_told_and_may_be_tried_again(start: Any, tmp_path: Path) -> None:
+    agent = await start(capabilities=EARLIER)
+    for _ in range(2):
+        with pytest.raises(SessionLoadFailed) as caught:
+            await agent.load_session("lost", tmp_path)
+        assert caught.value.number == -32002
+    assert agent.sessions == {}
+
+
+async def test_a_session_is_opened_once(start: Any, tmp_path: Path) -> None:
+    agent = await start(capabilities=EARLIER)
+    session = await agent.load_session("old", tmp_path)
+    with pytest.raises(SessionLoadFailed):
+        await agent.resume_session("old", tmp_path)
+    session.forget()
+    assert (await agent.resume_session("old", tmp_path)).id == "old"
+
+
+async def test_the_history_of_a_fork_is_history(start: Any, tmp_path: Path) -> None:
+    agent = await start(capabilities=EARLIER)
+    session = await agent.fork_session("old", tmp_path)
+    assert session.id == "forked"
+    assert texts(session.replayed) == ["old news"]
+
+
+async def test_sessions_are_listed_page_after_page(start: Any, tmp_path: Path) -> None:
+    agent = await start(capabilities=EARLIER)
+    page = await agent.list_sessions(tmp_path)
+    assert [(each.id, each.title) for each in page.sessions] == [("a", "A")]
+    assert page.next_cursor == "2"
+    assert (await agent.list_sessions(cursor="2")).next_cursor is None
+    assert [each.id async for each in agent.stream_all_sessions()] == ["a", "b"]
+
+
+async def test_an_agent_that_leads_in_circles_has_an_end(start: Any) -> None:
+    agent = await start(capabilities=EARLIER, circle=True)
+    assert [each.id async for each in agent.stream_all_sessions()] == ["a", "b", "b"]
+
+
+async def test_an_answer_that_does_not_come_is_not_waited_for_for_ever(start: Any, tmp_path: Path) -> None:
+    agent = await start(inactivity_timeout=0.2)
+    session = await agent.new_session(tmp_path)
+    session.prompt("deaf")
+    with pytest.raises(AgentInactive):
+        await agent.request("_echo", {})
