@@ -18,12 +18,16 @@
     │   ├── CancelIgnored       cancel_ignored            it did not stop when it was told to
     │   ├── CapabilityNotSupportedError  capability_not_supported  it does not offer what was asked for
     │   ├── ContextTooLong      context_length            the conversation is too long for its model
+    │   ├── JsonInvalid         json_validation           its answer is not the JSON that was asked for
     │   ├── LineTooLong         line_too_long             it wrote a line that is too long to be read
+    │   ├── PermissionTimedOut  permission_timeout        nobody answered what it asked permission for
     │   ├── PromptInvalid       invalid_prompt_content    nothing of a prompt is left that it can take
     │   ├── PromptUnderWay      prompt_under_way          its session has a prompt under way already
     │   ├── RateLimited         rate_limit                it sent too many requests to its model
     │   └── UsageLimitReached   usage_limit               its account has nothing left to spend
     ├── AgentUnknown            agent_unknown             there is no agent of that name
+    ├── AttemptsExhausted       retry_exhausted           none of several agents gave an answer
+    ├── BudgetExceeded          budget_exceeded           what may be spent has been spent
     ├── CapabilityUnsupported   capability_unsupported    a session was asked for what it did not declare
     ├── ConfigInvalid           config_invalid            a setting has a value that it cannot have
     ├── ConnectionLost          connection_lost           the host cannot be reached, or is gone
@@ -73,7 +77,9 @@ __all__ = [
     "AgentOverloaded",
     "AgentRequestFailed",
     "AgentUnknown",
+    "AttemptsExhausted",
     "AuthRequired",
+    "BudgetExceeded",
     "CancelIgnored",
     "CapabilityNotSupportedError",
     "CapabilityUnsupported",
@@ -92,10 +98,12 @@ __all__ = [
     "IllegalTransition",
     "InvalidParams",
     "InvalidRequest",
+    "JsonInvalid",
     "LineTooLong",
     "MethodNotFound",
     "Mismatch",
     "ParseError",
+    "PermissionTimedOut",
     "ProcessNotStarted",
     "PromptInvalid",
     "PromptUnderWay",
@@ -338,10 +346,38 @@ class ContextTooLong(AgentError):
     code = "context_length"
 
 
+class JsonInvalid(AgentError):
+    """An agent's answer is not the JSON that was asked for, also not after it was told so.
+
+    Args:
+        message: What happened.
+        agent: Which agent it was, by its name.
+        text: What it answered.
+        issues: What is wrong with it, as short sentences.
+    """
+
+    code = "json_validation"
+
+    def __init__(self, message: str, *, agent: str | None, text: str, issues: tuple[str, ...]) -> None:
+        super().__init__(message, agent=agent)
+        self.text = text
+        self.issues = issues
+
+    def to_wire(self) -> dict[str, Any]:
+        """The error as JSON, with what is wrong; the answer itself may be long and is left out."""
+        return super().to_wire() | {"issues": list(self.issues)}
+
+
 class LineTooLong(AgentError):
     """An agent wrote a line that is too long to be read. Its process was ended."""
 
     code = "line_too_long"
+
+
+class PermissionTimedOut(AgentError):
+    """Nobody answered in time what an agent asked permission for. Its turn was cancelled."""
+
+    code = "permission_timeout"
 
 
 class PromptInvalid(AgentError):
@@ -372,6 +408,45 @@ class AgentUnknown(SeraiError):
     """There is no agent of that name. The remedy lists those that there are."""
 
     code = "agent_unknown"
+
+
+class AttemptsExhausted(SeraiError):
+    """Several agents were asked, and none gave an answer that counts.
+
+    Args:
+        message: What happened.
+        errors: Why, by the names of those that failed, in their order. Others gave answers that were refused.
+    """
+
+    code = "retry_exhausted"
+
+    def __init__(self, message: str, *, errors: tuple[tuple[str, SeraiError], ...]) -> None:
+        super().__init__(message)
+        self.errors = errors
+
+    def to_wire(self) -> dict[str, Any]:
+        """The error as JSON, with the errors of all who failed."""
+        failed = [{"agent": agent, "error": error.to_wire()} for agent, error in self.errors]
+        return super().to_wire() | {"errors": failed}
+
+
+class BudgetExceeded(SeraiError):
+    """What may be spent has been spent, in US dollars. Nothing was sent, or the turn was cancelled.
+
+    `result` is what the turn had brought until then; `None` when nothing was sent.
+    """
+
+    code = "budget_exceeded"
+
+    def __init__(self, *, spent_usd: float, budget_usd: float) -> None:
+        super().__init__(f"{spent_usd:.4f} USD were spent, and {budget_usd:.4f} USD may be")
+        self.spent_usd = spent_usd
+        self.budget_usd = budget_usd
+        self.result: Any = None
+
+    def to_wire(self) -> dict[str, Any]:
+        """The error as JSON, with both sums."""
+        return super().to_wire() | {"spentUsd": self.spent_usd, "budgetUsd": self.budget_usd}
 
 
 class CapabilityUnsupported(SeraiError):

@@ -28,6 +28,7 @@ from serai.acp import (
     PermissionRequest,
     ReadTextFile,
     WriteTextFile,
+    connection,
 )
 from serai.errors import ProtocolError
 from serai.processes.census import census
@@ -98,6 +99,13 @@ async def processes(tmp_path: Path) -> AsyncIterator[Processes]:
     assert [p for p in census() if p.parent == os.getpid() and p.pid not in before] == []
     assert not records.is_dir() or list(records.iterdir()) == []
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@pytest.fixture
+def short_graces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For agents that use up all the time that they are given."""
+    monkeypatch.setattr(connection, "EOF_GRACE", 0.2)
+    monkeypatch.setattr(connection, "TERM_GRACE", 0.2)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from serai.errors import (
     UsageLimitReached,
     VersionMismatch,
 )
-from serai.processes.census import look
+from serai.processes.census import census, look
 from serai.processes.processes import Processes
 
 
@@ -132,7 +132,7 @@ async def test_its_environment_is_the_hosts_without_its_secrets(
 ) -> None:
     monkeypatch.setenv("SERAI_TOKEN", "secret")
     monkeypatch.setenv("OTHER", "kept")
-    code = "import os, sys; sys.stderr.write(f\"{os.environ.get('SERAI_TOKEN')} {os.environ['OTHER']} {os.environ['OWN']}\")"
+    code = "import os, sys; print(*map(os.environ.get, ['SERAI_TOKEN', 'OTHER', 'OWN']), file=sys.stderr)"
     heard: list[str] = []
     with pytest.raises(AgentInitFailed):
         await Agent.start(
@@ -163,16 +163,17 @@ async def test_what_is_asked_of_a_closed_agent_fails(agent: Agent, tmp_path: Pat
     agent.notify("_x", {})
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_an_agent_that_ignores_all_is_killed_with_what_it_started(start: Any, tmp_path: Path) -> None:
     script = tmp_path / "wrapper.py"
     script.write_text(
-        "import subprocess, signal, sys\n"
+        "import signal, subprocess, sys, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "child = subprocess.Popen([sys.executable, '-S', '-c', "
-        "'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)'])\n"
-        "sys.stderr.write(f'{child.pid}\\n'); sys.stderr.flush()\n"
-        "sys.argv = sys.argv[:1]\n"
-        f"exec(open({str(Path(__file__).parent / 'agents/scripted.py')!r}).read().replace('sys.exit(0)', 'time.sleep(600)'))\n"
+        "child = subprocess.Popen(['sleep', '600'])\n"  # what is ignored stays ignored in a child
+        "print(child.pid, file=sys.stderr, flush=True)\n"
+        "sys.stdin.readline()\n"
+        """print('{"id": 0, "result": {}}', flush=True)\n"""
+        "time.sleep(600)\n"
     )
     agent = await start((sys.executable, "-S", str(script)))
     async with asyncio.timeout(5):
@@ -188,52 +189,57 @@ async def test_an_agent_that_ignores_all_is_killed_with_what_it_started(start: A
 
 
 async def test_nothing_is_left_after_a_hundred_starts_and_stops(start: Any, processes: Processes) -> None:
+    tiny = ("/bin/sh", "-c", """read line; echo '{"id": 0, "result": {}}'; sleep 600 & cat > /dev/null""")
     pids: list[int] = []
-    for _ in range(20):
-        agents = await asyncio.gather(*(start() for _ in range(5)))
+    for _ in range(10):
+        agents = await asyncio.gather(*(start(tiny) for _ in range(10)))
         pids += [agent.pid for agent in agents]
         await asyncio.gather(*(agent.close() for agent in agents))
         assert not processes.children
     assert len(set(pids)) == 100
-    assert not any(runs(pid) for pid in pids)
+    assert not any(runs(process.pid) for process in census() if process.session in pids)
 
 
 # -- what is not offered -----------------------------------------------------------------------------------
 
 
+HTTP = {"name": "a", "type": "http", "url": "u"}
+SSE = {"name": "a", "type": "sse", "url": "u"}
+
+
 @pytest.mark.parametrize(
-    ("call", "capability"),
+    ("name", "arguments", "servers", "capability"),
     [
-        (lambda agent, path: agent.load_session("s", path), "loadSession"),
-        (lambda agent, path: agent.resume_session("s", path), "sessionCapabilities.resume"),
-        (lambda agent, path: agent.fork_session("s", path), "sessionCapabilities.fork"),
-        (lambda agent, path: agent.list_sessions(), "sessionCapabilities.list"),
-        (lambda agent, path: anext(agent.stream_all_sessions()), "sessionCapabilities.list"),
-        (lambda agent, path: agent.delete_session("s"), "sessionCapabilities.delete"),
-        (lambda agent, path: agent.logout(), "auth.logout"),
-        (
-            lambda agent, path: agent.new_session(
-                path, mcp_servers=[{"name": "a", "type": "http", "url": "u"}]
-            ),
-            "mcpCapabilities.http",
-        ),
-        (
-            lambda agent, path: agent.new_session(
-                path, mcp_servers=[{"name": "a", "type": "sse", "url": "u"}]
-            ),
-            "mcpCapabilities.sse",
-        ),
+        ("load_session", ["s", Path("/")], None, "loadSession"),
+        ("resume_session", ["s", Path("/")], None, "sessionCapabilities.resume"),
+        ("fork_session", ["s", Path("/")], None, "sessionCapabilities.fork"),
+        ("list_sessions", [], None, "sessionCapabilities.list"),
+        ("delete_session", ["s"], None, "sessionCapabilities.delete"),
+        ("logout", [], None, "auth.logout"),
+        ("new_session", [Path("/")], [HTTP], "mcpCapabilities.http"),
+        ("new_session", [Path("/")], [SSE], "mcpCapabilities.sse"),
     ],
 )
 async def test_what_is_not_offered_is_refused_before_any_call(
-    call: Any, capability: str, agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    arguments: list[Any],
+    servers: Any,
+    capability: str,
+    agent: Agent,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sent: list[bytes] = []
     monkeypatch.setattr(agent._connection.peer, "_write", sent.append)
     with pytest.raises(CapabilityNotSupportedError) as caught:
-        await call(agent, tmp_path)
+        await getattr(agent, name)(*arguments, **({"mcp_servers": servers} if servers else {}))
     assert caught.value.capability == capability
     assert sent == []
+
+
+async def test_to_follow_all_sessions_needs_an_agent_that_lists_them(agent: Agent) -> None:
+    with pytest.raises(CapabilityNotSupportedError) as caught:
+        await anext(agent.stream_all_sessions())
+    assert caught.value.capability == "sessionCapabilities.list"
 
 
 async def test_what_is_offered_is_asked_for(start: Any) -> None:

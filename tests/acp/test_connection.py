@@ -58,6 +58,7 @@ async def test_all_sessions_of_a_dead_agent_fail(agent: Agent, session: AcpSessi
         await agent.new_session(tmp_path)
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_an_agent_that_closes_its_output_and_lives_on_is_ended(
     agent: Agent, session: AcpSession, converse: Any
 ) -> None:
@@ -67,11 +68,22 @@ async def test_an_agent_that_closes_its_output_and_lives_on_is_ended(
     assert not agent.is_running
 
 
+@pytest.mark.usefixtures("short_graces")
+async def test_so_is_one_that_closes_its_input(agent: Agent, session: AcpSession, converse: Any) -> None:
+    error = (await converse(session, "unhearing")).error
+    assert isinstance(error, AgentClosed)
+    assert "was ended" in str(error)
+    await agent.wait_closed()
+    assert agent.exit is not None
+
+
 async def test_closing_fails_what_is_under_way(agent: Agent, session: AcpSession) -> None:
     turn = session.prompt("silence")
+    assert agent.error is None
     await agent.close()
     with pytest.raises(AgentClosed, match="was closed"):
         await turn.finished()
+    assert isinstance(agent.error, AgentClosed)
 
 
 async def test_a_large_update_is_one_update(session: AcpSession, converse: Any) -> None:

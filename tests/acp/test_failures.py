@@ -112,6 +112,11 @@ def test_other_errors_say_what_was_asked(method: str, error: Any, failures: Fail
     assert "hunter2" not in str(told)
 
 
+def test_words_that_say_nothing_are_helped_by_the_data(failures: Failures) -> None:
+    told = {"code": -32603, "message": "Internal error", "data": {"details": "no disk, hunter2"}}
+    assert str(failures.of("session/prompt", told)).endswith("Internal error (no disk, ***)")
+
+
 @pytest.mark.parametrize("told", ["oops", 5, {}, {"code": "x", "message": 3}, {"code": True}])
 def test_an_error_may_have_any_shape(told: Any, failures: Failures) -> None:
     error = failures.of("session/prompt", told)

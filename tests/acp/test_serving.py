@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from serai.acp import AcpSession, Agent, ClientCapabilities, Item, PermissionRequest
+from serai.errors import AgentClosed
 
 SELECTED = {"outcome": {"outcome": "selected", "optionId": "yes"}}
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
@@ -98,10 +99,24 @@ async def test_a_request_that_the_agent_takes_back_is_stopped(
     assert person.given_up == 1
 
 
+async def test_nobody_is_asked_any_more_when_the_agent_is_gone(
+    agent: Agent, session: AcpSession, person: Any, converse: Any
+) -> None:
+    person.patient = True
+    session.prompt("permission 1")
+    async with asyncio.timeout(5):
+        await person.asked.wait()
+    agent._connection.child._process.kill()
+    assert isinstance((await converse(session)).error, AgentClosed)
+    async with asyncio.timeout(5):
+        while not person.given_up:  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(0.005)
+
+
 async def test_a_client_that_fails_is_no_secret_and_no_end(
     session: AcpSession, person: Any, converse: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(request: PermissionRequest) -> str:
+    async def fail(_request: PermissionRequest) -> str:
         raise RuntimeError("inner secret")
 
     monkeypatch.setattr(person, "request_permission", fail)
@@ -115,7 +130,7 @@ async def test_a_request_is_heard_between_what_came_before_it_and_what_came_afte
 ) -> None:
     heard: list[str] = []
 
-    async def choose(request: PermissionRequest) -> str:
+    async def choose(_request: PermissionRequest) -> str:
         heard.append("asked")
         await asyncio.sleep(0)
         return "yes"

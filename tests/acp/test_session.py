@@ -12,6 +12,7 @@ from serai.acp import (
     AcpSession,
     Agent,
     AgentMessageChunk,
+    ClientCapabilities,
     Failure,
     Finished,
     Item,
@@ -142,9 +143,7 @@ async def test_cancelling_answers_all_who_wait_at_once_and_tells_the_agent_once(
     assert len(person.requests) == 300
 
 
-async def test_in_the_next_turn_people_are_asked_again(
-    session: AcpSession, person: Any, converse: Any
-) -> None:
+async def test_in_the_next_turn_people_are_asked_again(session: AcpSession, converse: Any) -> None:
     session.prompt("silence").cancel()
     assert (await converse(session)).stop_reason == "cancelled"
     conversation = await converse(session, "permission 1")
@@ -214,8 +213,6 @@ async def test_an_agent_that_falls_silent_fails_its_turn_and_is_told_to_stop(
 async def test_the_time_does_not_count_while_a_person_is_asked(
     prompt: str, start: Any, person: Any, tmp_path: Path
 ) -> None:
-    from serai.acp import ClientCapabilities  # noqa: PLC0415 - only here
-
     person.patient = True
     person.has = ClientCapabilities(elicitation_url=True)
     agent = await start(inactivity_timeout=0.1)

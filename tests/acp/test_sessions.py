@@ -166,7 +166,7 @@ async def test_sessions_are_listed_page_after_page(start: Any, tmp_path: Path) -
 
 async def test_an_agent_that_leads_in_circles_has_an_end(start: Any) -> None:
     agent = await start(capabilities=EARLIER, circle=True)
-    assert [each.id async for each in agent.stream_all_sessions()] == ["a", "b", "b"]
+    assert [each.id async for each in agent.stream_all_sessions()] == ["a", "b"]
 
 
 async def test_an_answer_that_does_not_come_is_not_waited_for_for_ever(start: Any, tmp_path: Path) -> None:

@@ -185,6 +185,7 @@ def widened() -> dict[str, str]:
         "client_grace_seconds": "9999",
         "client_tool_timeout_seconds": "99999",
         "mailbox_size": "100000",
+        "retention_days": "1",
         "use_keyring": "false",
     }
 

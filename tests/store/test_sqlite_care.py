@@ -135,10 +135,12 @@ class TestBackup:
             for number in range(100):
                 row = SessionRow(A, b"%d" % number, number)
                 await sqlite.append(Batch(items=[Row(A, bytes(2000))], sessions=[row], durable=False))
+                begun.set()
 
+        begun = asyncio.Event()
         writing = asyncio.create_task(write())
-        for _ in range(20):
-            await sqlite.rows(A, 0)  # it takes a while, in which rows are written
+        async with asyncio.timeout(10):
+            await begun.wait()
         await sqlite.backup(tmp_path / "copy.db")
         await writing
         store = SqliteStore(tmp_path / "copy.db", KEY)

@@ -28,12 +28,14 @@ here_only = pytest.mark.parametrize("watches", [source_for], indirect=True)
 
 @pytest.fixture(params=SOURCES)
 async def watches(request: pytest.FixtureRequest) -> AsyncIterator[Watches]:
+    before = set(threading.enumerate())
     watches = Watches(request.param)
     yield watches
     await watches.close()
     assert len(watches) == 0
     # asyncio's own threads may have come; those of watches may not have stayed
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("watch ")]
+    stayed = set(threading.enumerate()) - before
+    assert not [thread for thread in stayed if thread.name.startswith("watch ")]
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ from serai.acp.shapes import object_of, objects_of, text_of
 from serai.acp.updates import Update
 from serai.errors import (
     AgentClosed,
+    AgentError,
     AgentInactive,
     AgentInitFailed,
     AgentInitTimedOut,
@@ -90,7 +91,8 @@ class Agent:
         self._client = client
         listener = Listener(updated=self._updated, asked=self._asked, notified=self._notified)
         self._connection = Connection(launch, listener, mask=mask, over=self._over, on_stderr=on_stderr)
-        self._serving = Serving(self._connection.peer, client, self._answered)
+        self._has = client.capabilities
+        self._serving = Serving(self._connection.peer, client, self._has, self._answered)
         self._handshake = Handshake.of(None)
         self._patience = inactivity_timeout or None
         self._sessions = Sessions(
@@ -178,6 +180,11 @@ class Agent:
     def exit(self) -> Exit | None:
         """How its process ended; `None` while it runs."""
         return self._connection.child.exit
+
+    @property
+    def error(self) -> AgentError | None:
+        """Why nothing can be asked of it any more; `None` while something can."""
+        return None if self.is_running else self._connection.reason()
 
     @property
     def pid(self) -> int:
@@ -343,6 +350,10 @@ class Agent:
         if self.is_running:
             self._connection.peer.notify(method, params)
 
+    async def wait_closed(self) -> None:
+        """Wait until it is gone, for whatever reason. Cancelling this stops the waiting."""
+        await self._connection.wait_closed()
+
     async def close(self) -> None:
         """End the agent: its input is closed, then its group gets TERM, then KILL. Again does no harm.
 
@@ -366,7 +377,7 @@ class Agent:
         connection = self._connection
         params = {
             "protocolVersion": PROTOCOL_VERSION,
-            "clientCapabilities": self._client.capabilities.to_wire(),
+            "clientCapabilities": self._has.to_wire(),
             "clientInfo": {"name": "serai", "title": "Serai", "version": __version__},
         }
         try:
@@ -413,6 +424,7 @@ class Agent:
             self._client.notified(event)
 
     def _over(self) -> None:
+        self._serving.stop()
         self._sessions.end(self._connection.reason)
 
     # -- asking --------------------------------------------------------------------------------------------

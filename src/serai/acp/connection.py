@@ -92,6 +92,8 @@ class Connection:
         self._ended = False
         self._reason: Callable[[], AgentError] | None = None
         self._broken = asyncio.Event()
+        self._mute = False  # whether it closed its pipes and ran on
+        self._left = False  # whether it was we who ended the conversation
         self._closing: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
 
@@ -157,10 +159,12 @@ class Connection:
         if self._reason is not None:
             return self._reason()
         how = self._child.exit
-        if self._closing is not None and not self._ended:
+        if self._left:
             what = "was closed"
+        elif self._mute:
+            what = "hears or says nothing any more and was ended"
         else:
-            what = f"is gone: {how}" if how is not None else "has closed its output"
+            what = f"is gone: {how or 'it has ended'}"
         return self.closed(what, how)
 
     def closed(self, what: str, how: Exit | None = None) -> AgentClosed:
@@ -182,9 +186,15 @@ class Connection:
             self._reason = reason
             self._broken.set()
 
+    async def wait_closed(self) -> None:
+        """Wait until the process is gone and all that it said has been heard."""
+        if self._watching is not None:
+            await asyncio.shield(self._watching)
+
     def close(self) -> asyncio.Task[None]:
         """Begin to end the process and all that it started. The task is done when nothing of it is left."""
         if self._closing is None:
+            self._left = self.is_running and self._child.exit is None
             self._closing = asyncio.create_task(self._close())
         return self._closing
 
@@ -204,12 +214,15 @@ class Connection:
         exited = asyncio.create_task(self._child.wait())
         broken = asyncio.create_task(self._broken.wait())
         output = self._pipes.output_ended
-        await asyncio.wait({exited, broken, output}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(
+            {exited, broken, output, self._pipes.input_ended}, return_when=asyncio.FIRST_COMPLETED
+        )
         self._release()
         if not exited.done() and not broken.done():
-            # Its output is closed. Mostly its end follows; if not, it can say nothing any more.
+            # It has closed one of its pipes, or we have. Mostly its end follows; if not, it is of no use.
             await asyncio.wait({exited}, timeout=EOF_GRACE)
         if not exited.done():
+            self._mute = True
             await self._pipes.close_input()
             await self._child.end(grace=TERM_GRACE)
         await asyncio.wait({output}, timeout=_LAST_WORDS)

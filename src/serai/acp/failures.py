@@ -94,6 +94,9 @@ _WORDS: dict[type[AgentError], re.Pattern[str]] = {
         r"\b(?:503|529)\b",
     ),
 }
+_EMPTY = frozenset({"Internal error", "Error", "Server error"})
+"""Words that say nothing: then the data may."""
+_SHOWN = 500
 _DEEPEST = 6
 
 
@@ -131,6 +134,8 @@ class Failures:
         if error is AuthRequired:
             return self.auth_required(words, number, data)
         error = error or _PLAIN.get(method, AgentRequestFailed)
+        if words in _EMPTY and (more := next(_texts(data), None)):
+            words = f"{words} ({self._mask(more)[:_SHOWN]})"
         message = f"the agent {self._agent!r} answered {method} with the error {number}: {words}"
         return error(message, agent=self._agent, number=number, data=self._masked(data))
 

@@ -114,7 +114,7 @@ class _UpdateFrame(Struct):
 
 _read_update_frame = msgspec.json.Decoder(_UpdateFrame).decode
 _read_plain = msgspec.json.Decoder().decode
-_FAILURES = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ParseError)
+_FAILURES = (msgspec.DecodeError, ValueError, RecursionError, ParseError)
 
 
 def read(line: bytes) -> Message | None:

@@ -182,8 +182,8 @@ class Peer:
 
     def _hear(self, line: bytes) -> bool:
         """Take one line. Returns whether someone has to be let in before the next."""
-        message = frames.read(line)
         try:
+            message = frames.read(line)
             if type(message) is SessionUpdate:
                 self._listener.updated(message.session_id, message.update, len(line))
                 return False

@@ -77,6 +77,11 @@ class Pipes:
         """Is done when the agent, and all that it started, have closed their output."""
         return self._output_end.ended
 
+    @property
+    def input_ended(self) -> asyncio.Future[None]:
+        """Is done when the agent reads no more, or when this end is closed."""
+        return self._input_end.ended
+
     def write(self, line: bytes) -> None:
         """Send a line. It never blocks; when the agent does not read, it waits here."""
         if not self._input.is_closing():
@@ -98,7 +103,7 @@ class Pipes:
             self._input.abort()
         else:
             self._input.close()
-        await self._input_end.ended
+        await self.input_ended
 
     async def log_ended(self, within: float) -> None:
         """Wait for the rest of the log, but not for long: whoever the agent has started may hold it open."""

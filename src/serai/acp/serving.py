@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from serai.acp import frames
-from serai.acp.client_side import ClientSide
+from serai.acp.client_side import ClientCapabilities, ClientSide
 from serai.acp.frames import Request, RequestId
 from serai.acp.handlers import GIVEN_UP, HANDLERS, Handler
 from serai.acp.peer import Peer
@@ -39,15 +39,24 @@ class Serving:
     Args:
         peer: Where they came from, and the answers go.
         client: Who answers.
+        capabilities: What the client has said that it has.
         answered: Is told the session whose request has its answer; `None` for no session.
     """
 
-    def __init__(self, peer: Peer, client: ClientSide, answered: Callable[[str | None], None]) -> None:
+    def __init__(
+        self,
+        peer: Peer,
+        client: ClientSide,
+        capabilities: ClientCapabilities,
+        answered: Callable[[str | None], None],
+    ) -> None:
         self._peer = peer
         self._client = client
-        self._capabilities = client.capabilities
+        self._capabilities = capabilities
         self._answered = answered
         self._pending: set[_Pending] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopped = False
         self.cancelling: set[str] = set()
         """Sessions in which nobody is asked any more."""
 
@@ -57,6 +66,8 @@ class Serving:
 
     def serve(self, request: Request) -> None:
         """Take a request. It is answered now, or by a task of its own."""
+        if self._stopped:
+            return
         handler = HANDLERS.get(request.method)
         if handler is None or not handler.needs(self._capabilities, request.params):
             message = f"this client does not have {request.method}"
@@ -73,6 +84,8 @@ class Serving:
             return
         self._pending.add(pending)
         pending.task = asyncio.create_task(self._serve(pending, handler, asked))
+        self._tasks.add(pending.task)
+        pending.task.add_done_callback(self._tasks.discard)
 
     def give_up(self, session_id: str) -> None:
         """Ask nobody any more in this session: whoever was asked need not answer, and the agent is told."""
@@ -89,13 +102,17 @@ class Serving:
                 self._peer.refuse(pending.id, frames.REQUEST_CANCELLED, "the request was cancelled")
                 self._stop(pending)
 
-    async def close(self) -> None:
-        """Stop all: nobody wants the answers any more. Cancelling it leaves them to stop by themselves."""
-        tasks = [pending.task for pending in self._pending if pending.task is not None]
+    def stop(self) -> None:
+        """The agent is gone: nobody wants answers any more, and nobody is asked."""
+        self._stopped = True
         self._pending.clear()
-        for task in tasks:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Stop, and wait until whoever was asked has stopped too."""
+        self.stop()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _serve(self, pending: _Pending, handler: Handler, asked: Any) -> None:
         try:

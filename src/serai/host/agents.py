@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from logging import Logger
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from serai.ahp.actions import StateAction
+from serai.ahp.rules import Judgement
 from serai.ahp.types import AgentInfo, SessionConfigSchema, ToolDefinition
 from serai.contract import AgentIdentity, AgentSession
 from serai.customizations import Definition
 
 if TYPE_CHECKING:
+    from serai.host.seat import Seat
     from serai.host.turn import Turn
 
-__all__ = ["HostContext", "HostedHarness"]
+__all__ = ["Attentive", "HostContext", "HostedHarness", "Learning", "Particular"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class HostContext:
     definitions: Callable[[], Awaitable[tuple[Definition, ...]]]
     """The customisations of the session, as they are when it is asked. Use those that are `enabled`, and run
     nothing of those that are not `runnable`."""
+    seat: Seat
+    """The agent's place in its session, beside its turns."""
 
 
 class TurnOf(Protocol):
@@ -70,4 +75,36 @@ class HostedHarness(Protocol):
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> AgentSession:
         """Make the agent of one session. See `serai.contract.Harness.create`."""
+        ...
+
+
+@runtime_checkable
+class Particular(Protocol):
+    """A kind of agent that cannot do all that a session offers."""
+
+    def refusal(self, session: str, action: StateAction) -> Judgement | None:
+        """Why a client's action cannot be for a session of this kind; `None` when it can.
+
+        Args:
+            session: The URI of the session.
+            action: What the client wants.
+        """
+        ...
+
+
+@runtime_checkable
+class Learning(Protocol):
+    """A kind of agent that has to be asked which settings and models it has."""
+
+    async def learn(self) -> None:
+        """Ask, unless that is known. It never fails: what is not told stays unknown."""
+        ...
+
+
+@runtime_checkable
+class Attentive(Protocol):
+    """The agent of a session that wants to know what clients do there."""
+
+    def happened(self, action: StateAction) -> None:
+        """A client's action is committed. It must not block."""
         ...

@@ -43,7 +43,7 @@ async def first_state(
         )
     source = await _fork_source(host, params)
     provider = params.provider or (source.summary.provider if source else host.settings.default_provider)
-    harness = host.harness(provider)
+    harness = await host.sought(provider)
     directory = params.working_directory or (
         source.summary.working_directory if source else host.settings.default_directory
     )

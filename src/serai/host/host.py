@@ -147,6 +147,7 @@ class Host:
         self._wanted: Counter[str] = Counter()
         """Sessions that someone is about to do something with, once they are in memory."""
         self._let_go_bytes = 0
+        self._looking: asyncio.Task[None] | None = None
         self._chores: set[asyncio.Task[Any]] = set()
         """What is done in the background, such as letting agents go."""
 
@@ -181,6 +182,9 @@ class Host:
         """Stop what runs, write what waits, close the store."""
         if self._retention is not None:
             await self._retention.close()
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
         self.root.close()
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
         await self.customized_folders.close()
@@ -343,6 +347,7 @@ class Host:
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
         kept = KeptSession.create(uri, state)
         session = self._sessions[uri] = Session(self, kept, settings)
+        session.seat.forked_from = params.fork
         self.journal.touch(kept)
         self.root.added(kept.live.head.summary)
         self.files.session_added(directory)
@@ -391,10 +396,36 @@ class Host:
             )
         return harness
 
+    async def sought(self, provider: str) -> HostedHarness:
+        """The kind of agent of that name, also one that is still being looked for.
+
+        Raises:
+            ProtocolError: There is none.
+        """
+        if provider not in self.harnesses and self._looking is not None:
+            await asyncio.wait({self._looking})
+        return self.harness(provider)
+
+    def look_for(self, agents: Coroutine[Any, Any, None]) -> None:
+        """Look for more kinds of agents in the background, once. What is found is given to `add`."""
+        self._looking = asyncio.create_task(agents, name="looking for agents")
+        self._looking.add_done_callback(_complain)
+
+    def add(self, harnesses: Iterable[HostedHarness]) -> None:
+        """Offer more kinds of agents from now on."""
+        self.harnesses |= {harness.name: harness for harness in harnesses}
+        self.agents_changed()
+
+    def agents_changed(self) -> None:
+        """Tell the root channel which agents there are, with what is known of them by now."""
+        agents = [harness.info for harness in self.harnesses.values()]
+        if agents != self.root.live.head.agents:
+            self.root.act(a.RootAgentsChangedAction(agents=agents))
+
     async def start_agent(self, session: Session) -> AgentSession:
         """Make the agent of a session."""
         head = session.live.head
-        harness = self.harness(head.summary.provider)
+        harness = await self.sought(head.summary.provider)
         name = head.summary.provider
         agent = await harness.create(
             dict(head.config.values) if head.config else {},
@@ -408,6 +439,7 @@ class Host:
                 working_directory=head.summary.working_directory,
                 turn=session.turns.of,
                 definitions=session.customizations.definitions,
+                seat=session.seat,
             ),
         )
         check_registration(agent)
@@ -458,6 +490,11 @@ class Host:
         active = sum(session.live.turn is not None for session in self._sessions.values())
         if active != (self.root.live.head.active_sessions or 0):
             self.root.act(a.RootActiveSessionsChangedAction(active_sessions=active))
+
+
+def _complain(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.error("agents were not looked for", exc_info=error)
 
 
 def _home_of_person(otherwise: Path) -> Path:

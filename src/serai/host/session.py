@@ -22,9 +22,11 @@ from serai.ahp.types import (
     ToolCallPendingConfirmationState,
     ToolCallResult,
     ToolCallRunningState,
+    UserMessage,
 )
 from serai.contract import AgentSession, DeliveryMode, Failed, refusal
 from serai.errors import SeraiError, SessionFailed
+from serai.host.agents import Attentive, Particular
 from serai.host.changes.changing import Changing
 from serai.host.content import moved_out
 from serai.host.customizing.customizations import SessionCustomizations
@@ -33,6 +35,7 @@ from serai.host.expecting import Answers, Expecting
 from serai.host.mailbox import Mailbox, Waiting
 from serai.host.masking import Masking
 from serai.host.observing import Observing
+from serai.host.seat import Seat
 from serai.host.turn import Turn
 from serai.host.turns import HELD, Turns, error_info
 from serai.journal.sessions import KeptSession
@@ -77,6 +80,7 @@ class Session:
         self._closed = False
         self.customizations = SessionCustomizations(self, self.spawn)
         self.changing = Changing(self)
+        self.seat = Seat(self)
 
     @property
     def live(self) -> LiveSession:
@@ -114,9 +118,10 @@ class Session:
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client: it happens, waits, or goes back with the reason."""
-        if self.customizations.holds_up(action, origin, sender):
+        refused = self._refused(action)
+        if refused is None and self.customizations.holds_up(action, origin, sender):
             return
-        judgement = self._refused(action) or judge(self.live, action, origin.client_id)
+        judgement = refused or judge(self.live, action, origin.client_id)
         match judgement.verdict:
             case Verdict.REJECT:
                 self.journal.reject(self.uri, action, origin, judgement.reason or "rejected", sender)
@@ -128,7 +133,10 @@ class Session:
                 self._accept(action, origin)
 
     def _refused(self, action: a.StateAction) -> Judgement | None:
-        """Why a message cannot wait here: the agent cannot be steered, or too many wait already."""
+        """Why this cannot be here: the agent cannot do it, or too many messages wait already."""
+        harness = self.host.harnesses.get(self.live.head.summary.provider)
+        if isinstance(harness, Particular) and (refused := harness.refusal(self.uri, action)):
+            return refused
         match action:
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.QUEUED):
                 queue = self.live.head.queued_messages or []
@@ -204,6 +212,8 @@ class Session:
             answers: The answers of an input request that it completed.
         """
         self.expecting.tell(action, answers)
+        if isinstance(self._agent, Attentive):
+            self._agent.happened(action)
         match action:
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.QUEUED):
                 self.turns.release_queue()
@@ -211,6 +221,19 @@ class Session:
                 self.turns.hold_no_more()
             case _:
                 pass
+
+    def enqueue(self, message: UserMessage, sender: str) -> None:
+        """Have a message wait as the next one. It begins a turn when the session is idle."""
+        message_id = self.host.new_id()
+        kind = PendingMessageKind.QUEUED.value
+        self.act(a.SessionPendingMessageSetAction(kind=kind, id=message_id, user_message=message))
+        waiting = Waiting(kind, message_id)
+        now = self.host.now()
+        self.mailbox.put(waiting, message, delivery_id=self.host.new_id(), sender=sender, now=now)
+        others = [other.id for other in self.live.head.queued_messages or () if other.id != message_id]
+        if others:
+            self.act(a.SessionQueuedMessagesReorderedAction(order=[message_id, *others]))
+        self.then(self.turns.consume_queue)
 
     async def ask(self, request: SessionInputRequest) -> Answers:
         """Ask the person something that no turn waits for. It ends, unanswered, with a turn that runs.
@@ -224,14 +247,25 @@ class Session:
             return await answer
         except asyncio.CancelledError:
             if not answer.cancelled():
-                self._take_back(request.id)
+                self.take_back(request.id)
                 raise
             return cancelled
 
-    def _take_back(self, request_id: str) -> None:
+    def take_back(self, request_id: str) -> None:
+        """A question need not be answered any more."""
+        self.conclude(request_id, SessionInputResponseKind.CANCEL.value)
+
+    def conclude(self, request_id: str, response: str) -> None:
+        """A question that is open is over, without an answer here."""
         if any(request.id == request_id for request in self.live.head.input_requests or ()):
-            response = SessionInputResponseKind.CANCEL.value
-            self.act(a.SessionInputCompletedAction(request_id=request_id, response=response))
+            action = a.SessionInputCompletedAction(request_id=request_id, response=response)
+            self.act(action)
+            self.then(lambda: self.expecting.tell(action, {}))
+
+    def drop_pending(self, kind: str, message_id: str, reason: str) -> None:
+        """A message that waits will not be delivered as it was meant to."""
+        self.act(a.SessionPendingMessageRemovedAction(kind=kind, id=message_id))
+        self.mailbox.drop(Waiting(kind, message_id), reason)
 
     def clear_activity(self) -> None:
         """Nothing is being done any more."""
@@ -308,7 +342,7 @@ class Session:
             self.act(a.SessionErrorAction(turn_id=turn.id, error=error))
             self.changing.bases.turn_ended(turn.id)
         for request in list(self.live.head.input_requests or ()):
-            self._take_back(request.id)  # whoever asked is gone with the host
+            self.take_back(request.id)  # whoever asked is gone with the host
         self.clear_activity()
         for deferred in unsettled.deferred:
             self.turns.defer(deferred)

@@ -209,12 +209,16 @@ class Turn:
         self._act(a.SessionInputRequestedAction(request=request))
         return await answer
 
-    def steering(self) -> UserMessage | None:
-        """Take the message that someone wants to reach the agent now, if there is one."""
+    def steering(self, evidence: str = "journal") -> UserMessage | None:
+        """Take the message that someone wants to reach the agent now, if there is one.
+
+        Args:
+            evidence: How it is known that the agent has it: it stands in the receipt.
+        """
         message = self._session.live.head.steering_message
         if message is None or not self._session.turns.is_running(self):
             return None
-        self._session.turns.take_steering(message)
+        self._session.turns.take_steering(message, evidence)
         return message.user_message
 
     async def delegate(self, provider: str, message: UserMessage, *, title: str) -> Subagent:
@@ -258,9 +262,40 @@ class Turn:
             client_id: The client that runs the tool. `ToolCall.result` then waits for it.
             meta: The call's `_meta`.
         """
+        call = self.begin_call(name, display_name, client_id=client_id, meta=meta)
+        if input:
+            call.grow(input)
+        await call.ready(
+            message=message,
+            confirmed=confirmed,
+            title=title,
+            options=options,
+            editable=editable,
+            edits=edits,
+        )
+        return call
+
+    def begin_call(
+        self,
+        name: str,
+        display_name: str,
+        *,
+        call_id: str | None = None,
+        client_id: str | None = None,
+        meta: FreeForm | None = None,
+    ) -> ToolCall:
+        """Begin a tool call whose input is still being written; `ToolCall.ready` ends that.
+
+        Args:
+            name: The tool.
+            display_name: The tool, for people.
+            call_id: The call's id, which no other call of the turn has; by default one is made.
+            client_id: The client that runs the tool.
+            meta: The call's `_meta`.
+        """
         self._part = None
         self._calls += 1
-        call = ToolCall(self._session, self, f"{self.id}-call-{self._calls}", name, input)
+        call = ToolCall(self._session, self, call_id or f"{self.id}-call-{self._calls}", name, None)
         if client_id is not None:
             call.expect_result()
         self._act(
@@ -272,16 +307,6 @@ class Turn:
                 tool_client_id=client_id,
                 meta=meta,
             )
-        )
-        if input:
-            self._act(a.SessionToolCallDeltaAction(turn_id=self.id, tool_call_id=call.id, content=input))
-        await call.ready(
-            message=message,
-            confirmed=confirmed,
-            title=title,
-            options=options,
-            editable=editable,
-            edits=edits,
         )
         return call
 
@@ -299,16 +324,24 @@ class Turn:
         return self._session.changing.bases.editing(self.id, paths)
 
     async def terminal(
-        self, argv: Sequence[str], *, title: str | None = None, call: ToolCall | None = None
+        self,
+        argv: Sequence[str],
+        *,
+        title: str | None = None,
+        call: ToolCall | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> HostTerminal:
         """Run a program in a terminal that anyone can follow. Show its `content` in a tool call.
 
         When the turn is cancelled the program is ended; otherwise it runs on, also after the turn.
 
         Args:
-            argv: The program and its arguments. It starts in the session's folder.
+            argv: The program and its arguments.
             title: What people see.
             call: The tool call that it belongs to.
+            cwd: Where it starts, as a URI; by default in the session's folder.
+            env: Variables to add to the host's own.
 
         Raises:
             SeraiError: The program cannot be started.
@@ -317,7 +350,8 @@ class Turn:
         claim = TerminalSessionClaim(
             session=self._session.uri, turn_id=self.id, tool_call_id=call.id if call else None
         )
-        terminal = await host.terminals.start(f"ahp-terminal:/{host.new_id()}", claim, argv=argv, title=title)
+        uri = f"ahp-terminal:/{host.new_id()}"
+        terminal = await host.terminals.start(uri, claim, argv=argv, title=title, cwd=cwd, env=env)
         self._terminals.append(terminal)
         return terminal
 
@@ -341,6 +375,16 @@ class ToolCall:
         self.suggestion: UserMessage | None = None
         """What the person would rather have, when they said no."""
         self._result: asyncio.Future[Any] | None = None
+
+    def grow(self, more: str, message: StringOrMarkdown | None = None) -> None:
+        """More of the input is known, or what the call is going to do."""
+        self.input = (self.input or "") + more
+        self._session.act_in_turn(
+            self._turn,
+            a.SessionToolCallDeltaAction(
+                turn_id=self._turn.id, tool_call_id=self.id, content=more, invocation_message=message
+            ),
+        )
 
     async def ready(
         self,
@@ -402,8 +446,12 @@ class ToolCall:
         structured: FreeForm | None = None,
         error: str | None = None,
         confirm_result: bool = False,
+        meta: FreeForm | None = None,
     ) -> bool:
-        """The tool has finished, well or (with `error`) not. Returns whether its result may be used."""
+        """The tool has finished, well or (with `error`) not. Returns whether its result may be used.
+
+        `meta` goes out with the action and is not kept.
+        """
         if text is not None:
             content = [ToolResultTextContent(text=text), *(content or ())]
         result = ToolCallResult(
@@ -419,6 +467,7 @@ class ToolCall:
             a.SessionToolCallCompleteAction(
                 turn_id=self._turn.id,
                 tool_call_id=self.id,
+                meta=meta,
                 result=result,
                 requires_result_confirmation=confirm_result or None,
             ),

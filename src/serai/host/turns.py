@@ -13,7 +13,7 @@ from serai.ahp import actions as a
 from serai.ahp.types import ErrorInfo, PendingMessage, PendingMessageKind, SessionLifecycle, UserMessage
 from serai.ahp.types import Turn as AhpTurn
 from serai.contract import Delivered, DeliveryMode, Failed
-from serai.errors import SeraiError, SessionGone
+from serai.errors import AgentClosed, SeraiError, SessionGone
 from serai.host.deliveries import Deferred, Delivery
 from serai.host.mailbox import Waiting
 from serai.host.turn import Turn
@@ -93,6 +93,7 @@ class Turns:
         session = self._session
         delivery_id = delivery.context.id
         turn = self._running.get(delivery_id)
+        code = "delivery_failed"
         try:
             agent = await session.agent() if turn else None
             if turn is not None:
@@ -104,12 +105,13 @@ class Turns:
             receipt = await agent.receive_message(delivery.message, delivery.context)
         except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
             self.log_failure("did not take a message", error)
+            code = error.code if isinstance(error, SeraiError) else code
             receipt = Failed(delivery_id=delivery_id, reason=str(error) or type(error).__name__)
         session.door.receipt(delivery_id, receipt)
         if turn is None:
             return
         if isinstance(receipt, Failed):
-            self._end(turn, error_info("delivery_failed", receipt.reason))
+            self._end(turn, error_info(code, receipt.reason))
         elif turn.task is None:
             self._end(turn, error_info("no_answer", "the agent took the message and began no answer"))
 
@@ -147,7 +149,8 @@ class Turns:
         except asyncio.CancelledError:
             raise
         except SeraiError as error:
-            self._end(turn, error_info(error.code, str(error)))
+            log = error.stderr_tail if isinstance(error, AgentClosed) else None
+            self._end(turn, error_info(error.code, str(error), log))
         except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
             self.log_failure("failed", error)
             self._end(turn, error_info("agent_error", str(error) or type(error).__name__))
@@ -159,15 +162,15 @@ class Turns:
         told = self._session.host.redactor.redact("".join(traceback.format_exception(error)))
         _log.warning("the agent of %s %s\n%s", self._session.uri, what, told.rstrip())
 
-    def take_steering(self, message: PendingMessage) -> None:
+    def take_steering(self, message: PendingMessage, evidence: str) -> None:
         """The agent takes the steering message: it enters the session here."""
         session, kind = self._session, PendingMessageKind.STEERING
         session.act(a.SessionPendingMessageRemovedAction(kind=kind, id=message.id))
         delivery = session.mailbox.take(Waiting(kind, message.id))
         if delivery is not None:
             delivery_id = delivery.context.id
-            evidence = Delivered(delivery_id=delivery_id, metadata={"evidence": "journal"})
-            session.door.receipt(delivery_id, evidence)
+            receipt = Delivered(delivery_id=delivery_id, metadata={"evidence": evidence})
+            session.door.receipt(delivery_id, receipt)
 
     # -- ending --------------------------------------------------------------------------------------------
 
@@ -283,9 +286,9 @@ class Turns:
             self._session.act(a.SessionMetaChangedAction(meta=left or None))
 
 
-def error_info(code: str, message: str) -> ErrorInfo:
-    """An error as AHP has it."""
-    return ErrorInfo(error_type=code, message=message)
+def error_info(code: str, message: str, log: str | None = None) -> ErrorInfo:
+    """An error as AHP has it; `log` is what the agent wrote before it."""
+    return ErrorInfo(error_type=code, message=message, stack=log or None)
 
 
 def _title(message: UserMessage) -> str:

@@ -93,7 +93,7 @@ def erase(db: Database, uri: str) -> dict[str, int]:
     """
     deliveries = f"serai-deliveries:{uri}"
     channels: dict[str, int] = {}
-    for name in (uri, deliveries):
+    for name in (uri, deliveries, f"serai-agent:{uri}"):
         channel: int | None = db.execute(SQL["channel_id"], (name,)).get
         if channel is not None:
             channels[name] = channel

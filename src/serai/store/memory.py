@@ -207,7 +207,7 @@ class MemoryStore:
 
     async def purge(self, uri: str) -> None:
         """Erase all that is kept of a session."""
-        channels = {uri, f"serai-deliveries:{uri}"}
+        channels = {uri, f"serai-deliveries:{uri}", f"serai-agent:{uri}"}
         erased = [row for row in self._rows if row.channel in channels]
         suspects = set(_references([*(row.action for row in erased), *self._contents(uri)]))
         suspects |= {digest for digest, users in self._users.items() if uri in users}

@@ -1,4 +1,4 @@
-"""An agent that does as it is told, also what no agent should do. Only the standard library: it starts quickly.
+"""An agent that does as it is told, also what no agent should do. It starts quickly.
 
 What it is told stands in its arguments, as JSON: `capabilities` for its handshake, `initialize` for what it
 does instead of answering. What it does in a turn is the prompt's text: the name of a function below, and what
@@ -12,8 +12,11 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+
+TYPE_CHECKING = False  # not from `typing`, which takes a third of the time of a start
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 TOLD: dict[str, Any] = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
 OUT = sys.stdout.buffer
@@ -99,7 +102,7 @@ def noise(session: str) -> Any:
     say(session, "through the noise")
 
 
-def silence(session: str) -> Any:
+def silence(_session: str) -> Any:
     while receive().get("method") != "session/cancel":
         pass
     return {"stopReason": "cancelled"}
@@ -119,11 +122,11 @@ def crash(session: str, code: str) -> Any:
     os._exit(int(code))
 
 
-def killed(session: str) -> Any:
+def killed(_session: str) -> Any:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def mute(session: str) -> Any:
+def mute(_session: str) -> Any:
     """Closes its output and lives on."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     OUT.close()
@@ -132,11 +135,18 @@ def mute(session: str) -> Any:
         time.sleep(60)
 
 
+def unhearing(_session: str) -> Any:
+    """Closes its input and lives on."""
+    os.close(0)
+    while True:
+        time.sleep(60)
+
+
 def large(session: str, size: str) -> Any:
     say(session, "x" * int(size))
 
 
-def endless(session: str, size: str) -> Any:
+def endless(_session: str, size: str) -> Any:
     """A line that does not end."""
     piece = b"x" * (1 << 20)
     for _ in range(int(size)):
@@ -208,16 +218,12 @@ def kinds(session: str) -> Any:
     update(session, "usage_update", used=20, size=100, cost={"amount": 0.0091, "currency": "USD"})
     update(session, "session_info_update", title="A title")
     update(session, "tool_call_update", toolCallId="t1", status="in_progress")
-    raw(
-        b'{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "'
-        + session.encode()
-        + b'", "update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "half \\ud83d"}}}}\n'
-    )
+    say(session, "half \ud83d")  # it is written as an escape that stands for no character
     send({"method": "_vendor/thing", "params": {"a": 1}})
     return {"stopReason": "bored", "usage": {"inputTokens": 3}}
 
 
-def error(session: str, code: str, *words: str) -> Any:
+def error(_session: str, code: str, *words: str) -> Any:
     return {"error": {"code": int(code), "message": " ".join(words), "data": {"type": "x"}}}
 
 
@@ -233,7 +239,7 @@ def withdrawn(session: str) -> Any:
     say(session, json.dumps(answer_to(77)["error"]["code"]))
 
 
-def stubborn(session: str) -> Any:
+def stubborn(_session: str) -> Any:
     """Tells that it was stopped as an error."""
     while receive().get("method") != "session/cancel":
         pass
@@ -311,7 +317,7 @@ def replay(params: dict[str, Any]) -> Any:
     return ...
 
 
-def fork(params: dict[str, Any]) -> Any:
+def fork(_params: dict[str, Any]) -> Any:
     say("forked", "old news")
     return {"sessionId": "forked"}
 
@@ -327,7 +333,7 @@ def listing(params: dict[str, Any]) -> Any:
     return pages[params.get("cursor")]
 
 
-def set_mode(params: dict[str, Any]) -> Any:
+def set_mode(_params: dict[str, Any]) -> Any:
     return {}
 
 

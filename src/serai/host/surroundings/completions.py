@@ -33,7 +33,7 @@ class Completions:
         Raises:
             InvalidParams: The offset is before the text, behind it, or inside a character.
         """
-        sources: list[Source] = [PromptSource(lambda: list(_prompts(session)))]
+        sources: list[Source] = [PromptSource(lambda: [*session.seat.commands, *_prompts(session)])]
         folder = directory_of(session.live.head.summary.working_directory)
         if folder is not None:
             sources.append(FileSource(await self._index(folder)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -246,8 +246,9 @@ class Terminals:
         cwd: str | None = None,
         cols: int = 80,
         rows: int = 24,
+        env: Mapping[str, str] | None = None,
     ) -> HostTerminal:
-        """Start a program in a terminal; by default the person's shell.
+        """Start a program in a terminal; by default the person's shell. `env` is added to the host's own.
 
         Raises:
             ProtocolError: There is one of that URI.
@@ -268,7 +269,13 @@ class Terminals:
         channel = self._all[uri] = HostTerminal(self._host, uri, state, self)
         try:
             terminal = await Terminal.start(
-                self._processes, argv=argv, cwd=folder, cols=cols, rows=rows, what=f"the terminal {uri}"
+                self._processes,
+                argv=argv,
+                cwd=folder,
+                cols=cols,
+                rows=rows,
+                extra=env,
+                what=f"the terminal {uri}",
             )
         except BaseException:
             del self._all[uri]

@@ -8,6 +8,7 @@ from serai.ahp import commands as c
 from serai.ahp import jsonrpc
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.errors import InvalidParams
+from serai.host.agents import Learning
 from serai.host.creating import resolved_config
 from serai.serve.ahp.following import unknown
 
@@ -67,10 +68,12 @@ async def fetch_turns(peer: AhpPeer, request: jsonrpc.Request) -> None:
     peer.respond(request, c.FetchTurnsResult(turns=turns[start:end], has_more=start > 0))
 
 
-def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """Which settings a session has, and which values with those given."""
+async def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Which settings a session has, and which values with those given. An agent may have to be asked."""
     params: c.ResolveSessionConfigParams = request.params
-    harness = peer.host.harness(params.provider or peer.host.settings.default_provider)
+    harness = await peer.host.sought(params.provider or peer.host.settings.default_provider)
+    if isinstance(harness, Learning):
+        await harness.learn()
     config = resolved_config(harness, params.config or {})
     result = c.ResolveSessionConfigResult(schema=harness.schema, values=config.values if config else {})
     peer.respond(request, result)

@@ -35,7 +35,7 @@ COMMANDS: dict[str, Command] = {
     "createSession": Command(sessions.create),
     "disposeSession": Command(sessions.dispose),
     "fetchTurns": Command(sessions.fetch_turns),
-    "resolveSessionConfig": Command(sessions.resolve_config),
+    "resolveSessionConfig": Command(sessions.resolve_config, alongside=True),
     "sessionConfigCompletions": Command(sessions.complete_config),
     "authenticate": Command(sessions.authenticate),
     "completions": Command(completions.complete, alongside=True),

@@ -1,0 +1,104 @@
+"""A permission that an agent asks for, and the answer to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from serai.acp import PermissionOption, PermissionRequest
+from serai.agents.tool_uses import ToolUse
+from serai.errors import Mismatch
+
+__all__ = ["PermissionAsked", "option_of"]
+
+
+def option_of(options: Sequence[PermissionOption], *kinds: str) -> PermissionOption | None:
+    """The first option of the first of these kinds that there is."""
+    return next((option for kind in kinds for option in options if option.kind == kind), None)
+
+
+class PermissionAsked:
+    """The agent asks whether a tool may be used.
+
+    With the policy `stream` it waits for an answer: `allow`, `reject`, `choose` or `cancel`. They say whether
+    the answer counted: it does not when the turn is over, or when someone else answers.
+
+    Args:
+        request: What the agent asked.
+    """
+
+    def __init__(self, request: PermissionRequest) -> None:
+        self.request = request
+        self.options = request.options
+        self.call = ToolUse(request.tool_call.tool_call_id).after(request.tool_call)
+        """The tool call, with all that was told of it before."""
+        self.is_open = False
+        """Whether an answer is waited for."""
+        self.chosen: PermissionOption | None = None
+        """What was answered; `None` while nothing was, and when the request was cancelled."""
+        loop = asyncio.get_running_loop()
+        self._reached: asyncio.Future[None] = loop.create_future()
+        self._answer: asyncio.Future[PermissionOption | None] = loop.create_future()
+
+    def __repr__(self) -> str:
+        return f"PermissionAsked({self.call.title!r}, {[option.kind for option in self.options]})"
+
+    def allow(self, *, always: bool = False) -> bool:
+        """Allow it once, or for good.
+
+        Raises:
+            Mismatch: The agent does not offer that.
+        """
+        kind = "allow_always" if always else "allow_once"
+        option = option_of(self.options, kind)
+        if option is None:
+            raise Mismatch(f"the agent does not offer {kind}", field="options")
+        return self.settle(option)
+
+    def reject(self, *, always: bool = False) -> bool:
+        """Refuse it, this once or for good. An agent that offers neither is told that it was cancelled."""
+        kinds = ("reject_always", "reject_once") if always else ("reject_once", "reject_always")
+        return self.settle(option_of(self.options, *kinds))
+
+    def choose(self, option_id: str) -> bool:
+        """Answer with one of the options.
+
+        Raises:
+            Mismatch: There is no such option.
+        """
+        option = next((option for option in self.options if option.id == option_id), None)
+        if option is None:
+            raise Mismatch(f"there is no option {option_id!r}", field="options")
+        return self.settle(option)
+
+    def cancel(self) -> bool:
+        """Give no answer: neither yes nor no."""
+        return self.settle(None)
+
+    # -- for the session -----------------------------------------------------------------------------------
+
+    def reach(self, call: ToolUse) -> None:
+        """All that was told before the request has been taken. The call is this, then."""
+        self.call = call
+        if not self._reached.done():
+            self._reached.set_result(None)
+
+    async def reached(self) -> None:
+        """Wait until then."""
+        await self._reached
+
+    def settle(self, option: PermissionOption | None) -> bool:
+        """Answer, if an answer is waited for. Returns whether it was."""
+        if not self.is_open or self._answer.done():
+            return False
+        self.is_open = False
+        self._answer.set_result(option)
+        return True
+
+    async def answered(self) -> PermissionOption | None:
+        """Wait for an answer. When this is cancelled, none counts any more."""
+        self.is_open = True
+        try:
+            return await self._answer
+        finally:
+            self.is_open = False

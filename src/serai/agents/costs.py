@@ -1,0 +1,243 @@
+"""What agents cost, and when it is enough.
+
+An agent tells what its *session* has cost since it began, several times in a turn. So of each session only
+the last figure counts: adding them up would count the same money again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from serai.acp import Cost
+from serai.agents.results import AskResult
+from serai.errors import BudgetExceeded
+
+__all__ = ["CostTracker", "Meter", "Price"]
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens cost, in US dollars."""
+
+    input: float
+    output: float
+    cached_read: float | None = None
+    """By default as `input`."""
+    cached_write: float | None = None
+    """By default as `input`."""
+
+    def of(self, usage: Mapping[str, Any]) -> float:
+        """What the tokens of a turn cost, as `AskResult.usage` tells them."""
+        parts = (
+            (self.input, "inputTokens"),
+            (self.output, "outputTokens"),
+            (self.input if self.cached_read is None else self.cached_read, "cachedReadTokens"),
+            (self.input if self.cached_write is None else self.cached_write, "cachedWriteTokens"),
+        )
+        return sum(price * _number(usage.get(name)) for price, name in parts) / _MILLION
+
+
+class CostTracker:
+    """Adds up what several sessions cost, with a budget or without. Give it to all that share the budget.
+
+    A turn that reaches the budget is cancelled, and no other is begun: `BudgetExceeded`.
+
+    Args:
+        budget_usd: What may be spent.
+        prices: For agents that tell tokens but no cost, by `agent::model`, `agent` or `*`.
+        estimate: What a turn has cost, for agents that tell neither; `None` when it cannot say.
+    """
+
+    def __init__(
+        self,
+        budget_usd: float | None = None,
+        *,
+        prices: Mapping[str, Price] | None = None,
+        estimate: Callable[[AskResult], float | None] | None = None,
+    ) -> None:
+        self.budget_usd = budget_usd
+        self.turns = 0
+        """How many turns there were."""
+        self._prices = dict(prices or {})
+        self._estimate = estimate
+        self._by_agent: dict[str, float] = {}
+        self._sessions: dict[tuple[str, str], float] = {}
+        self._warned: set[str] = set()
+
+    @property
+    def spent_usd(self) -> float:
+        """What was spent in all."""
+        return sum(self._by_agent.values())
+
+    @property
+    def by_agent(self) -> dict[str, float]:
+        """What was spent, by the agents' names."""
+        return dict(self._by_agent)
+
+    @property
+    def remaining_usd(self) -> float | None:
+        """What may still be spent; `None` without a budget."""
+        return None if self.budget_usd is None else max(0.0, self.budget_usd - self.spent_usd)
+
+    @property
+    def average_per_turn(self) -> float:
+        """What a turn has cost so far; 0 before the first."""
+        return self.spent_usd / self.turns if self.turns else 0.0
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether all of the budget was spent."""
+        return self.would_exceed(0.0)
+
+    def would_exceed(self, more_usd: float) -> bool:
+        """Whether the budget would be spent when that came on top."""
+        return self.budget_usd is not None and self.spent_usd + more_usd >= self.budget_usd
+
+    def project(self, turns: int) -> float:
+        """What will have been spent after so many more turns like those before."""
+        return self.spent_usd + turns * self.average_per_turn
+
+    def exceeded(self) -> BudgetExceeded:
+        """The error that says so."""
+        return BudgetExceeded(spent_usd=self.spent_usd, budget_usd=self.budget_usd or 0.0)
+
+    def reset(self) -> None:
+        """Begin at zero. What sessions have cost until now does not count any more."""
+        self.turns = 0
+        self._by_agent.clear()
+
+    def fork(self, budget_usd: float | None = None) -> CostTracker:
+        """Another one that has seen the same and goes its own way.
+
+        Args:
+            budget_usd: Its budget; by default the same.
+        """
+        budget = self.budget_usd if budget_usd is None else budget_usd
+        other = CostTracker(budget, prices=self._prices, estimate=self._estimate)
+        other.turns = self.turns
+        other._by_agent |= self._by_agent
+        other._sessions |= self._sessions
+        return other
+
+    def meter(
+        self,
+        agent: str,
+        session_id: str,
+        *,
+        told: Cost | None = None,
+        is_known: bool = False,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> Meter:
+        """A meter for one session.
+
+        Args:
+            agent: The agent's name.
+            session_id: The agent's name for the session.
+            told: What the session had cost before, where the agent has told that.
+            is_known: Whether it is an earlier session that goes on.
+            warn: Is told, once for each agent, what could not be counted.
+        """
+        before = self._sessions.get((agent, session_id), 0.0) if is_known else 0.0
+        if told is not None and told.currency == "USD":
+            before = float(told.amount)
+        return Meter(self, agent, session_id, before, warn)
+
+    # -- for meters ----------------------------------------------------------------------------------------
+
+    def add(self, agent: str, session_id: str, usd: float, *, session_usd: float | None = None) -> None:
+        """Money was spent in a session, which has cost `session_usd` in all by now."""
+        self._by_agent[agent] = self._by_agent.get(agent, 0.0) + usd
+        if session_usd is not None:
+            self._sessions[agent, session_id] = session_usd
+
+    def estimated(self, result: AskResult, model: str | None) -> float | None:
+        """What a turn has cost of which the agent tells no cost; `None` when that is not known."""
+        if self._estimate is not None:
+            told = self._estimate(result)
+            if told is not None:
+                return told
+        names = (f"{result.agent}::{model}", result.agent, "*")
+        price = next((self._prices[name] for name in names if name in self._prices), None)
+        return price.of(result.usage) if price is not None and result.usage else None
+
+    def is_first(self, warning: str) -> bool:
+        """Whether a warning has not been given yet."""
+        if warning in self._warned:
+            return False
+        self._warned.add(warning)
+        return True
+
+
+class Meter:
+    """What one session costs. `CostTracker.meter` makes it."""
+
+    def __init__(
+        self,
+        tracker: CostTracker,
+        agent: str,
+        session_id: str,
+        before: float,
+        warn: Callable[[str], None],
+    ) -> None:
+        self.tracker = tracker
+        self._agent = agent
+        self._session_id = session_id
+        self._last = before
+        self._warn = warn
+        self._turn: float | None = None
+
+    def begin(self) -> None:
+        """A turn begins.
+
+        Raises:
+            BudgetExceeded: The budget was spent before.
+        """
+        if self.tracker.is_exceeded:
+            raise self.tracker.exceeded()
+        self._turn = None
+
+    def observe(self, cost: Cost) -> bool:
+        """The agent tells what the session has cost since it began. Returns whether the budget is spent."""
+        if cost.currency != "USD":
+            self._warn_once(
+                f'Agent "{self._agent}" tells its cost in {cost.currency} — it is not counted in US dollars.'
+            )
+            return self.tracker.is_exceeded
+        amount = float(cost.amount)
+        # A figure that is smaller than the last: the agent has begun to count anew.
+        more = amount - self._last if amount >= self._last else amount
+        self._last = amount
+        self._turn = (self._turn or 0.0) + more
+        self.tracker.add(self._agent, self._session_id, more, session_usd=amount)
+        return self.tracker.is_exceeded
+
+    @property
+    def turn_usd(self) -> float | None:
+        """What the turn has cost so far; `None` when nothing is known of it."""
+        return self._turn
+
+    def end(self, result: AskResult, model: str | None) -> float | None:
+        """A turn is over. What it has cost, told by the agent or estimated; `None` when that is not known."""
+        self.tracker.turns += 1
+        if self._turn is None:
+            self._turn = self.tracker.estimated(result, model)
+            if self._turn is not None:
+                self.tracker.add(self._agent, self._session_id, self._turn)
+            elif self.tracker.budget_usd is not None:
+                self._warn_once(
+                    f'Agent "{self._agent}" does not tell what it costs, and there is no price for it — '
+                    f"the budget does not hold it back."
+                )
+        return self._turn
+
+    def _warn_once(self, warning: str) -> None:
+        if self.tracker.is_first(warning):
+            self._warn(warning)
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0

@@ -1,0 +1,228 @@
+"""Answers that are JSON of a shape that was asked for: what the agent is told, and how its answer is read."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+
+from serai.depth import MAX_DEPTH, checked
+from serai.errors import Mismatch, ParseError
+
+__all__ = ["LARGEST", "Shape", "Unfit", "instructions", "read_answer", "repair_instructions", "shape_of"]
+
+T = TypeVar("T")
+
+LARGEST = 5 * 1024 * 1024
+"""An answer with more characters is not read."""
+_ISSUES = 10
+_ISSUE_LENGTH = 300
+_STEPS = 500_000
+"""How many brackets and strings are looked at, so that an answer full of them takes no time."""
+_PIECES = 64
+"""How many pieces of an answer are tried."""
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^`\r\n]*)\r?\n?")
+_BRACKET = re.compile(r"[{\[]")
+# Possessive, and content with a string that never ends: no input makes it go back over what it has read.
+_STOP = re.compile(r'[{}\[\]]|"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+
+
+class Unfit(Exception):
+    """An answer does not have the shape: `issues` say why."""
+
+    def __init__(self, *issues: str) -> None:
+        super().__init__("; ".join(issues))
+        self.issues = tuple(issue[:_ISSUE_LENGTH] for issue in issues[:_ISSUES])
+
+
+@dataclass(frozen=True, slots=True)
+class Shape(Generic[T]):
+    """What an answer has to be."""
+
+    schema: Mapping[str, Any]
+    """As JSON Schema, for the agent."""
+    read: Callable[[bytes], T]
+    """Takes JSON; raises `Unfit`."""
+
+
+def shape_of(schema: Any) -> Shape[Any]:
+    """The shape that a type, a pydantic model or a JSON Schema asks for.
+
+    Args:
+        schema: A type that msgspec knows (a `Struct`, a dataclass, `list[int]`), a pydantic model or type
+            adapter, or a JSON Schema: as a mapping, or as JSON text.
+
+    Raises:
+        Mismatch: It is none of these.
+    """
+    if isinstance(schema, str):
+        try:
+            schema = msgspec.json.decode(checked(schema))
+        except (msgspec.DecodeError, ParseError) as error:
+            raise Mismatch(f"this is no JSON Schema: {error}", field="schema") from None
+    if isinstance(schema, Mapping) or isinstance(schema, bool):
+        return _json_schema(cast("Mapping[str, Any] | bool", schema))
+    if hasattr(schema, "model_json_schema") and hasattr(schema, "model_validate_json"):
+        return _pydantic(schema.model_json_schema(), schema.model_validate_json)
+    if hasattr(schema, "json_schema") and hasattr(schema, "validate_json"):
+        return _pydantic(schema.json_schema(), schema.validate_json)
+    try:
+        described = msgspec.json.schema(schema)
+        decoder = msgspec.json.Decoder(schema)
+    except TypeError as error:
+        raise Mismatch(f"this is no type that can be asked for: {error}", field="schema") from None
+
+    def read(data: bytes) -> Any:
+        try:
+            return decoder.decode(data)
+        except msgspec.ValidationError as error:
+            raise Unfit(str(error)) from None
+
+    return Shape(described, read)
+
+
+def instructions(shape: Shape[Any]) -> str:
+    """What the agent is told beside the question."""
+    schema = msgspec.json.encode(shape.schema).decode()
+    return (
+        "Answer with one JSON value and nothing else: no explanation, no code fence. "
+        f"It must be valid under this JSON Schema:\n{schema}"
+    )
+
+
+def repair_instructions(shape: Shape[Any], issues: tuple[str, ...]) -> str:
+    """What the agent is told when its answer was not right."""
+    listed = "\n".join(f"- {issue}" for issue in issues)
+    return f"That answer cannot be used:\n{listed}\n\n{instructions(shape)}"
+
+
+def read_answer(text: str, shape: Shape[T]) -> tuple[T, str]:
+    """What an answer means, and the JSON in it. Fences, and words around it, are passed over.
+
+    Of several values the whole text comes first, then what is fenced, then what stands in brackets; of each
+    the last, since agents come to a conclusion.
+
+    Raises:
+        Unfit: There is no JSON in it, or none of the shape.
+    """
+    if len(text) > LARGEST:
+        raise Unfit(f"the answer is longer than {LARGEST >> 20} MiB")
+    problem: Unfit | None = None
+    for candidate in _candidates(text):
+        try:
+            data = checked(candidate)
+            msgspec.json.decode(data)
+        except (msgspec.DecodeError, ParseError, UnicodeDecodeError) as error:
+            problem = problem or Unfit(f"it is no JSON: {error}")
+            continue
+        try:
+            return shape.read(data), candidate
+        except Unfit as unfit:
+            if problem is None or problem.issues[0].startswith("it is no JSON"):
+                problem = unfit
+    raise problem or Unfit("the answer is empty")
+
+
+def _candidates(text: str) -> Iterator[str]:
+    whole = text.strip()
+    if whole:
+        yield whole
+    yield from reversed(deque(_fenced(text), maxlen=_PIECES))
+    yield from reversed(deque(_bracketed(text), maxlen=_PIECES))
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """What stands between fences; after one that is not closed, all the rest."""
+    inside: list[str] = []
+    fence = ""
+    for line in text.splitlines(keepends=True):
+        match = _FENCE.fullmatch(line)
+        if not fence:
+            fence = match[1] if match else ""
+        elif match and match[1].startswith(fence) and not match[2].strip():
+            yield "".join(inside).strip()
+            inside.clear()
+            fence = ""
+        else:
+            inside.append(line)
+    if inside:
+        yield "".join(inside).strip()
+
+
+def _bracketed(text: str) -> Iterator[str]:
+    """The outermost pieces of a text that stand in matching brackets."""
+    left = _STEPS
+    place = 0
+    while (start := _BRACKET.search(text, place)) is not None:
+        place = start.end()
+        depth = 1
+        at = place
+        while depth and depth <= MAX_DEPTH and (stop := _STOP.search(text, at)) is not None:
+            left -= 1
+            if not left:
+                return
+            at = stop.end()
+            if stop[0] in "{[":
+                depth += 1
+            elif stop[0] in "]}":
+                depth -= 1
+        if not depth:
+            yield text[start.start() : at]
+            place = at
+
+
+# -- the kinds of shapes -----------------------------------------------------------------------------------
+
+
+def _pydantic(schema: Mapping[str, Any], validate: Callable[[bytes], Any]) -> Shape[Any]:
+    def read(data: bytes) -> Any:
+        try:
+            return validate(data)
+        except ValueError as error:  # pydantic's own is one
+            told = getattr(error, "errors", None)
+            if told is None:
+                raise Unfit(str(error)) from None
+            raise Unfit(*(f"{each['msg']} - at `{_path(each['loc'])}`" for each in told())) from None
+
+    return Shape(schema, read)
+
+
+def _json_schema(schema: Mapping[str, Any] | bool) -> Shape[Any]:
+    import jsonschema  # noqa: PLC0415 - it takes a while, and few need it
+    import referencing  # noqa: PLC0415 - the same
+
+    document: Any = schema if isinstance(schema, bool) else msgspec.to_builtins(schema)
+    kind = jsonschema.validators.validator_for(document, default=jsonschema.Draft202012Validator)
+    try:
+        kind.check_schema(document)
+    except jsonschema.SchemaError as error:
+        raise Mismatch(f"this is no JSON Schema: {error.message}", field="schema") from None
+    # A registry of its own: what a schema refers to elsewhere is not fetched.
+    validator = kind(document, registry=referencing.Registry())
+
+    def read(data: bytes) -> Any:
+        value = msgspec.json.decode(data)
+        try:
+            issues = [f"{error.message} - at `{_path(error.absolute_path)}`" for error in _first(validator, value)]
+        except referencing.exceptions.Unresolvable as error:
+            raise Mismatch(f"the schema refers to what is not in it: {error}", field="schema") from None
+        if issues:
+            raise Unfit(*issues)
+        return value
+
+    return Shape(document, read)
+
+
+def _first(validator: Any, value: Any) -> Iterator[Any]:
+    for number, error in enumerate(validator.iter_errors(value)):
+        if number == _ISSUES:
+            return
+        yield error
+
+
+def _path(parts: Any) -> str:
+    return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)

@@ -1,0 +1,118 @@
+"""What a prompt is made of: text, commands, pictures, sounds, files and links."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from serai.acp import Block, text_block
+from serai.errors import PromptInvalid
+
+__all__ = ["Command", "Part", "Prompt", "audio", "blocks_of", "embedded", "image", "link"]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One of the agent's own commands, such as `/review`, and what follows it."""
+
+    name: str
+    """Without the slash."""
+    input: str = ""
+
+    def __str__(self) -> str:
+        return f"/{self.name} {self.input}".rstrip()
+
+
+Part: TypeAlias = str | Command | Mapping[str, Any]
+"""Text, a command, or a content block of ACP."""
+Prompt: TypeAlias = str | Command | Sequence[Part]
+"""What is said to an agent."""
+
+
+def image(data: bytes | Path, mime_type: str | None = None) -> Block:
+    """A picture. The agent needs `capabilities.prompt.image`; without it, it is left out with a warning.
+
+    Args:
+        data: The picture, or its file.
+        mime_type: Its type; by default what the file's name says, or `image/png`.
+    """
+    return _media("image", data, mime_type, "image/png")
+
+
+def audio(data: bytes | Path, mime_type: str | None = None) -> Block:
+    """A sound. The agent needs `capabilities.prompt.audio`; without it, it is left out with a warning.
+
+    Args:
+        data: The sound, or its file.
+        mime_type: Its type; by default what the file's name says, or `audio/wav`.
+    """
+    return _media("audio", data, mime_type, "audio/wav")
+
+
+def embedded(uri: str | Path, text: str | None = None) -> Block:
+    """A text with its address. The agent needs `capabilities.prompt.embedded_context`.
+
+    Args:
+        uri: Where it is from. Of a path the text can be read.
+        text: The text; by default that of the file.
+    """
+    if text is None:
+        text = Path(uri).read_text("utf-8")
+    return {"type": "resource", "resource": {"uri": _uri(uri), "text": text}}
+
+
+def link(uri: str | Path, name: str | None = None) -> Block:
+    """The address of something that the agent may look at by itself. Every agent takes it."""
+    address = _uri(uri)
+    return {"type": "resource_link", "uri": address, "name": name or address.rpartition("/")[2] or address}
+
+
+def blocks_of(
+    prompt: Prompt, *, agent: str, commands: Iterable[str] = (), system_prompt: str | None = None
+) -> list[Block]:
+    """A prompt as content blocks.
+
+    Args:
+        prompt: What is said.
+        agent: To whom, for messages.
+        commands: The agent's commands, where it has told them.
+        system_prompt: What goes before the first text.
+
+    Raises:
+        PromptInvalid: It is empty, or has a command that the agent does not have.
+    """
+    known = frozenset(commands)
+    parts = [prompt] if isinstance(prompt, str | Command) else list(prompt)
+    for part in parts:
+        if isinstance(part, Command) and known and part.name not in known:
+            raise PromptInvalid(
+                f"the agent {agent!r} has no command /{part.name}",
+                agent=agent,
+                remedy=f"It has: {', '.join(sorted(known))}",
+            )
+    blocks = [dict(part) if isinstance(part, Mapping) else text_block(str(part)) for part in parts]
+    blocks = [block for block in blocks if block.get("type") != "text" or block.get("text")]
+    if not blocks:
+        raise PromptInvalid("the prompt is empty", agent=agent)
+    if system_prompt:
+        first = next((block for block in blocks if block.get("type") == "text"), None)
+        if first is not None and not str(first["text"]).startswith("/"):
+            first["text"] = f"{system_prompt}\n\n{first['text']}"
+        else:  # a command must stay where it is: at the very beginning of its text
+            blocks.append(text_block(system_prompt))
+    return blocks
+
+
+def _media(kind: str, data: bytes | Path, mime_type: str | None, usual: str) -> Block:
+    if isinstance(data, Path):
+        mime_type = mime_type or mimetypes.guess_type(data.name)[0]
+        data = data.read_bytes()
+    return {"type": kind, "data": base64.b64encode(data).decode(), "mimeType": mime_type or usual}
+
+
+def _uri(place: str | Path) -> str:
+    return place if isinstance(place, str) else place.absolute().as_uri()
