@@ -16,7 +16,7 @@ from typing import NamedTuple, ParamSpec, TypeVar
 
 from serai.customizations import Found, Watched, discover, watched
 from serai.errors import SeraiError
-from serai.host.customizing.hearing import Ear, listen
+from serai.host.customizing.hearing import Ear, hear_no_more, listen
 
 __all__ = ["CustomizedFolder", "CustomizedFolders"]
 
@@ -74,6 +74,7 @@ class CustomizedFolder:
         self._ears: list[Ear] = []
         self._deaf = False
         """Whether some changes are not heard of, although they should be."""
+        self._closed = False
 
     @property
     def found(self) -> Found | None:
@@ -119,7 +120,8 @@ class CustomizedFolder:
             self._start()
 
     async def close(self) -> None:
-        """End what runs, and watch nothing."""
+        """End what runs, and watch nothing, whoever may still ask for it."""
+        self._closed = True
         self._followers.clear()
         if self._due is not None:
             self._due.cancel()
@@ -127,7 +129,7 @@ class CustomizedFolder:
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)
         ears, self._ears = self._ears, []
-        await asyncio.gather(*(ear.close() for ear in ears))
+        await hear_no_more(ears)
 
     @property
     def _is_current(self) -> bool:
@@ -150,7 +152,8 @@ class CustomizedFolder:
 
     def _start(self) -> asyncio.Task[None]:
         if self._work is None or self._work.done():
-            self._work = asyncio.create_task(self._keep_up(), name=f"customisations of {self.directory}")
+            work = asyncio.sleep(0) if self._closed else self._keep_up()
+            self._work = asyncio.create_task(work, name=f"customisations of {self.directory}")
         return self._work
 
     async def _keep_up(self) -> None:
@@ -225,7 +228,7 @@ class CustomizedFolder:
             return
         old, self._ears = self._ears, ears
         self._named, self._deaf = named, False
-        await asyncio.gather(*(ear.close() for ear in old))
+        await hear_no_more(old)
 
     def _changed(self) -> None:
         if self._due is None and self._followers:

@@ -16,7 +16,7 @@ from serai.watching.globs import PathFilter
 from serai.watching.source import Event
 from serai.watching.watcher import Watcher
 
-__all__ = ["Ear", "listen"]
+__all__ = ["Ear", "hear_no_more", "listen"]
 
 
 class _Places(PathFilter):
@@ -107,9 +107,14 @@ async def listen(
         for ear in ears:
             await ear.opened()
     except BaseException:
-        await asyncio.gather(*(ear.close() for ear in ears), return_exceptions=True)
+        await hear_no_more(ears)
         raise
     return ears
+
+
+async def hear_no_more(ears: Sequence[Ear]) -> None:
+    """Close all of them, also when this is cancelled at once."""
+    await asyncio.shield(asyncio.gather(*(ear.close() for ear in ears), return_exceptions=True))
 
 
 def _roots(named: Sequence[Watched]) -> list[str]:

@@ -1,0 +1,119 @@
+"""What can be said when an agent is asked something. All of it is optional."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+from serai.acp import ClientSide, McpServer, read_server
+from serai.agents.catalogue import Catalogue
+from serai.agents.costs import CostTracker
+from serai.agents.filters import ToolFilter
+from serai.agents.finding import Finder
+from serai.agents.policies import PermissionPolicy, read_policy
+from serai.processes.processes import Processes
+
+__all__ = ["Options", "SessionOptions", "checked_options", "merged"]
+
+_log = logging.getLogger("serai.agents")
+
+
+class SessionOptions(TypedDict, total=False):
+    """What is said for one session."""
+
+    cwd: Path | str
+    """Where the agent works; by default where this program does."""
+    model: str
+    """The model, as the agent calls it."""
+    effort: str
+    """How much it thinks, in the agent's words."""
+    mode: str
+    """The mode to begin in, by its id."""
+    config: Mapping[str, str | bool]
+    """Further options of the agent, by their ids."""
+    system_prompt: str
+    """What holds for the whole session."""
+    mcp_servers: Iterable[McpServer | Mapping[str, Any]]
+    """MCP servers that the agent can use."""
+    additional_directories: Iterable[Path | str]
+    """Folders beside `cwd`. An agent that does not know of such works without them, with one warning."""
+    meta: Mapping[str, Any]
+    """The `_meta` of the request that opens the session."""
+    permissions: PermissionPolicy
+    """Who answers when the agent asks for permission; by default `auto-allow`."""
+    permission_timeout: float
+    """How long someone may take to answer, in seconds, before the turn fails; by default for ever."""
+    tools: ToolFilter
+    """Which tools may be used at all."""
+    costs: CostTracker
+    """Adds up what is spent, and holds a budget."""
+
+
+class Options(SessionOptions, total=False):
+    """What is said when an agent is started."""
+
+    env: Mapping[str, str]
+    """Variables beside those of this program. Those of the catalogue win."""
+    client: ClientSide
+    """Who serves files, terminals and questions of the agent. It is told exactly what that one has."""
+    on_warning: Callable[[str], None]
+    """Is told, in a sentence, what was left out or could not be done; by default that is logged."""
+    on_stderr: Callable[[str], None]
+    """Is told every line of the agent's log, redacted."""
+    mask: Callable[[str], str]
+    """Takes secrets out of the agent's log and its errors."""
+    start_timeout: float
+    """How long it may take to start, in seconds (30); 0 for ever."""
+    inactivity_timeout: float
+    """How long it may be silent in a turn (180). While someone is asked, time does not count. 0 for ever."""
+    cancel_timeout: float
+    """How long it may take to stop (30), before it is ended."""
+    catalogue: Catalogue
+    """The agents that there are; by default those of Serai and of the configuration files."""
+    finder: Finder
+    """Finds them; by default on this machine."""
+    processes: Processes
+    """Where the agent is started; by default a place of its own."""
+    load: str
+    """An earlier session to open instead of a new one, by its id; its history is told again."""
+    resume: str
+    """The same, without its history."""
+    fork: str
+    """An earlier session that the new one begins as a copy of."""
+
+
+def checked_options(options: Mapping[str, Any]) -> Options:
+    """The options, if there are such.
+
+    Raises:
+        TypeError: There is none of that name, or two that exclude each other.
+        Mismatch: The permission policy is none.
+    """
+    for name in options:
+        if name not in Options.__annotations__:
+            raise TypeError(f"there is no option {name!r}")
+    openings = [name for name in ("load", "resume", "fork") if options.get(name) is not None]
+    if len(openings) > 1:
+        raise TypeError(f"{' and '.join(openings)} cannot be meant at once")
+    if "permissions" in options:
+        read_policy(options["permissions"])
+    return cast("Options", dict(options))
+
+
+def merged(first: Options, second: Options) -> Options:
+    """Both; what the second says counts. Variables and `_meta` are joined, MCP servers by their names."""
+    both: dict[str, Any] = {**first, **second}
+    for name in ("env", "meta", "config"):
+        if name in first and name in second:
+            both[name] = {**first[name], **second[name]}
+    if "mcp_servers" in first and "mcp_servers" in second:
+        servers = [read_server(server) for server in (*first["mcp_servers"], *second["mcp_servers"])]
+        both["mcp_servers"] = tuple({server.name: server for server in servers}.values())
+    return checked_options(both)
+
+
+def log_warning(warning: str) -> None:
+    """Where warnings go that nobody else hears."""
+    _log.warning("%s", warning)

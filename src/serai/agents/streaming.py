@@ -1,0 +1,109 @@
+"""A turn that can be followed while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from types import TracebackType
+from typing import TypeAlias
+
+from serai.agents.events import Event, TurnFinished
+from serai.agents.results import AskResult
+
+__all__ = ["AgentStream", "Cancelling", "Events"]
+
+Events: TypeAlias = AsyncGenerator[Event, None]
+
+
+class Cancelling:
+    """The wish that a turn be stopped, also before it has begun."""
+
+    def __init__(self) -> None:
+        self.is_wanted = False
+        self._stop: Callable[[], None] | None = None
+
+    def want(self) -> None:
+        """Stop it, now or as soon as it begins."""
+        self.is_wanted = True
+        if self._stop is not None:
+            self._stop()
+
+    def began(self, stop: Callable[[], None]) -> None:
+        """It has begun; this is how it is stopped."""
+        self._stop = stop
+        if self.is_wanted:
+            stop()
+
+
+class AgentStream:
+    """The events of one turn, the last of which is `TurnFinished`. Iterate it, or `await stream.result()`.
+
+    Nothing is sent before someone does. Use `async with` where you may stop early: leaving the block cancels
+    the turn. When too much waits to be taken, the agent has to wait.
+
+    Args:
+        begin: Makes the events.
+        session_id: Tells the session's id, once there is one.
+    """
+
+    def __init__(self, begin: Callable[[Cancelling], Events], session_id: Callable[[], str | None]) -> None:
+        self._cancelling = Cancelling()
+        self._events = begin(self._cancelling)
+        self._session_id = session_id
+        self._result: AskResult | None = None
+        self._error: Exception | None = None
+
+    @property
+    def session_id(self) -> str | None:
+        """The agent's name for the session; `None` as long as it is not open."""
+        return self._session_id()
+
+    def cancel(self) -> None:
+        """Tell the agent to stop, once. The stream goes on until it has: `stop_reason` is `cancelled` then."""
+        self._cancelling.want()
+
+    async def result(self) -> AskResult:
+        """What came of the turn, after taking all events that nobody has taken. Asking again gives the same.
+
+        Cancelling it cancels the turn.
+
+        Raises:
+            SeraiError: What the turn has failed with.
+        """
+        try:
+            async for _ in self:
+                pass
+        finally:
+            await self.aclose()
+        if self._result is None:
+            raise self._error or RuntimeError("the stream was closed before its end")
+        return self._result
+
+    async def aclose(self) -> None:
+        """Be done with it. A turn that runs is cancelled. Again does no harm."""
+        await self._events.aclose()
+
+    def __aiter__(self) -> AgentStream:
+        return self
+
+    async def __anext__(self) -> Event:
+        try:
+            event = await anext(self._events)
+        except StopAsyncIteration:
+            raise
+        except Exception as error:
+            self._error = error
+            raise
+        if isinstance(event, TurnFinished):
+            self._result = event.result
+        return event
+
+    async def __aenter__(self) -> AgentStream:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()

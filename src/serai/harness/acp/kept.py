@@ -1,0 +1,64 @@
+"""What is written down about an agent's own session, so that it can be found again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from serai.acp import Handshake
+from serai.acp.shapes import object_of, text_of
+
+__all__ = ["Kept", "kept_of", "opened", "prompted", "titled"]
+
+
+@dataclass(slots=True)
+class Kept:
+    """What is known of an agent's session, whoever of the two hosts has begun it."""
+
+    session_id: str | None = None
+    """The agent's name for it."""
+    turn: str | None = None
+    """The last turn that the agent knows of."""
+    title: str | None = None
+    """The last title that the agent gave."""
+    handshake: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the agent said of itself when it was last started."""
+
+    def knows_too_much(self, turns: Iterable[str]) -> bool:
+        """Whether the agent knows of a turn that these do not have any more: it was taken back."""
+        return self.turn is not None and self.turn not in set(turns)
+
+
+def opened(session_id: str, handshake: Handshake, *, anew: bool) -> dict[str, Any]:
+    """The record of a session that was opened; `anew` when the agent knows nothing of the turns before."""
+    return {"type": "opened", "sessionId": session_id, "handshake": dict(handshake.raw), "anew": anew}
+
+
+def prompted(turn_id: str) -> dict[str, Any]:
+    """The record of a turn that the agent was told of."""
+    return {"type": "prompted", "turn": turn_id}
+
+
+def titled(title: str) -> dict[str, Any]:
+    """The record of a title that the agent gave."""
+    return {"type": "titled", "title": title}
+
+
+def kept_of(records: Iterable[Mapping[str, Any]]) -> Kept:
+    """What the records say, oldest first."""
+    kept = Kept()
+    for record in records:
+        match record.get("type"):
+            case "opened":
+                kept.session_id = text_of(record.get("sessionId"))
+                kept.handshake = object_of(record.get("handshake"))
+                if record.get("anew"):
+                    kept.turn = None
+            case "prompted":
+                kept.turn = text_of(record.get("turn"))
+            case "titled":
+                kept.title = text_of(record.get("title"))
+            case _:
+                pass
+    return kept

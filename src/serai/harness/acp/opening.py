@@ -1,0 +1,123 @@
+"""How the agent's own session is opened: begun, resumed, loaded, forked, or made anew.
+
+What a person is told of it are four sentences, one for each outcome; a fifth one is the error.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from serai.acp import AcpSession, Agent, Opening
+from serai.agents.definitions import Quirk
+from serai.errors import AgentError, AgentRequestFailed, CapabilityNotSupportedError
+
+__all__ = ["Opened", "Outcome", "Wanted", "notice_of", "open_session"]
+
+_log = logging.getLogger(__name__)
+
+
+class Outcome(StrEnum):
+    """What became of the wish for a session."""
+
+    NEW = "new"
+    RESUMED = "resumed"
+    LOADED = "loaded"
+    FORKED = "forked"
+    RECREATED = "re-created"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which session is wanted."""
+
+    cwd: Path
+    session_id: str | None = None
+    """The one to open again, or to fork."""
+    fork: bool = False
+    anew: str | None = None
+    """Why it must not be opened again: what it knows is no longer so. `None` when it may be."""
+    quirks: frozenset[Quirk] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session that is open."""
+
+    session: AcpSession
+    outcome: Outcome
+    reason: str | None = None
+    """Why it is another one than was wanted."""
+
+
+async def open_session(agent: Agent, wanted: Wanted, how: Opening) -> Opened:
+    """Open a session in the best way that the agent has. Cancelling it stops the waiting.
+
+    Raises:
+        AgentError: Not even a new one could be made: a person has to sign in, for instance.
+    """
+    if wanted.session_id is None and wanted.anew is None:
+        return Opened(await agent.new_session(wanted.cwd, **how), Outcome.NEW)
+    reasons = [wanted.anew] if wanted.anew else []
+    if wanted.session_id is not None and wanted.anew is None:
+        for outcome, attempt in _ways(agent, wanted.session_id, wanted, how):
+            try:
+                return Opened(await attempt(), outcome)
+            except (AgentRequestFailed, CapabilityNotSupportedError) as error:
+                _log.warning("a session was not %s: %s", outcome, error)
+                reasons.append(error.message)
+        if not reasons:
+            reasons.append(f"the agent cannot {'fork' if wanted.fork else 'open earlier'} sessions")
+    session = await agent.new_session(wanted.cwd, **how)
+    return Opened(session, Outcome.RECREATED, reasons[-1])
+
+
+_Attempt = Callable[[], Awaitable[AcpSession]]
+
+
+def _ways(agent: Agent, session_id: str, wanted: Wanted, how: Opening) -> list[tuple[Outcome, _Attempt]]:
+    told = agent.capabilities
+
+    def fork() -> Awaitable[AcpSession]:
+        return agent.fork_session(session_id, wanted.cwd, **how)
+
+    def resume() -> Awaitable[AcpSession]:
+        return agent.resume_session(session_id, wanted.cwd, **how)
+
+    def load() -> Awaitable[AcpSession]:
+        return agent.load_session(session_id, wanted.cwd, **how)
+
+    if wanted.fork:
+        return [(Outcome.FORKED, fork)] if told.fork_session else []
+    ways: list[tuple[Outcome, _Attempt]] = [(Outcome.RESUMED, resume)] if told.resume_session else []
+    if told.load_session:
+        ways += [(Outcome.LOADED, load)] * (2 if Quirk.LOADS_UNRELIABLY in wanted.quirks else 1)
+    return ways
+
+
+def notice_of(opened: Opened, label: str, *, retold: bool) -> str | None:
+    """What the person is told; `None` when all is as they expect."""
+    match opened.outcome:
+        case Outcome.NEW:
+            return None
+        case Outcome.RESUMED:
+            return f"{label} was started again and has resumed its session: it remembers the conversation."
+        case Outcome.LOADED:
+            return f"{label} was started again and has loaded its session: it remembers the conversation."
+        case Outcome.FORKED:
+            return f"{label} has forked its session: it remembers the conversation up to here."
+        case Outcome.RECREATED:
+            memory = (
+                "It was given the text of the conversation above, and remembers nothing else of it."
+                if retold
+                else "It remembers nothing of the conversation above."
+            )
+            return f"{label} works in a new session of its own, since {opened.reason}. {memory}"
+
+
+def failure_notice(error: AgentError, label: str) -> str:
+    """What the person is told when there is no session at all."""
+    return f"{label} could not be started again, and its session not be opened: {error.message}."
