@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from agents.machine import Machine
+from agents.players import Players, nothing_left
 
 
 @pytest.fixture
@@ -15,3 +19,13 @@ def machine(tmp_path: Path) -> Machine:
     machine.home.mkdir()
     machine.bin.mkdir()
     return machine
+
+
+@pytest.fixture
+async def players(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Players]:
+    """Agents that do as they are told. At the end nothing of them may be left."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    async with nothing_left(temporary), asyncio.timeout(20):
+        yield Players(tmp_path)

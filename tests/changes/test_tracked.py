@@ -12,7 +12,7 @@ import pytest
 from changes.repositories import Repo, always, brief, everything, tracked
 from serai.ahp.errors import AhpErrorCode
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
-from serai.changes.records import Limits
+from serai.changes.records import Changes, Limits
 from serai.changes.showing import content_uri, file_uri
 from serai.errors import GitFailed, ProtocolError
 
@@ -440,8 +440,41 @@ async def test_several_changesets_cost_one_look(repo: Repo, private: Path) -> No
     generation = changes._scanner.generation
     found = await changes.compute_all([UNCOMMITTED, SESSION, over])
     assert changes._scanner.generation == generation + 1
-    assert {which: len(one.changes) for which, one in found.items()} == {UNCOMMITTED: 2, SESSION: 2, over: 1}
+    counts = {which: len(one.changes) for which, one in found.items() if isinstance(one, Changes)}
+    assert counts == {UNCOMMITTED: 2, SESSION: 2, over: 1}
     assert await changes.compute_all([]) == {}
+
+
+async def test_what_git_deletes_is_missed_only_where_it_is_needed(repo: Repo, private: Path) -> None:
+    changes = await tracked(repo.top, private)
+    await changes.begin_session()
+    for number in range(2):
+        repo.write("a.txt", f"{number}\n")
+        repo.git("commit", "-q", "-a", "--amend", "-m", "another")
+    repo.write("copy.txt", "0\n")  # its content is in a commit that nobody needs any more
+    await changes.compute(UNCOMMITTED)
+    repo.git("reflog", "expire", "--expire=now", "--all")
+    repo.git("gc", "-q", "--prune=now")
+    found = await changes.compute_all([UNCOMMITTED, SESSION])
+    uncommitted, session = found[UNCOMMITTED], found[SESSION]
+    assert isinstance(uncommitted, Changes)
+    assert brief(uncommitted.changes) == ["added copy.txt +1 -0"]
+    assert isinstance(session, GitFailed)
+    assert "is no longer in the repository" in session.message
+    again = await tracked(repo.top, private)
+    await again.begin_turn("t")
+    repo.write("new.txt", "x\n")
+    assert brief((await again.compute(Which(ChangesetKind.TURN, "t"))).changes) == ["added new.txt +1 -0"]
+
+
+async def test_a_tree_that_git_has_deleted_is_recorded_again(repo: Repo, private: Path) -> None:
+    changes = await tracked(repo.top, private)
+    await changes.begin_turn("t")
+    tree = repo.git("rev-parse", "HEAD^{tree}").decode().strip()
+    (repo.top / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    await changes.begin_turn("u")
+    repo.write("new.txt", "x\n")
+    assert brief((await changes.compute(Which(ChangesetKind.TURN, "u"))).changes) == ["added new.txt +1 -0"]
 
 
 async def test_a_cancelled_look_leaves_the_next_one_whole(repo: Repo, private: Path) -> None:

@@ -152,6 +152,52 @@ async def test_a_person_who_says_no_is_obeyed(client: Client, folder: Path, resp
     assert (await asking).code == -32009
 
 
+async def test_a_question_ends_with_who_asked(client: Client, connect: Connect, folder: Path) -> None:
+    guest = await connect("guest", ROOT)
+    asking = asyncio.create_task(guest.request("resourceRequest", uri=folder.parent.as_uri()))
+    await client.hear(ASK)
+    asking.cancel()
+    guest.drop()
+    await client.hear("inputCompleted", response="cancel")
+
+
+async def test_a_question_that_goes_with_a_turn_is_answered_with_no(client: Client, folder: Path) -> None:
+    await client.dispatch("ahp-session:/one", "turnStarted", turnId="t", userMessage={"text": "work 600"})
+    await client.hear("turnStarted")
+    asking = asyncio.create_task(refused(client, "resourceRequest", uri=folder.parent.as_uri()))
+    await client.hear(ASK)
+    await client.dispatch("ahp-session:/one", "turnCancelled", turnId="t")
+    assert (await asking).code == -32009
+
+
+@pytest.mark.parametrize("uri", ["virtual://x", "http://example.com/", "", "relative"])
+async def test_what_is_no_file_cannot_be_asked_for(client: Client, folder: Path, uri: str) -> None:
+    del folder
+    assert (await refused(client, "resourceRequest", uri=uri)).code == -32009
+
+
+@pytest.mark.parametrize("uri", ["FILE:///etc/passwd", "/etc/passwd", "etc/passwd"])
+async def test_other_spellings_of_a_file_are_refused_as_such(client: Client, uri: str) -> None:
+    assert (await refused(client, "resourceRead", uri=uri)).code == -32009
+
+
+async def test_the_host_keeps_its_own_files_to_itself(house: House, client: Client) -> None:
+    home = house.host.home
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "token").write_text("a secret of the host")
+    above = home.parent
+    await new_session(client, workingDirectory=above.as_uri())
+    inside = {"uri": f"{home.as_uri()}/token"}
+    assert (await refused(client, "resourceRead", **inside)).code == -32009
+    assert (await refused(client, "resourceList", uri=home.as_uri())).code == -32009
+    write = {**inside, "data": "x", "encoding": "utf-8"}
+    assert (await refused(client, "resourceWrite", **write)).code == -32009
+    copy = {"source": above.as_uri(), "destination": f"{above.as_uri()}-copy"}
+    assert (await refused(client, "resourceCopy", **copy)).code == -32009
+    assert (await refused(client, "resourceDelete", uri=home.as_uri(), recursive=True)).code == -32009
+    assert (home / "token").read_text() == "a secret of the host"
+
+
 async def test_with_nobody_there_to_ask_the_answer_is_no(client: Client, tmp_path: Path) -> None:
     assert (await refused(client, "resourceRequest", uri=tmp_path.as_uri())).code == -32009
 

@@ -118,7 +118,8 @@ async def test_only_the_holder_hands_a_terminal_over(client: Client, connect: Co
         ({"claim": {"kind": "client", "clientId": "someone"}}, -32602),
         ({"claim": {"kind": "session", "session": "ahp-session:/nowhere"}}, -32001),
         ({"cwd": "https://example.com/"}, -32602),
-        ({"cwd": "file:///no/such/folder"}, -32603),
+        ({"cwd": "file:///no/such/folder"}, -32602),
+        ({"claim": {"kind": "spirit"}}, -32602),
         ({"cols": 0}, -32602),
     ],
 )
@@ -134,6 +135,23 @@ async def test_a_terminal_of_the_same_name_is_refused(client: Client) -> None:
     with pytest.raises(Refused) as refused:
         await start(client)
     assert refused.value.code == -32010
+
+
+async def test_a_name_is_taken_until_nothing_is_left_of_its_terminal(
+    client: Client, connect: Connect
+) -> None:
+    await start(client)
+    await client.until(lambda: terminal(client).supports_command_detection)
+    await type_in(client, "trap '' HUP TERM; echo deaf'' now; while :; do sleep 1; done\r")
+    await client.until(lambda: "deaf now" in shown(client))
+    disposing = asyncio.create_task(client.request("disposeTerminal", TERMINAL))
+    await client.ping()
+    other = await connect("other", ROOT)
+    with pytest.raises(Refused) as refused:
+        await start(other)
+    assert refused.value.code == -32010
+    await disposing
+    await start(other)
 
 
 async def test_nothing_is_left_of_a_terminal_that_is_disposed_of(client: Client, tmp_path: Path) -> None:

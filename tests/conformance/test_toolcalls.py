@@ -249,7 +249,7 @@ async def test_large_output_is_referred_to_and_read_when_it_is_wanted(
 
 
 @pytest.mark.parametrize(
-    ("uri", "code"), [("serai-blob:/" + "0" * 64, -32006), ("file:///etc/passwd", -32009), ("", -32602)]
+    ("uri", "code"), [("serai-blob:/" + "0" * 64, -32006), ("file:///etc/passwd", -32009), ("", -32009)]
 )
 async def test_content_that_is_not_there_cannot_be_read(client: Client, uri: str, code: int) -> None:
     with pytest.raises(Refused) as refused:

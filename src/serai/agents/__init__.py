@@ -1,1 +1,121 @@
-"""Agents that speak ACP: which there are, where they are, and how they are started."""
+"""Agents that speak ACP: which there are, where they are, how they are started, and how programs use them.
+
+    from serai import agents
+
+    answer = await agents.ask("claude", "What is in this folder?")
+
+catalogue.py, definitions.py, registry.py   which agents there are
+finding.py, places.py, packages.py          where they are
+introducing.py, models.py, probing.py       what they say of themselves
+
+asking.py       ask, ask_json, stream, session, capabilities, detect: begin here
+hosting.py      a running agent             sessions.py     a conversation
+streaming.py    a turn that is followed     events.py       what happens in it
+policies.py     who answers permissions     filters.py      which tools may be used at all
+costs.py        what it costs               json_answers.py answers of a certain shape
+falling_back.py, racing.py, cascading.py, pooling.py        several agents for one question
+"""
+
+from __future__ import annotations
+
+from serai.acp import (
+    AgentCapabilities,
+    BasicClient,
+    ClientCapabilities,
+    ClientSide,
+    Cost,
+    HttpServer,
+    McpCapabilities,
+    PermissionOption,
+    PromptCapabilities,
+    SessionInfo,
+    SessionPage,
+    SseServer,
+    StdioServer,
+)
+from serai.agents.asked import PermissionAsked
+from serai.agents.asking import Detected, ask, ask_json, capabilities, detect, session, stream
+from serai.agents.costs import CostTracker, Price
+from serai.agents.events import (
+    CommandsChanged,
+    Event,
+    ModeChanged,
+    OptionsChanged,
+    PlanChanged,
+    RawEvent,
+    SessionInfoChanged,
+    TextAdded,
+    ThinkingAdded,
+    ToolCalled,
+    ToolChanged,
+    TurnFinished,
+    UsageChanged,
+)
+from serai.agents.filters import ToolFilter
+from serai.agents.hosting import WireHost, host
+from serai.agents.options import Options, SessionOptions
+from serai.agents.parts import Command, Part, Prompt, audio, embedded, image, link
+from serai.agents.policies import PermissionPolicy, Policy
+from serai.agents.results import AskResult, JsonResult
+from serai.agents.sessions import WireSession
+from serai.agents.streaming import AgentStream
+from serai.agents.tool_uses import Diff, ToolUse
+
+__all__ = [
+    "AgentCapabilities",
+    "AgentStream",
+    "AskResult",
+    "BasicClient",
+    "ClientCapabilities",
+    "ClientSide",
+    "Command",
+    "CommandsChanged",
+    "Cost",
+    "CostTracker",
+    "Detected",
+    "Diff",
+    "Event",
+    "HttpServer",
+    "JsonResult",
+    "McpCapabilities",
+    "ModeChanged",
+    "Options",
+    "OptionsChanged",
+    "Part",
+    "PermissionAsked",
+    "PermissionOption",
+    "PermissionPolicy",
+    "PlanChanged",
+    "Policy",
+    "Price",
+    "Prompt",
+    "PromptCapabilities",
+    "RawEvent",
+    "SessionInfo",
+    "SessionInfoChanged",
+    "SessionOptions",
+    "SessionPage",
+    "SseServer",
+    "StdioServer",
+    "TextAdded",
+    "ThinkingAdded",
+    "ToolCalled",
+    "ToolChanged",
+    "ToolFilter",
+    "ToolUse",
+    "TurnFinished",
+    "UsageChanged",
+    "WireHost",
+    "WireSession",
+    "ask",
+    "ask_json",
+    "audio",
+    "capabilities",
+    "detect",
+    "embedded",
+    "host",
+    "image",
+    "link",
+    "session",
+    "stream",
+]

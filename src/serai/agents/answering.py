@@ -1,4 +1,4 @@
-"""The client side of an agent that a program drives: permissions go to the session, the rest to the program."""
+"""Who answers an agent that a program drives: the session for permissions, the program for the rest."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
@@ -64,7 +65,7 @@ def shape_of(schema: Any) -> Shape[Any]:
             schema = msgspec.json.decode(checked(schema))
         except (msgspec.DecodeError, ParseError) as error:
             raise Mismatch(f"this is no JSON Schema: {error}", field="schema") from None
-    if isinstance(schema, Mapping) or isinstance(schema, bool):
+    if isinstance(schema, Mapping | bool):
         return _json_schema(cast("Mapping[str, Any] | bool", schema))
     if hasattr(schema, "model_json_schema") and hasattr(schema, "model_validate_json"):
         return _pydantic(schema.model_json_schema(), schema.model_validate_json)
@@ -192,36 +193,33 @@ def _pydantic(schema: Mapping[str, Any], validate: Callable[[bytes], Any]) -> Sh
 
 
 def _json_schema(schema: Mapping[str, Any] | bool) -> Shape[Any]:
-    import jsonschema  # noqa: PLC0415 - it takes a while, and few need it
-    import referencing  # noqa: PLC0415 - the same
+    # They take a while to import, and few need them.
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - that is why
+    from jsonschema.validators import validator_for  # noqa: PLC0415 - the same
+    from referencing import Registry  # noqa: PLC0415 - the same
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - the same
 
     document: Any = schema if isinstance(schema, bool) else msgspec.to_builtins(schema)
-    kind = jsonschema.validators.validator_for(document, default=jsonschema.Draft202012Validator)
+    kind: Any = validator_for(document, default=Draft202012Validator)
     try:
         kind.check_schema(document)
-    except jsonschema.SchemaError as error:
+    except SchemaError as error:
         raise Mismatch(f"this is no JSON Schema: {error.message}", field="schema") from None
     # A registry of its own: what a schema refers to elsewhere is not fetched.
-    validator = kind(document, registry=referencing.Registry())
+    nothing_else: Registry[Any] = Registry()
+    validator: Any = kind(document, registry=nothing_else)
 
     def read(data: bytes) -> Any:
         value = msgspec.json.decode(data)
         try:
-            issues = [f"{error.message} - at `{_path(error.absolute_path)}`" for error in _first(validator, value)]
-        except referencing.exceptions.Unresolvable as error:
+            errors: list[Any] = list(islice(validator.iter_errors(value), _ISSUES))
+        except Unresolvable as error:
             raise Mismatch(f"the schema refers to what is not in it: {error}", field="schema") from None
-        if issues:
-            raise Unfit(*issues)
+        if errors:
+            raise Unfit(*(f"{error.message} - at `{_path(error.absolute_path)}`" for error in errors))
         return value
 
     return Shape(document, read)
-
-
-def _first(validator: Any, value: Any) -> Iterator[Any]:
-    for number, error in enumerate(validator.iter_errors(value)):
-        if number == _ISSUES:
-            return
-        yield error
 
 
 def _path(parts: Any) -> str:

@@ -9,7 +9,9 @@ __all__ = ["make_mask"]
 
 _MASK = "[redacted]"
 _SHORTEST = 8
-_NAME = re.compile(r"(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|CREDENTIALS?|(?:^|_)(?:KEY|PAT))$", re.I)
+_NAME = re.compile(
+    r"(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|CREDENTIALS?|(?:^|_)(?:KEY|PAT))$", re.IGNORECASE
+)
 _SHAPES = re.compile(
     r"""
     \b(?:Bearer|Token|Basic)\s+(?P<bearer>[A-Za-z0-9._~+/=-]{8,})      # what follows in a header

@@ -106,8 +106,8 @@ def merged(first: Options, second: Options) -> Options:
     """Both; what the second says counts. Variables and `_meta` are joined, MCP servers by their names."""
     both: dict[str, Any] = {**first, **second}
     for name in ("env", "meta", "config"):
-        if name in first and name in second:
-            both[name] = {**first[name], **second[name]}
+        if (one := first.get(name)) is not None and (other := second.get(name)) is not None:
+            both[name] = {**one, **other}
     if "mcp_servers" in first and "mcp_servers" in second:
         servers = [read_server(server) for server in (*first["mcp_servers"], *second["mcp_servers"])]
         both["mcp_servers"] = tuple({server.name: server for server in servers}.values())

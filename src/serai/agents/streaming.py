@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from types import TracebackType
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from serai.agents.events import Event, TurnFinished
 from serai.agents.results import AskResult
@@ -58,7 +58,7 @@ class AgentStream:
         return self._session_id()
 
     def cancel(self) -> None:
-        """Tell the agent to stop, once. The stream goes on until it has: `stop_reason` is `cancelled` then."""
+        """Tell the agent to stop, once. The stream goes on until it has: then it was `cancelled`."""
         self._cancelling.want()
 
     async def result(self) -> AskResult:
@@ -82,7 +82,7 @@ class AgentStream:
         """Be done with it. A turn that runs is cancelled. Again does no harm."""
         await self._events.aclose()
 
-    def __aiter__(self) -> AgentStream:
+    def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Event:
@@ -97,7 +97,7 @@ class AgentStream:
             self._result = event.result
         return event
 
-    async def __aenter__(self) -> AgentStream:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(

@@ -11,7 +11,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
 from serai.changes.catalogue import ChangesetKind, Which
 from serai.changes.contents import kept_at, read_now
-from serai.changes.records import LINK_MODE, Change, Changes, Limits
+from serai.changes.records import LINK_MODE, Change, Changes, Limits, Outcome
 from serai.changes.showing import path_below
 from serai.changes.snapshots import Snapshots
 from serai.changes.writing import put_file, put_link, read_file, take_away
@@ -118,13 +118,15 @@ class NotedChanges:
         async with self._lock:
             return await asyncio.to_thread(self._compute, which)
 
-    async def compute_all(self, which: Iterable[Which]) -> dict[Which, Changes]:
-        """The same for several changesets.
-
-        Raises:
-            ProtocolError: One of them is not there.
-        """
-        return {one: await self.compute(one) for one in which}
+    async def compute_all(self, which: Iterable[Which]) -> dict[Which, Outcome]:
+        """The same for several changesets. What is wrong with one is its own."""
+        found: dict[Which, Outcome] = {}
+        for one in which:
+            try:
+                found[one] = await self.compute(one)
+            except ProtocolError as error:
+                found[one] = error
+        return found
 
     def _compute(self, which: Which) -> Changes:
         if which.kind is ChangesetKind.SESSION:

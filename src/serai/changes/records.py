@@ -6,6 +6,9 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeAlias
+
+from serai.errors import SeraiError
 
 __all__ = [
     "LINK_MODE",
@@ -15,6 +18,7 @@ __all__ = [
     "LeftOut",
     "LeftOutReason",
     "Limits",
+    "Outcome",
     "Side",
     "kind_of",
     "shown",
@@ -124,6 +128,10 @@ class Changes:
 
     changes: tuple[Change, ...] = ()
     left_out: tuple[LeftOut, ...] = field(default=())
+
+
+Outcome: TypeAlias = Changes | SeraiError
+"""What changed, or why that is not known."""
 
 
 def shown(path: str) -> str:

@@ -3,7 +3,7 @@
 A *base* is a tree: the work tree as it was at a moment, new files included. It is recorded in the private
 side (`mirror`), where a ref keeps it, so that it is there again when the host starts anew. A base shares
 with the person's repository what was there already; should the person have git delete commits for good, a
-base that needs them cannot be compared any more, and says so.
+base that needs them cannot be compared any more, and says so. Others are not concerned by that.
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ from serai.changes.contents import kept_at, read_now
 from serai.changes.diff import diff_to_index, diff_to_tree
 from serai.changes.git import Git, both
 from serai.changes.mirror import Mirror
-from serai.changes.records import Change, Changes, LeftOutReason, Limits
+from serai.changes.records import Change, Changes, LeftOutReason, Limits, Outcome
 from serai.changes.repository import Repository, head_tree
 from serai.changes.restoring import bring_back, filtered
 from serai.changes.scanning import Scanner, is_beyond_a_link, judge_file, take_entries
 from serai.changes.showing import path_below
 from serai.changes.staging import stage, unstage
-from serai.errors import GitFailed, ProtocolError
+from serai.errors import GitFailed, GitTimedOut, ProtocolError, SeraiError
 
 __all__ = ["TrackedChanges"]
 
 _REFS = "refs/bases/"
 _SESSION = "session"
+_LOST = ("bad object", "bad tree", "unable to read", "not a tree object", "not a valid object")
+"""What git says of content that it does not have."""
 
 
 class TrackedChanges:
@@ -131,11 +133,24 @@ class TrackedChanges:
 
     async def _record(self, name: str) -> None:
         await self._refresh()
-        if self._tree is None or self._tree[0] != self._scanner.generation:
-            # A partial clone lacks content that nobody looked at; that is no matter here.
-            answer = await self._mirror.run("write-tree", "--missing-ok", doing="record what there is")
-            self._tree = (self._scanner.generation, answer.output.decode().strip())
-        tree = self._tree[1]
+        known, self._tree = self._tree, None
+        if known is None or known[0] != self._scanner.generation:
+            known = (self._scanner.generation, await self._written())
+            await self._keep(name, known[1])
+        else:
+            try:
+                await self._keep(name, known[1])
+            except GitFailed:  # the person's repository had that tree already, and has it no longer
+                known = (known[0], await self._written())
+                await self._keep(name, known[1])
+        self._tree = known
+
+    async def _written(self) -> str:
+        # A partial clone lacks content that nobody looked at; that is no matter here.
+        answer = await self._mirror.run("write-tree", "--missing-ok", doing="record what there is")
+        return answer.output.decode().strip()
+
+    async def _keep(self, name: str, tree: str) -> None:
         await self._mirror.run("update-ref", _ref(name), tree, doing="record a base")
         self._bases[_ref(name)] = tree
 
@@ -165,36 +180,63 @@ class TrackedChanges:
             ProtocolError: Nothing was recorded for that turn, or for the session.
             GitFailed: git could not tell.
         """
-        return (await self.compute_all((which,)))[which]
+        async with self._lock:
+            return await self._computed(which)
 
-    async def compute_all(self, which: Iterable[Which]) -> dict[Which, Changes]:
-        """The same for several changesets, with one look at the files.
+    async def compute_all(self, which: Iterable[Which]) -> dict[Which, Outcome]:
+        """The same for several changesets, with one look at the files. What is wrong with one is its own.
 
         Raises:
-            ProtocolError: Nothing was recorded for one of them.
-            GitFailed: git could not tell.
+            GitFailed: git could not look at the files, or takes too long.
         """
         async with self._lock:
             return await self._compute(tuple(which))
 
-    async def _compute(self, wanted: Sequence[Which]) -> dict[Which, Changes]:
-        head = ""
+    async def _computed(self, which: Which) -> Changes:
+        found = (await self._compute((which,)))[which]
+        if isinstance(found, SeraiError):
+            raise found
+        return found
+
+    async def _compute(self, wanted: Sequence[Which]) -> dict[Which, Outcome]:
+        head = await self._look(wanted)
+        found = {which: await self._tried(which, head) for which in wanted}
+        if isinstance(found.get(UNCOMMITTED), GitFailed):
+            # The last commit is always there. So it is the private index that needs what git has deleted.
+            self._mirror.forget_index()
+            head = await self._look(wanted)
+            found = {which: await self._tried(which, head) for which in wanted}
+        return found
+
+    async def _look(self, wanted: Sequence[Which]) -> str:
+        """Look at the files, if one of these needs it, and at the last commit."""
         if UNCOMMITTED in wanted:
             head, _ = await both(head_tree(self._mirror.git, self._repository), self._refresh())
-        elif any(self.is_live(which) for which in wanted):
+            return head
+        if any(self.is_live(which) for which in wanted):
             await self._refresh()
-        found: dict[Which, Changes] = {}
-        for which in wanted:
+        return ""
+
+    async def _tried(self, which: Which, head: str) -> Outcome:
+        try:
             if which.kind is ChangesetKind.UNCOMMITTED:
-                found[which] = self._result(await self._against(head))
-                continue
-            start = self._base(_SESSION if which.kind is ChangesetKind.SESSION else f"turn/{which.turn_id}")
-            if self.is_live(which):
-                found[which] = self._result(await self._still_there(start, await self._against(start)))
-            else:
-                end = self._base(f"end/{which.turn_id}")
-                found[which] = Changes(await diff_to_tree(self._mirror, start, end))
-        return found
+                return self._result(await self._against(head))
+            return await self._since(which)
+        except GitTimedOut:
+            raise  # the others would take as long
+        except ProtocolError as error:
+            return error
+        except GitFailed as error:
+            if which.kind is not ChangesetKind.UNCOMMITTED and any(words in error.words for words in _LOST):
+                lost = "what there was before this session or turn is no longer in the repository"
+                return GitFailed(f"{lost}: git has deleted it", words=error.words)
+            return error
+
+    async def _since(self, which: Which) -> Changes:
+        start = self._base(_SESSION if which.kind is ChangesetKind.SESSION else f"turn/{which.turn_id}")
+        if self.is_live(which):
+            return self._result(await self._still_there(start, await self._against(start)))
+        return Changes(await diff_to_tree(self._mirror, start, self._base(f"end/{which.turn_id}")))
 
     def _base(self, name: str) -> str:
         tree = self._bases.get(_ref(name))
@@ -310,7 +352,7 @@ class TrackedChanges:
             GitFailed: The earlier content could not be read, or the index not be written.
         """
         async with self._lock:
-            changes = (await self._compute((which,)))[which].changes
+            changes = (await self._computed(which)).changes
             chosen = [change for change in changes if paths is None or change.path in paths]
             refused = await filtered(self._mirror, chosen)
             if not self.is_live(which):

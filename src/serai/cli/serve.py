@@ -16,8 +16,9 @@ from serai.config.load import Configuration, load
 from serai.config.paths import find_paths
 from serai.config.settings import Settings
 from serai.config.trust import Trust
-from serai.errors import ConfigInvalid
+from serai.errors import ConfigInvalid, SeraiError
 from serai.harness.demo import DemoHarness
+from serai.host.host import Host
 from serai.host.project import directory_of
 from serai.host.settings import HostSettings
 from serai.journal.redact import Redactor
@@ -74,8 +75,7 @@ async def _run(
     redactor = Redactor(managed_from_environment(os.environ))
     if token is not None:
         redactor.register("SERAI_TOKEN", token)
-    if isinstance(key.value, str):
-        redactor.register("SERAI_DATABASE_KEY", key.value)
+    redactor.register("SERAI_DATABASE_KEY", key.value if isinstance(key.value, str) else key.value.hex())
     names = called_by(settings.host)
     # Whoever listens on all addresses of a machine is called by them. No page of others has such a name.
     own_names = names[1:] if is_everywhere(settings.host) else []
@@ -104,7 +104,28 @@ async def _run(
         started=started,
         home=paths.home,
         redactor=redactor,
+        look_for_agents=lambda host: _look_for_agents(host, configuration),
     )
+
+
+async def _look_for_agents(host: Host, configuration: Configuration) -> None:
+    """Offer the agents that are installed. Nothing of it is loaded before the host is ready."""
+    from serai.agents.catalogue import make_catalogue  # noqa: PLC0415 - see above
+    from serai.agents.finding import Finder  # noqa: PLC0415 - the same
+    from serai.agents.registry import Registry, load_registry  # noqa: PLC0415 - the same
+    from serai.cli.agents import managed_secrets  # noqa: PLC0415 - the same
+    from serai.harness.acp.installed import offer_installed  # noqa: PLC0415 - the same
+
+    place = configuration.settings.agent_registry
+    registry = Registry()
+    if place:
+        try:
+            registry = await load_registry(place)
+        except SeraiError as error:
+            _log.warning("%s", error)
+    catalogue = make_catalogue(configuration.agents, registry.definitions)
+    host.redactor.register_all(managed_secrets(catalogue))
+    await offer_installed(host, catalogue, Finder())
 
 
 def _host_settings(settings: Settings) -> HostSettings:

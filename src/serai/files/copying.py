@@ -34,7 +34,7 @@ def copy(params: ResourceCopyParams, roots: Roots) -> EmptyResult:
     """
     exclusive = bool(params.fail_if_exists)
     with (
-        find(params.source, roots, Access.READ) as source,
+        find(params.source, roots, Access.READ, whole=True) as source,
         find(params.destination, roots, Access.WRITE, follow=not exclusive) as destination,
     ):
         duplicate(source, destination, exclusive=exclusive)

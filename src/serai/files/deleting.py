@@ -30,7 +30,7 @@ def delete(params: ResourceDeleteParams, roots: Roots) -> EmptyResult:
         InvalidParams: It is a directory with something in it, and `recursive` was not asked for.
     """
     with (
-        find(params.uri, roots, Access.WRITE, follow=False, itself=False) as place,
+        find(params.uri, roots, Access.WRITE, follow=False, itself=False, whole=True) as place,
         told(params.uri),
         alone_at(place),
     ):

@@ -39,7 +39,7 @@ def move(params: ResourceMoveParams, roots: Roots) -> EmptyResult:
     # What is moved can be read afterwards where it is then, so it must be readable where it is now.
     both = Access.READ | Access.WRITE
     with (
-        find(params.source, roots, both, follow=False, itself=False) as source,
+        find(params.source, roots, both, follow=False, itself=False, whole=True) as source,
         find(params.destination, roots, Access.WRITE, follow=False, itself=False) as destination,
     ):
         if source.info is None:

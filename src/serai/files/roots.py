@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Flag, auto
 
 from serai.files.uris import path_of
@@ -62,12 +62,15 @@ class Root:
 class Roots:
     """All that may be had at once. Roots add up: where two overlap, each allows what it allows.
 
-    There is no root that forbids. So the comparison by name that is done here may fail to recognise a path
-    (written in another case, say) and then refuses too much, never too little; `walk` asks the disk before it
-    takes that for an answer.
+    No root forbids. What may not be had although it is in one, such as the host's own files, is `closed`, and
+    is recognised by what it is, not by its name. So the comparison by name that is done here may fail to
+    recognise a path (written in another case, say) and then refuses too much, never too little; `walk` asks
+    the disk before it takes that for an answer.
     """
 
     all: tuple[Root, ...] = ()
+    closed: tuple[str, ...] = ()
+    """Directories that may not be had, nor anything in them."""
 
     @classmethod
     def of(cls, *roots: Root) -> Roots:
@@ -79,7 +82,11 @@ class Roots:
 
     def __or__(self, others: Iterable[Root]) -> Roots:
         """These and others."""
-        return Roots.of(*self.all, *others)
+        return replace(Roots.of(*self.all, *others), closed=self.closed)
+
+    def closing(self, *paths: str | os.PathLike[str]) -> Roots:
+        """These, but for some directories and all that is in them."""
+        return replace(self, closed=(*self.closed, *(os.fspath(path) for path in paths)))
 
     def that_allow(self, access: Access) -> Iterator[Root]:
         """The roots below which files may be had that way."""

@@ -13,11 +13,13 @@ what is outside nothing is told, not even whether it is there.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 from serai.errors import ProtocolError
@@ -117,7 +119,15 @@ class Place:
             return open_directory(self.directory, self.name)
 
 
-def find(uri: str, roots: Roots, access: Access, *, follow: bool = True, itself: bool = True) -> Place:
+def find(
+    uri: str,
+    roots: Roots,
+    access: Access,
+    *,
+    follow: bool = True,
+    itself: bool = True,
+    whole: bool = False,
+) -> Place:
     """Where a URI leads, when that may be had. The last name need not be there, all before it must.
 
     Args:
@@ -126,6 +136,7 @@ def find(uri: str, roots: Roots, access: Access, *, follow: bool = True, itself:
         access: How it is to be had.
         follow: Whether a link at the very end is followed. Other links always are.
         itself: Whether a directory may be had that is a root and in no other; otherwise it must be below one.
+        whole: Whether a directory is meant with all that is in it; then nothing closed may be there.
 
     Raises:
         ProtocolError: `PERMISSION_DENIED` when it ends outside, passes through `/proc` or the like, has a
@@ -134,7 +145,7 @@ def find(uri: str, roots: Roots, access: Access, *, follow: bool = True, itself:
     """
     with _Walk(uri, roots, access) as walk:
         walk.go(follow=follow)
-        return walk.arrived(itself=itself)
+        return walk.arrived(itself=itself, whole=whole)
 
 
 def make_directories(uri: str, roots: Roots) -> Place:
@@ -292,7 +303,7 @@ class _Walk:
 
     # -- judging -------------------------------------------------------------------------------------------
 
-    def arrived(self, *, itself: bool) -> Place:
+    def arrived(self, *, itself: bool, whole: bool = False) -> Place:
         """The place at the end, which takes the last directory over."""
         if self._last is None:  # the way ended with `..` or at `/`: the place is a directory that is held
             last = self._steps[-1]
@@ -307,12 +318,21 @@ class _Walk:
         itself = itself or not is_directory
         if (name == "." and not itself) or not self._allowed(name, info, itself=itself):
             raise outside(self._uri, self._access)
+        self._refuse_closed(info, whole=whole)
         if info is not None:
             refuse_unusual(info, self._uri)
             self._refuse_window(name, info)
         above = tuple(step.identity for step in self._steps)
         path = self._path(name)
         return Place(self._uri, path, self._steps.pop().descriptor, name, info, above)
+
+    def _refuse_closed(self, info: os.stat_result | None, *, whole: bool) -> None:
+        way = {step.identity for step in self._steps}
+        here = identity(info) if info is not None else None
+        for closed in self._roots.closed:
+            above, itself = _identities(closed)
+            if itself in way or (here is not None and (here == itself or (whole and here in above))):
+                raise denied(self._uri, "it belongs to the host itself")
 
     def _refuse_window(self, name: str, info: os.stat_result) -> None:
         """A directory at the end may be one where a view of the system begins."""
@@ -370,3 +390,15 @@ def _is_one_of(root: Root, held: set[Identity]) -> bool:
     finally:
         if descriptor is not None:
             os.close(descriptor)
+
+
+def _identities(path: str) -> tuple[set[Identity], Identity | None]:
+    """What the directories above a path are, and what the path itself is; `None` when it is not there."""
+    above: set[Identity] = set()
+    for parent in Path(path).parents:
+        with contextlib.suppress(OSError):
+            above.add(identity(parent.stat()))
+    try:
+        return above, identity(Path(path).stat())
+    except OSError:
+        return above, None

@@ -114,7 +114,11 @@ class Root:
     def _tell(self, method: str, params: wire.Value) -> None:
         """Send a notification to those who follow the root channel, after all that it reflects."""
         message = self._frame(jsonrpc.encode(jsonrpc.Notification(method=method, params=params)))
-        self._journal.then(lambda _seq: self._journal.subscriptions.deliver([(ROOT, message)]))
+
+        def tell(_seq: int) -> None:
+            self._journal.subscriptions.deliver([(ROOT, message)])
+
+        self._journal.then(tell)
 
 
 def _difference(before: SessionSummary, now: SessionSummary) -> dict[str, Any]:

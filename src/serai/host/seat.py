@@ -92,6 +92,10 @@ class Seat:
         """Text without secrets."""
         return self._session.host.redactor.redact(text)
 
+    def masked(self, value: Any) -> Any:
+        """JSON without secrets."""
+        return self._session.host.redactor.redact_value(value, observed=True)
+
     # -- what may be done ----------------------------------------------------------------------------------
 
     def note(self, name: str, value: Any) -> None:

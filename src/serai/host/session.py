@@ -242,14 +242,14 @@ class Session:
         """
         answer = self.expecting.expect(("input", request.id))
         self.act(a.SessionInputRequestedAction(request=request))
-        cancelled = Answers(SessionInputResponseKind.CANCEL.value, {})
         try:
-            return await answer
+            await asyncio.wait({answer})
         except asyncio.CancelledError:
-            if not answer.cancelled():
-                self.take_back(request.id)
-                raise
-            return cancelled
+            self.take_back(request.id)
+            raise
+        if answer.cancelled():
+            return Answers(SessionInputResponseKind.CANCEL.value, {})
+        return answer.result()
 
     def take_back(self, request_id: str) -> None:
         """A question need not be answered any more."""

@@ -31,6 +31,7 @@ from serai.ahp.types import (
     MarkdownResponsePart,
     ModelSelection,
     ReasoningResponsePart,
+    ResourceResponsePart,
     SessionActiveClient,
     SessionInputRequest,
     StringOrMarkdown,
@@ -181,6 +182,23 @@ class Turn:
             a.SessionResponsePartAction(turn_id=self.id, part=SystemNotificationResponsePart(content=content))
         )
         await self._session.journal.room()
+
+    def apart(self) -> None:
+        """What is said or thought next begins a part of its own."""
+        self._part = None
+
+    async def refer(self, content: ContentRef) -> None:
+        """Add content that is kept elsewhere, such as a picture, to the answer."""
+        self._part = None
+        part = ResourceResponsePart(
+            uri=content.uri, size_hint=content.size_hint, content_type=content.content_type
+        )
+        self._act(a.SessionResponsePartAction(turn_id=self.id, part=part))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether what is done here still counts: someone may have cancelled the turn."""
+        return self._session.turns.is_running(self)
 
     async def used(self, usage: UsageInfo) -> None:
         """Report what the turn has used so far."""

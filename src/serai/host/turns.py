@@ -158,9 +158,15 @@ class Turns:
             self._end(turn, None)
 
     def log_failure(self, what: str, error: Exception) -> None:
-        """Log what an agent raised, with secrets masked: what it raised may hold any."""
-        told = self._session.host.redactor.redact("".join(traceback.format_exception(error)))
-        _log.warning("the agent of %s %s\n%s", self._session.uri, what, told.rstrip())
+        """Log that an agent raised something, and where.
+
+        What it says may quote what it was asked. That is told in the session, and here only to those who
+        debug, with secrets masked.
+        """
+        where = "".join(traceback.format_tb(error.__traceback__)).rstrip()
+        _log.warning("the agent of %s %s: %s\n%s", self._session.uri, what, type(error).__name__, where)
+        if _log.isEnabledFor(logging.DEBUG):
+            _log.debug("it says: %s", self._session.host.redactor.redact(str(error)))
 
     def take_steering(self, message: PendingMessage, evidence: str) -> None:
         """The agent takes the steering message: it enters the session here."""
@@ -211,7 +217,7 @@ class Turns:
         session = self._session
         self._tell_end()
         self._running.clear()
-        session.expecting.let_go()
+        session.then(session.expecting.let_go())  # whoever waits for an answer hears that none will come
         session.clear_activity()
         self.apply_deferred()
         if interrupted is None:

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ async def run_host(
     redactor: Redactor | None = None,
     settings_of: Callable[[str | None], HostSettings] | None = None,
     is_trusted: Callable[[Path], bool] = lambda _folder: False,
+    look_for_agents: Callable[[Host], Coroutine[Any, Any, None]] | None = None,
 ) -> None:
     """Open the store, bring the sessions back, and serve them until SIGINT or SIGTERM, or until cancelled.
 
@@ -49,6 +50,7 @@ async def run_host(
         redactor: Masks secrets.
         settings_of: How a session behaves, given the URI of its working directory.
         is_trusted: Whether a person trusts a folder.
+        look_for_agents: Adds more kinds of agents to the host. It is begun when clients can connect.
 
     Raises:
         StorageUnreadable: The store cannot be opened.
@@ -66,6 +68,12 @@ async def run_host(
         is_trusted=is_trusted,
     )
     opening = await host.open()
+
+    def can_connect(port: int) -> None:
+        if look_for_agents is not None:
+            host.look_for(look_for_agents(host))
+        started(port)
+
     gc.collect()
     gc.freeze()  # what is there now stays: the collector need not look at it again
     try:
@@ -74,7 +82,7 @@ async def run_host(
                 port_settings,
                 lambda connection: AhpPeer(host, connection),
                 lambda: _readiness(host),
-                started=started,
+                started=can_connect,
             ),
             name="port",
         )

@@ -17,7 +17,7 @@ from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import ChangesetState, UserMessage
 from serai.changes.catalogue import SESSION, ChangesetKind, Which, uri_of
-from serai.changes.records import Changes
+from serai.changes.records import Outcome
 from serai.changes.tracked import TrackedChanges
 from serai.errors import ProtocolError
 from serai.harness.callback import Answer, CallbackHarness
@@ -134,7 +134,7 @@ async def test_bursts_are_looked_at_once_and_one_look_follows_another(
     looks = 0
     compute = TrackedChanges.compute_all
 
-    async def counted_compute(self: TrackedChanges, which: Iterable[Which]) -> dict[Which, Changes]:
+    async def counted_compute(self: TrackedChanges, which: Iterable[Which]) -> dict[Which, Outcome]:
         nonlocal looks
         looks += 1
         at_once[0] += 1
@@ -328,6 +328,55 @@ async def test_a_session_from_before_does_not_claim_to_know_how_it_began(inn: In
     assert state.error is not None
     assert state.error.error_type == "not_recorded"
     assert (await inn.follow(uri_of("s", Which(ChangesetKind.UNCOMMITTED)))).status == "ready"
+
+
+async def idle(inn: Inn, session: Session) -> None:
+    """Wait until all is recorded and looked at; those who follow hear of it."""
+    async with asyncio.timeout(WITHIN):
+        while session.changing.bases.is_busy or session.changing._looking is not None:
+            await inn.host.journal.committed()
+
+
+def made_anew(inn: Inn) -> None:
+    """The person takes the folder away, and makes another one of its name."""
+    shutil.rmtree(inn.work)
+    inn.work.mkdir()
+    (inn.work / "other.txt").write_text("other\n")
+    inn.git("init", "-q")
+    inn.git("add", "-A")
+    inn.git("commit", "-q", "-m", "another")
+
+
+def amended(inn: Inn) -> None:
+    """The person makes the last commit another, and has git delete what was there."""
+    (inn.work / "a.txt").write_text("two\n")
+    inn.git("commit", "-q", "-a", "--amend", "-m", "another")
+    inn.git("reflog", "expire", "--expire=now", "--all")
+    inn.git("gc", "-q", "--prune=now")
+
+
+@pytest.mark.parametrize("lose", [amended, made_anew])
+async def test_a_base_that_git_has_deleted_takes_no_other_changeset_with_it(
+    inn: Inn, lose: Callable[[Inn], None]
+) -> None:
+    session = await inn.begin()
+    inn.start(session)
+    await inn.until(lambda: session.live.turn is None)
+    await idle(inn, session)
+    lose(inn)
+    inn.start(session, "u")
+    await inn.until(lambda: session.live.turn is None)
+    await idle(inn, session)
+    for which in (SESSION, Which(ChangesetKind.UNCOMMITTED), Which(ChangesetKind.TURN, "u")):
+        state = await inn.follow(uri_of("s", which))
+        if which == SESSION:
+            assert state.error is not None
+            assert "is no longer in the repository" in state.error.message
+        else:
+            assert (state.status, state.files) == ("ready", [])
+    assert [one.files for one in session.live.head.summary.changesets or ()] == [0, None, None]
+    (inn.work / "b.txt").write_text("x\n")
+    await inn.until(lambda: counted(session)[0] == 1)
 
 
 @pytest.mark.parametrize(

@@ -10,5 +10,6 @@
 
     prompting, contents, choices, forms, declared, kept, retelling      pure: from AHP to ACP and back
 
-Nothing here asks for an agent's name: what differs between agents is in their handshakes and in the catalogue.
+Nothing here asks for an agent's name: what differs between agents is in their handshakes, and in the
+catalogue.
 """

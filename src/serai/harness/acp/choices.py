@@ -23,7 +23,7 @@ from serai.ahp.types import (
 )
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES
 
-__all__ = ["EFFORT", "MCP_SERVERS", "MODE", "Choices", "schema_of"]
+__all__ = ["EFFORT", "MCP_SERVERS", "MODE", "Choices", "schema_of", "texts_in"]
 
 MODE = "mode"
 EFFORT = "effort"

@@ -120,7 +120,9 @@ def edited_paths(
     entries: Iterable[Mapping[str, Any]], locations: Iterable[Mapping[str, Any]], kind: str
 ) -> list[str]:
     """The files that a call is going to change, as far as it says so."""
-    paths = [path for entry in entries if entry.get("type") == "diff" and (path := text_of(entry.get("path")))]
+    paths = [
+        path for entry in entries if entry.get("type") == "diff" and (path := text_of(entry.get("path")))
+    ]
     if kind in ("edit", "delete", "move"):
         paths += [path for place in locations if (path := text_of(place.get("path")))]
     return list(dict.fromkeys(paths))

@@ -15,7 +15,7 @@ from serai.acp import AcpSession, Agent, Opening
 from serai.agents.definitions import Quirk
 from serai.errors import AgentError, AgentRequestFailed, CapabilityNotSupportedError
 
-__all__ = ["Opened", "Outcome", "Wanted", "notice_of", "open_session"]
+__all__ = ["Opened", "Outcome", "Wanted", "failure_notice", "notice_of", "open_session"]
 
 _log = logging.getLogger(__name__)
 

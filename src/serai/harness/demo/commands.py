@@ -70,9 +70,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("tool big", "N", "returns N KiB of output", tools.big_output),
     Command("tool image", "", "returns a picture", tools.picture),
     Command("tool fail", "", "calls a tool that fails, and goes on", tools.failing_tool),
-    Command(
-        "run", "COMMAND", "runs a command for real, in a terminal to follow", deeds.run_command
-    ),
+    Command("run", "COMMAND", "runs a command for real, in a terminal to follow", deeds.run_command),
     Command("read", "FILE", "reads a file of the session's folder", deeds.read_file),
     Command("save", "FILE [TEXT]", "writes a file, so that a changeset appears", deeds.save_file),
     Command("subagent", "[MESSAGE]", "has another demo agent do something", deeds.send_subagent),

@@ -18,7 +18,7 @@ from serai.changes.opening import SessionChanges
 from serai.changes.operations import operations_for
 from serai.changes.records import Changes, told
 from serai.changes.showing import show
-from serai.errors import ProtocolError, SeraiError
+from serai.errors import SeraiError
 from serai.host.changes.bases import FAILURES, Bases, told_of
 from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
 from serai.host.changes.changesets import changes_folder, id_of_session
@@ -208,21 +208,21 @@ class Changing:
                 await self._show(channel, changes.directory, one, final=channel.which in final)
 
     async def _computed(self, changes: SessionChanges, wanted: list[Which]) -> _Found:
-        found: _Found = {}
         try:
             for which in wanted:
                 if not changes.has_git and which.turn_id is not None:
                     await changes.begin_turn(which.turn_id)  # a turn in which nothing was noted is no error
-            found.update(await changes.compute_all(wanted))
-        except ProtocolError:  # one of them was not recorded: the others are known all the same
-            for which in wanted:
-                try:
-                    found[which] = await changes.compute(which)
-                except FAILURES as error:
-                    found[which] = self.bases.missed.get(which.turn_id or "") or self._told(error)
+            found = await changes.compute_all(wanted)
         except FAILURES as error:
             return dict.fromkeys(wanted, self._told(error))
-        return found
+        return {
+            which: one if isinstance(one, Changes) else self._problem(which, one)
+            for which, one in found.items()
+        }
+
+    def _problem(self, which: Which, error: SeraiError) -> ErrorInfo:
+        """What is wrong with one changeset."""
+        return self.bases.missed.get(which.turn_id or "") or self._told(error)
 
     def _offer(self, channel: ChangesetChannel) -> None:
         channel.offer(operations_for(channel.which.kind, has_git=self._has_git()))

@@ -70,7 +70,7 @@ class Files:
             {name for session in self._host.in_memory() for name in _additional(session)}
         )
         granted = self._grants.roots([Holder("client", client_id)], self._now())
-        return Roots.of(*(_writable(root) for root in folders), *more) | granted
+        return self._open(folders, more) | granted
 
     async def for_session(self, session: Session) -> Roots:
         """What the agent of a session may have."""
@@ -78,7 +78,11 @@ class Files:
         folders = await self._resolved([directory] if directory else [])
         more = await self._resolved(_additional(session))
         granted = self._grants.roots([Holder("session", session.uri)], self._now())
-        return Roots.of(*(_writable(root) for root in folders), *more) | granted
+        return self._open(folders, more) | granted
+
+    def _open(self, folders: list[Root], more: list[Root]) -> Roots:
+        """These may be had, but for what is the host's own: its key, its token, whom it trusts."""
+        return Roots.of(*(_writable(root) for root in folders), *more).closing(self._host.home)
 
     async def _resolved(self, directories: Collection[str]) -> list[Root]:
         unknown = [directory for directory in directories if directory not in self._roots]
@@ -99,7 +103,10 @@ class Files:
         Raises:
             ProtocolError: `PERMISSION_DENIED`: nobody is there to ask, or the answer is no.
         """
-        root = await asyncio.to_thread(wanted, params)
+        try:
+            root = await asyncio.to_thread(wanted, params)
+        except ValueError:
+            raise _denied(params, "it is no file of this machine") from None
         access = (Access.READ if root.readable else Access(0)) | (
             Access.WRITE if root.writable else Access(0)
         )

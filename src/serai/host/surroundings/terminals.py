@@ -61,6 +61,7 @@ class HostTerminal(Channel):
     def __init__(self, host: Host, uri: str, state: TerminalState, owner: Terminals) -> None:
         super().__init__(host.journal, host.now, uri, BoundedTerminal(state))
         self._owner = owner
+        self._host = host
         self._stream: StreamRedactor = host.redactor.stream(observed=True)
         self._terminal: Terminal | None = None
         self._pump: asyncio.Task[None] | None = None
@@ -123,7 +124,7 @@ class HostTerminal(Channel):
                 self._owner.changed(self, "terminal.titled")
             case _:
                 self._show_text(self._stream.flush())  # a command begins or ends: its text is whole
-                self.act(action)
+                self.act(self._host.redactor.redact_action(action, observed=True))
 
     def _show_text(self, text: str) -> None:
         if text:
@@ -181,6 +182,7 @@ class Terminals:
         self._host = host
         self._processes = processes
         self._all: dict[str, HostTerminal] = {}
+        self._disposing: dict[str, HostTerminal] = {}
 
     # -- opening and closing -------------------------------------------------------------------------------
 
@@ -225,8 +227,10 @@ class Terminals:
                 raise InvalidParams("a client can claim for itself only", field="params.claim.clientId")
             case TerminalSessionClaim(session=session) if not self._host.knows(session):
                 raise ProtocolError(f"there is no session {session}", number=AhpErrorCode.SESSION_NOT_FOUND)
-            case _:
+            case TerminalClientClaim() | TerminalSessionClaim():
                 pass
+            case _:
+                raise InvalidParams("a client or a session claims a terminal", field="params.claim.kind")
         await self.start(
             params.channel,
             params.claim,
@@ -258,6 +262,8 @@ class Terminals:
         if uri in self._all:
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.ALREADY_EXISTS)
         folder = self._folder(cwd, claim)
+        if cwd is not None and not await asyncio.to_thread(folder.is_dir):
+            raise InvalidParams(f"there is no folder {folder}", field="params.cwd")
         state = TerminalState(
             title=title or (argv[0] if argv else "shell"),
             claim=claim,
@@ -321,9 +327,14 @@ class Terminals:
         await asyncio.gather(*map(self._dispose, claimed))
 
     async def _dispose(self, channel: HostTerminal) -> None:
-        if self._all.pop(channel.uri, None) is None:
+        if self._disposing.get(channel.uri) is not None:
             return
-        await channel.close()
+        self._disposing[channel.uri] = channel  # its name is taken until nothing of it is left
+        try:
+            await channel.close()
+        finally:
+            del self._disposing[channel.uri]
+        self._all.pop(channel.uri, None)
         self._host.channels.remove(channel.uri)
         self._write(_Record(type="terminal.disposed", uri=channel.uri))
         self._tell_root()
@@ -362,7 +373,7 @@ class Terminals:
         self._host.root.act(a.RootTerminalsChangedAction(terminals=terminals))
 
     def _write(self, record: _Record) -> None:
-        self._host.journal.record(_RECORDS, msgspec.json.encode(record))
+        self._host.journal.record(_RECORDS, wire.encode(record))
 
 
 class _Record(msgspec.Struct, kw_only=True, omit_defaults=True):

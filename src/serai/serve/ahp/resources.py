@@ -12,7 +12,6 @@ from serai import files
 from serai.ahp import commands as c
 from serai.ahp import jsonrpc
 from serai.changes.showing import CONTENT_SCHEME
-from serai.errors import InvalidParams
 from serai.files import Content, Roots
 from serai.files.content_types import content_type
 from serai.host.content import BLOB_SCHEME, read_blob, read_result
@@ -33,7 +32,6 @@ __all__ = [
     "write",
 ]
 
-_FILE = "file:"
 _LONG = 1024 * 1024
 """Longer files are read and sent in pieces."""
 
@@ -50,7 +48,7 @@ async def read(peer: AhpPeer, request: jsonrpc.Request) -> None:
         data = await peer.host.changesets.read(params.uri)
         peer.respond(request, read_result(data, content_type(params.uri), params.encoding))
         return
-    if not params.uri.startswith(_FILE):
+    if not _is_file(params.uri):
         peer.respond(request, await _of_clients(peer, request, params.uri))
         return
     roots = await peer.host.files.for_client(peer.client_id)
@@ -78,7 +76,7 @@ def _serving(method: str, do: Callable[[Any, Roots], Any]) -> Serve:
     async def serve(peer: AhpPeer, request: jsonrpc.Request) -> None:
         params = request.params
         uri: str = getattr(params, "uri", None) or params.source
-        if not uri.startswith(_FILE):
+        if not _is_file(uri):
             peer.respond(request, await _of_clients(peer, request, uri))
             return
         roots = await peer.host.files.for_client(peer.client_id)
@@ -88,10 +86,15 @@ def _serving(method: str, do: Callable[[Any, Roots], Any]) -> Serve:
     return serve
 
 
+def _is_file(uri: str) -> bool:
+    """Whether the files room is to judge it. What has no scheme is for it to refuse."""
+    scheme, colon, _ = uri.partition(":")
+    return not colon or scheme.lower() == "file" or "/" in scheme
+
+
 async def _of_clients(peer: AhpPeer, request: jsonrpc.Request, uri: str) -> Any:
     """A resource of another scheme is one that a client publishes."""
-    if ":" not in uri:
-        raise InvalidParams(f"{uri!r} is no URI", field="params.uri")
+    del uri
     return await peer.host.files.of_clients(request.method, request.params, peer.client_id)
 
 

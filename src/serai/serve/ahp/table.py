@@ -40,7 +40,7 @@ COMMANDS: dict[str, Command] = {
     "authenticate": Command(sessions.authenticate),
     "completions": Command(completions.complete, alongside=True),
     "createTerminal": Command(terminals.create),
-    "disposeTerminal": Command(terminals.dispose),
+    "disposeTerminal": Command(terminals.dispose, alongside=True),
     "invokeChangesetOperation": Command(changesets.invoke, alongside=True),
     "resourceRead": Command(resources.read, alongside=True),
     "resourceWrite": Command(resources.write, alongside=True),

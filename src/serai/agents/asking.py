@@ -1,0 +1,201 @@
+"""One line to ask an agent: it is started, asked and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, Unpack, cast, overload
+
+from serai.acp import AgentCapabilities
+from serai.agents.catalogue import Catalogue
+from serai.agents.events import TurnFinished
+from serai.agents.finding import Finder
+from serai.agents.hosting import WireHost
+from serai.agents.json_answers import shape_of
+from serai.agents.opening import Opening
+from serai.agents.options import Options, checked_options
+from serai.agents.parts import Prompt
+from serai.agents.results import AskResult, JsonResult
+from serai.agents.sessions import WireSession
+from serai.agents.streaming import AgentStream, Cancelling, Events
+from serai.agents.workplace import default_catalogue, default_finder
+
+__all__ = ["Detected", "ask", "ask_json", "capabilities", "detect", "session", "stream"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """Whether an agent can be used on this machine."""
+
+    id: str
+    label: str
+    available: bool
+    """Whether it is installed, and can be started."""
+    reason: str | None = None
+    """Why it cannot, or what is unknown about it."""
+    version: str | None = None
+    signed_in: bool | None = None
+    """`None`: nobody can tell without asking it."""
+    install: str | None = None
+    """How to install it."""
+
+
+def session(agent: str, **options: Unpack[Options]) -> Opening[WireSession]:
+    """Start an agent with one session: `async with agents.session("claude") as session`.
+
+    Or `await` it, and `close` it. The agent ends with the session. With `load`, `resume` or `fork` it is an
+    earlier session that is opened. When opening fails or is cancelled, nothing is left of the agent.
+
+    Args:
+        agent: The agent's id, or another name of it.
+        **options: See `Options`.
+
+    Raises:
+        AgentUnknown: There is no agent of that name.
+        CapabilityNotSupportedError: The agent cannot do what was asked for.
+        AgentError: The agent does not start, wants a person to sign in, or refuses.
+    """
+    checked = checked_options(options)
+    return Opening(lambda: _open(agent, checked))
+
+
+async def ask(agent: str, prompt: Prompt, **options: Unpack[Options]) -> AskResult:
+    """Ask an agent something, and wait for the whole answer.
+
+    Cancelling it cancels the turn. When it returns or raises, nothing of the agent is left.
+
+    Args:
+        agent: The agent's id, or another name of it.
+        prompt: Text, a `Command`, or a list of parts.
+        **options: See `Options`.
+
+    Raises:
+        AgentUnknown: There is no agent of that name.
+        AgentError: The agent does not start, or the turn has failed; which error says why.
+        BudgetExceeded: What may be spent has been spent.
+    """
+    async with session(agent, **options) as opened:
+        return await opened.ask(prompt)
+
+
+@overload
+async def ask_json(
+    agent: str, prompt: Prompt, schema: type[T], **options: Unpack[Options]
+) -> JsonResult[T]: ...
+@overload
+async def ask_json(
+    agent: str, prompt: Prompt, schema: Any, **options: Unpack[Options]
+) -> JsonResult[Any]: ...
+async def ask_json(agent: str, prompt: Prompt, schema: Any, **options: Unpack[Options]) -> JsonResult[Any]:
+    """Ask an agent for JSON of a certain shape. An answer that does not have it is sent back once.
+
+    Otherwise as `ask`.
+
+    Args:
+        agent: The agent's id, or another name of it.
+        prompt: Text, a `Command`, or a list of parts.
+        schema: A type that msgspec knows, a pydantic model, or a JSON Schema (a mapping, or text).
+        **options: See `Options`.
+
+    Raises:
+        JsonInvalid: The second answer was not right either.
+        Mismatch: The schema is none. Nothing was started.
+    """
+    shape_of(schema)
+    async with session(agent, **options) as opened:
+        return await opened.ask_json(prompt, schema)
+
+
+def stream(agent: str, prompt: Prompt, **options: Unpack[Options]) -> AgentStream:
+    """Ask an agent something, and follow the answer while it comes.
+
+    The agent is started with the first event, and is gone before the last, `TurnFinished`. Use it with
+    `async with` where you may stop early.
+
+    Args:
+        agent: The agent's id, or another name of it.
+        prompt: Text, a `Command`, or a list of parts.
+        **options: See `Options`.
+    """
+    checked = checked_options(options)
+    opened: list[WireSession] = []
+
+    async def events(cancelling: Cancelling) -> Events:
+        finished: TurnFinished | None = None
+        async with session(agent, **checked) as one:
+            opened.append(one)
+            async with aclosing(one.follow(prompt, cancelling)) as turn:
+                async for event in turn:
+                    if isinstance(event, TurnFinished):
+                        finished = event
+                    else:
+                        yield event
+        if finished is not None:
+            yield finished
+
+    return AgentStream(events, lambda: opened[0].id if opened else None)
+
+
+async def capabilities(agent: str, **options: Unpack[Options]) -> AgentCapabilities:
+    """What an agent can do: it is started in an empty folder, asked, and ended.
+
+    Args:
+        agent: The agent's id, or another name of it.
+        **options: See `Options`; those of sessions do not matter.
+
+    Raises:
+        AgentUnknown: There is no agent of that name.
+        AgentError: It does not start.
+    """
+    checked = checked_options(options)
+    with tempfile.TemporaryDirectory(prefix="serai-") as folder:
+        if "catalogue" not in checked:  # the project's own configuration counts, though the folder does not
+            here = Path(checked.get("cwd") or Path.cwd())
+            checked["catalogue"] = await asyncio.to_thread(default_catalogue, here)
+        host = await WireHost.start(agent, cast("Options", {**checked, "cwd": folder}))
+        try:
+            return host.capabilities
+        finally:
+            await host.close()
+
+
+async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = None) -> list[Detected]:
+    """Which agents can be used on this machine. All are looked for at once; none of them is started.
+
+    Args:
+        catalogue: The agents; by default those of Serai and of the configuration files.
+        finder: Finds them; by default on this machine.
+
+    Raises:
+        ConfigInvalid: A configuration file is wrong.
+    """
+    here = Path.cwd()
+    if catalogue is None:
+        catalogue = await asyncio.to_thread(default_catalogue, here)
+    found = await (finder or default_finder(here)).find_all(catalogue)
+    return [
+        Detected(
+            id=one.id,
+            label=one.label,
+            available=one.launch is not None,
+            reason=one.reason or None,
+            version=one.version,
+            signed_in=one.signed_in,
+            install=one.definition.install or None,
+        )
+        for one in found
+    ]
+
+
+async def _open(agent: str, options: Options) -> WireSession:
+    host = await WireHost.start(agent, options)
+    try:
+        return await host.open_session(options, owns_host=True)
+    except BaseException:
+        await host.close()
+        raise

@@ -1,0 +1,383 @@
+"""A running agent that a program drives: one process, any number of sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, Unpack, cast
+
+from serai.acp import (
+    AcpSession,
+    Agent,
+    AgentCapabilities,
+    AgentInfo,
+    AuthMethod,
+    BasicClient,
+    Handshake,
+    PermissionRequest,
+    SessionInfo,
+    SessionPage,
+)
+from serai.acp import Opening as AcpOpening
+from serai.agents.answering import Answering
+from serai.agents.configuring import configure
+from serai.agents.definitions import AgentDefinition
+from serai.agents.finding import Found
+from serai.agents.masking import make_mask
+from serai.agents.opening import Opening
+from serai.agents.options import Options, SessionOptions, checked_options, log_warning, merged
+from serai.agents.sessions import WireSession
+from serai.agents.workplace import Workplace, default_catalogue, default_finder
+from serai.errors import CapabilityNotSupportedError
+from serai.processes.environment import inheritable
+
+__all__ = ["WireHost", "host"]
+
+_TIMEOUTS = {
+    "start_timeout": "initialize_timeout",
+    "inactivity_timeout": "inactivity_timeout",
+    "cancel_timeout": "cancel_timeout",
+}
+
+
+def host(agent: str, **options: Unpack[Options]) -> Opening[WireHost]:
+    """Start an agent: `async with agents.host("claude") as host`, or `await` it and `close` it.
+
+    What is said here holds for all its sessions. When starting fails or is cancelled, nothing of it is left.
+
+    Args:
+        agent: Its id, or another name of it.
+        **options: See `Options`.
+
+    Raises:
+        AgentUnknown: There is no agent of that name.
+        AgentNotInstalled: It is not there; the error says how to install it.
+        AgentError: It does not start, or not as it should.
+    """
+    checked = checked_options(options)
+    return Opening(lambda: WireHost.start(agent, checked))
+
+
+class WireHost:
+    """A running agent. `agents.host` starts it; a session has it as `session.host`.
+
+    What the agent does not offer is refused before anything is sent: `CapabilityNotSupportedError`, with the
+    name that was looked at in its handshake.
+    """
+
+    def __init__(self, definition: AgentDefinition, options: Options) -> None:
+        self.definition = definition
+        self._options = options
+        self._sessions: dict[str, WireSession] = {}
+        self._launched: dict[str, str] = {}
+        self._workplace: Workplace | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._agent: Agent
+
+    @classmethod
+    async def start(cls, name: str, options: Options) -> WireHost:
+        """As `agents.host`."""
+        cwd = _folder(options)
+        catalogue = options.get("catalogue")
+        if catalogue is None:
+            catalogue = await asyncio.to_thread(default_catalogue, cwd)
+        definition = catalogue.definition_for(name)
+        finder = options.get("finder") or default_finder(cwd)
+        found = await finder.find(definition)
+        started = cls(definition, options)
+        await started._start(found, cwd)
+        return started
+
+    async def _start(self, found: Found, cwd: Path) -> None:
+        options = self._options
+        if found.way is not None:
+            if found.way.model_args and "model" in options:
+                self._launched["model"] = options["model"]
+            if found.way.effort_args and "effort" in options:
+                self._launched["effort"] = options["effort"]
+        launch = found.launching(
+            model=self._launched.get("model"),
+            effort=self._launched.get("effort"),
+            with_mcp=bool(options.get("mcp_servers")),
+        )
+        launch = replace(launch, cwd=cwd, env={**options.get("env", {}), **launch.env})
+        processes = options.get("processes")
+        if processes is None:
+            self._workplace = Workplace.enter()
+            processes = self._workplace.processes
+        timeouts: dict[str, Any] = {
+            theirs: options[ours] for ours, theirs in _TIMEOUTS.items() if ours in options
+        }
+        try:
+            self._agent = await Agent.start(
+                launch,
+                processes,
+                client=Answering(options.get("client") or BasicClient(), self._permit),
+                mask=options.get("mask") or make_mask({**inheritable(os.environ), **launch.env}),
+                warn=self.warn,
+                on_stderr=options.get("on_stderr"),
+                **timeouts,
+            )
+        except BaseException:
+            if self._workplace is not None:
+                await self._workplace.leave()
+            raise
+
+    # -- what it is ----------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The agent's id."""
+        return self.definition.id
+
+    @property
+    def capabilities(self) -> AgentCapabilities:
+        """What it can do."""
+        return self._agent.capabilities
+
+    @property
+    def handshake(self) -> Handshake:
+        """All that it answered when it was initialised."""
+        return self._agent.handshake
+
+    @property
+    def agent_info(self) -> AgentInfo:
+        """Who it is, in its own words."""
+        return self.handshake.agent_info
+
+    @property
+    def auth_methods(self) -> tuple[AuthMethod, ...]:
+        """The ways to sign in that it offers."""
+        return self.handshake.auth_methods
+
+    @property
+    def is_running(self) -> bool:
+        """Whether anything can be asked of it."""
+        return self._agent.is_running
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last lines of its log, redacted."""
+        return self._agent.stderr_tail
+
+    @property
+    def sessions(self) -> Mapping[str, WireSession]:
+        """The sessions that are open, by their ids."""
+        return dict(self._sessions)
+
+    @property
+    def agent(self) -> Agent:
+        """The agent underneath, for what is not offered here."""
+        return self._agent
+
+    # -- its sessions --------------------------------------------------------------------------------------
+
+    async def new_session(self, **options: Unpack[SessionOptions]) -> WireSession:
+        """A new session.
+
+        Args:
+            **options: What holds for it alone; the rest is as the agent was started with.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot reach an MCP server (`mcpCapabilities.http` or
+                `.sse`), or has no such mode.
+            AuthRequired: A person has to sign in first.
+            SessionCreateFailed: The agent refused.
+        """
+        return await self._new(cast("Options", options))
+
+    async def load_session(self, session_id: str, **options: Unpack[SessionOptions]) -> WireSession:
+        """Open an earlier session; the agent tells its history again (`WireSession.history`).
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `loadSession`.
+            SessionLoadFailed: The agent refused: it does not have the session any more, for instance.
+        """
+        return await self._new(cast("Options", {**options, "load": session_id}))
+
+    async def resume_session(self, session_id: str, **options: Unpack[SessionOptions]) -> WireSession:
+        """Open an earlier session without its history.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.resume`.
+            SessionLoadFailed: The agent refused.
+        """
+        return await self._new(cast("Options", {**options, "resume": session_id}))
+
+    async def fork_session(self, session_id: str, **options: Unpack[SessionOptions]) -> WireSession:
+        """A new session that begins where another one is.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`.
+            SessionLoadFailed: The agent refused.
+        """
+        return await self._new(cast("Options", {**options, "fork": session_id}))
+
+    async def list_sessions(self, cwd: Path | str | None = None, cursor: str | None = None) -> SessionPage:
+        """Some of the sessions that the agent has kept.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.list`.
+        """
+        return await self._agent.list_sessions(None if cwd is None else Path(cwd), cursor)
+
+    def stream_all_sessions(self, cwd: Path | str | None = None) -> AsyncIterator[SessionInfo]:
+        """All sessions that the agent has kept, page after page.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.list`.
+        """
+        self._need(self.capabilities.list_sessions, "sessionCapabilities.list")
+        return self._agent.stream_all_sessions(None if cwd is None else Path(cwd))
+
+    async def close_session(self, session: WireSession | str) -> None:
+        """Have the agent close a session, whether it is open here or not.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.close`. `WireSession.close`
+                does without.
+        """
+        self._need(self.capabilities.close_session, "sessionCapabilities.close")
+        session_id = session if isinstance(session, str) else session.id
+        if (ours := self._sessions.get(session_id)) is not None:
+            await ours.acp.close()
+            self.forget(ours)
+        else:
+            await self._agent.request("session/close", {"sessionId": session_id})
+
+    async def delete_session(self, session_id: str) -> None:
+        """Have the agent delete a session that it has kept.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.delete`.
+        """
+        await self._agent.delete_session(session_id)
+
+    # -- the agent itself ----------------------------------------------------------------------------------
+
+    async def authenticate(self, method_id: str) -> None:
+        """Sign in, in one of the ways in `auth_methods`. A person may take any time over it."""
+        await self._agent.authenticate(method_id)
+
+    async def logout(self) -> None:
+        """Sign out.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `auth.logout`.
+        """
+        await self._agent.logout()
+
+    async def close(self) -> None:
+        """End the agent with all its sessions. Again does no harm.
+
+        When it returns, nothing of the agent runs. Cancelling it stops the waiting: the end comes all the
+        same.
+        """
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    # -- for its sessions ----------------------------------------------------------------------------------
+
+    def warn(self, warning: str) -> None:
+        """Tell what was left out, or could not be done."""
+        (self._options.get("on_warning") or log_warning)(warning)
+
+    def forget(self, session: WireSession) -> None:
+        """A session is closed."""
+        if self._sessions.get(session.id) is session:
+            del self._sessions[session.id]
+
+    async def open_session(self, options: Options, *, owns_host: bool = False) -> WireSession:
+        """A new session, or an earlier one, as the options say.
+
+        Args:
+            options: All that holds for it.
+            owns_host: Whether the agent ends with it.
+        """
+        how = _opening(options)
+        text = options.get("system_prompt")
+        if text and self.definition.native_system_prompt:
+            how["meta"] = {"systemPrompt": {"append": text}, **how.get("meta", {})}
+        acp = await self._opened(options, how)
+        session = WireSession(
+            self,
+            acp,
+            options,
+            owns_host=owns_host,
+            is_known=bool(options.get("load") or options.get("resume")),
+            system_prompt=None if self.definition.native_system_prompt else text,
+        )
+        self._sessions[acp.id] = session
+        try:
+            await configure(acp, options, self._launched, agent=self.name, warn=self.warn)
+        except BaseException:
+            acp.forget()
+            self.forget(session)
+            raise
+        return session
+
+    # -- inside --------------------------------------------------------------------------------------------
+
+    async def _new(self, options: Options) -> WireSession:
+        defaults = cast(
+            "Options", {name: value for name, value in self._options.items() if name not in _OPENINGS}
+        )
+        return await self.open_session(merged(defaults, checked_options(options)))
+
+    async def _opened(self, options: Options, how: AcpOpening) -> AcpSession:
+        cwd = _folder(options)
+        if (session_id := options.get("load")) is not None:
+            return await self._agent.load_session(session_id, cwd, **how)
+        if (session_id := options.get("resume")) is not None:
+            return await self._agent.resume_session(session_id, cwd, **how)
+        if (session_id := options.get("fork")) is not None:
+            return await self._agent.fork_session(session_id, cwd, **how)
+        return await self._agent.new_session(cwd, **how)
+
+    async def _permit(self, request: PermissionRequest) -> str | None:
+        session = self._sessions.get(request.session_id)
+        return await session.permit(request) if session is not None else None
+
+    async def _close(self) -> None:
+        await self._agent.close()
+        self._sessions.clear()
+        if self._workplace is not None:
+            await self._workplace.leave()
+
+    def _need(self, offered: bool, capability: str) -> None:
+        if not offered:
+            raise CapabilityNotSupportedError(capability, agent=self.name)
+
+
+_OPENINGS = frozenset({"load", "resume", "fork"})
+
+
+def _folder(options: Options) -> Path:
+    return Path(options.get("cwd") or Path.cwd()).absolute()
+
+
+def _opening(options: Options) -> AcpOpening:
+    how = AcpOpening()
+    if "mcp_servers" in options:
+        how["mcp_servers"] = tuple(options["mcp_servers"])
+    if "additional_directories" in options:
+        how["additional_directories"] = [Path(each) for each in options["additional_directories"]]
+    if "meta" in options:
+        how["meta"] = options["meta"]
+    return how

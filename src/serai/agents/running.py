@@ -1,0 +1,133 @@
+"""One turn of a session while it runs: its events, and why it is stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+from serai.acp import Failure, Finished, PromptTurn, RawUpdate
+from serai.acp.stream import Item
+from serai.agents.asked import PermissionAsked
+from serai.agents.costs import Meter
+from serai.agents.events import Event, ToolCalled, ToolChanged, UsageChanged, event_of
+from serai.agents.filters import ToolFilter
+from serai.agents.gathering import Gathering
+from serai.errors import SeraiError
+
+__all__ = ["RunningTurn", "asked_mark", "begin_mark"]
+
+
+class Mark(StrEnum):
+    """What is no update and takes its place among them, so that it is met in its order."""
+
+    ASKED = "serai/permission-asked"
+    BEGAN = "serai/turn-began"
+
+
+def asked_mark(asked: PermissionAsked) -> RawUpdate:
+    """Stands where the agent asked for permission."""
+    return RawUpdate(Mark.ASKED, {"asked": asked})
+
+
+def begin_mark() -> RawUpdate:
+    """Stands where the turn began: what comes before belongs to no answer."""
+    return RawUpdate(Mark.BEGAN, {})
+
+
+class RunningTurn:
+    """Takes what happens in a turn, item after item.
+
+    Args:
+        gathering: Collects the result.
+        meter: Counts what it costs.
+        tools: Which tools may be used.
+        is_attended: Whether someone sees the events, and could answer.
+        warn: Is told what could not be done.
+    """
+
+    def __init__(
+        self,
+        gathering: Gathering,
+        meter: Meter,
+        tools: ToolFilter | None,
+        *,
+        is_attended: bool,
+        warn: Callable[[str], None],
+    ) -> None:
+        self.gathering = gathering
+        self.is_attended = is_attended
+        self.end: Finished | Failure | None = None
+        """How it ended, once that has been taken."""
+        self.verdict: SeraiError | None = None
+        """Why it was stopped, when it was not the caller who did."""
+        self._turn: PromptTurn | None = None
+        self._meter = meter
+        self._tools = tools
+        self._warn = warn
+        self._began = False
+        self._asked: set[str] = set()
+        self._noticed: set[str] = set()
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether the agent has got the prompt."""
+        return self._turn is not None
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The types of parts that were left out of the prompt."""
+        return self._turn.dropped if self._turn is not None else ()
+
+    def sent(self, turn: PromptTurn) -> None:
+        """The prompt has been sent."""
+        self._turn = turn
+
+    def cancel(self) -> None:
+        """Tell the agent to stop, once."""
+        if self._turn is not None:
+            self._turn.cancel()
+
+    def stop(self, verdict: SeraiError) -> None:
+        """Stop the turn: this is what it fails with."""
+        self.verdict = self.verdict or verdict
+        self.cancel()
+
+    def take(self, item: Item) -> Event | None:
+        """The event that an item is; `None` for its beginning, its end, and what has been told already."""
+        match item:
+            case Finished() | Failure():
+                self.end = item
+                return None
+            case RawUpdate(kind=Mark.BEGAN):
+                self._began = True
+                return None
+            case RawUpdate(kind=Mark.ASKED):
+                return self._take_asked(item.data)
+            case _:
+                event = event_of(item, self.gathering.uses)
+        if self._began:
+            self.gathering.add(event)
+        if isinstance(event, UsageChanged) and event.cost is not None and self._meter.observe(event.cost):
+            self.stop(self._meter.tracker.exceeded())
+        if isinstance(event, ToolCalled | ToolChanged):
+            self._look_at(event)
+        return event
+
+    def _take_asked(self, data: dict[str, Any]) -> PermissionAsked:
+        asked: PermissionAsked = data["asked"]
+        use, is_new = self.gathering.uses.take(asked.request.tool_call)
+        if is_new:
+            self.gathering.add(ToolCalled(use))
+        self._asked.add(use.id)
+        asked.reach(use)
+        return asked
+
+    def _look_at(self, event: ToolCalled | ToolChanged) -> None:
+        """Notice a tool that is used though it may not be: nobody could say no, since nobody was asked."""
+        call = event.call
+        if self._tools is None or call.status == "pending" or call.id in self._asked | self._noticed:
+            return
+        if reason := self._tools.refuses(call):
+            self._noticed.add(call.id)
+            self._warn(f"A tool was used without asking: {call.title or call.id} ({call.kind}) — {reason}.")

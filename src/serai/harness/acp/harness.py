@@ -1,0 +1,194 @@
+"""A kind of agent that speaks ACP and is installed here."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from msgspec.structs import replace as with_fields
+
+from serai.acp import Agent, ClientSide
+from serai.agents.finding import Found, agent_info
+from serai.agents.introducing import introduce
+from serai.ahp import actions as a
+from serai.ahp.rules import Judgement, rejected
+from serai.ahp.types import AgentInfo, PendingMessageKind, SessionConfigSchema, ToolDefinition
+from serai.errors import AgentError, CapabilityNotSupportedError
+from serai.harness.acp.choices import Choices, schema_of
+from serai.harness.acp.kept import kept_of
+from serai.harness.acp.session import AcpAgentSession
+from serai.host.agents import HostContext
+from serai.processes.processes import Processes
+
+__all__ = ["AcpHarness"]
+
+_log = logging.getLogger(__name__)
+
+
+class AcpHarness:
+    """Makes agents of one kind, a process for each session.
+
+    What can be chosen (models, modes, options) is only known to a session. So the first session tells it, or
+    the agent is asked before; from then on all new sessions have it.
+
+    Args:
+        found: The agent, as it is installed here.
+        processes: Where it is started to be asked about itself.
+        mask: Takes secrets out of what it says.
+        known: What was learned of it before.
+        news: Is called when something was learned.
+        timeouts: Those of `Agent.start`.
+    """
+
+    def __init__(
+        self,
+        found: Found,
+        processes: Processes,
+        *,
+        mask: Callable[[str], str],
+        known: Choices | None = None,
+        news: Callable[[AcpHarness], None] = lambda _: None,
+        timeouts: Mapping[str, float | None] | None = None,
+    ) -> None:
+        self.found = found
+        self.tools: list[ToolDefinition] = []
+        self.known = known
+        """What sessions of this agent can choose, as far as one has told."""
+        self._processes = processes
+        self._mask = mask
+        self._news = news
+        self._timeouts: dict[str, Any] = dict(timeouts or {})
+        self._live: WeakValueDictionary[str, AcpAgentSession] = WeakValueDictionary()
+        self._asking = asyncio.Lock()
+        self._was_asked = False
+
+    # -- what it is ----------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The provider id: the agent's id in the catalogue."""
+        return self.found.id
+
+    @property
+    def info(self) -> AgentInfo:
+        """What the root channel lists, with the models that are known by now."""
+        models = self.known.model_infos(self.name) if self.known else []
+        return with_fields(agent_info(self.found), models=models)
+
+    @property
+    def schema(self) -> SessionConfigSchema:
+        """The settings that new sessions have."""
+        return schema_of(self.known)
+
+    @property
+    def chooses_model_at_start(self) -> bool:
+        """Whether the model is an argument of the program."""
+        return self.found.way is not None and bool(self.found.way.model_args)
+
+    # -- sessions ------------------------------------------------------------------------------------------
+
+    async def create(self, settings: Mapping[str, Any], context: HostContext) -> AcpAgentSession:  # noqa: ARG002 - the seat has them, as they are then
+        """Make the agent of a session. Of a new session it is started; of an earlier one with its next turn.
+
+        Raises:
+            AgentError: It does not start, or makes no session; `AuthRequired` when a person has to sign in.
+            Mismatch: An MCP server is not described completely.
+        """
+        if context.seat.custom_agent is not None:
+            raise CapabilityNotSupportedError("custom agents", agent=self.name)
+        kept = kept_of(await context.seat.records())
+        session = AcpAgentSession(self, context, kept)
+        self._live[context.session] = session
+        if kept.session_id is None:
+            await session.open()
+        return session
+
+    async def start(
+        self,
+        client: ClientSide,
+        *,
+        processes: Processes,
+        mask: Callable[[str], str],
+        warn: Callable[[str], None],
+        cwd: Path,
+        model: str | None,
+        with_mcp: bool,
+    ) -> Agent:
+        """Start a process of the agent.
+
+        Args:
+            client: Who answers it.
+            processes: Where it is started and written down.
+            mask: Takes secrets out of its log and its errors.
+            warn: Is told what was left out.
+            cwd: Where it works.
+            model: The model to begin with, where that is chosen by an argument.
+            with_mcp: Whether its session brings MCP servers along.
+
+        Raises:
+            AgentError: It does not start.
+        """
+        chosen = model if self.chooses_model_at_start else None
+        launch = self.found.launching(model=chosen, with_mcp=with_mcp)
+        return await Agent.start(
+            replace(launch, cwd=cwd),
+            processes,
+            client=client,
+            mask=mask,
+            warn=warn,
+            on_stderr=lambda line: _log.debug("%s: %s", self.name, line),
+            **self._timeouts,
+        )
+
+    def forget(self, session: str, agent: AcpAgentSession) -> None:
+        """An agent was released."""
+        if self._live.get(session) is agent:
+            del self._live[session]
+
+    def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
+        """Why a client's action cannot be: ACP has nothing like it, or the agent does not offer it."""
+        match action:
+            case a.SessionCustomizationToggledAction():
+                return rejected(
+                    "capability_unsupported",
+                    f"{self.found.label} reads its files itself: what is switched here does not reach it",
+                )
+            case a.SessionAgentChangedAction() if action.agent is not None:
+                return rejected("capability_unsupported", f"{self.found.label} has no custom agents here")
+            case _:
+                pass
+        live = self._live.get(session)
+        if live is not None:
+            return live.refusal(action)
+        match action:
+            case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
+                return rejected("capability_unsupported", "no turn is running that could be steered")
+            case _:
+                return None
+
+    # -- learning ------------------------------------------------------------------------------------------
+
+    async def learn(self) -> None:
+        """Ask the agent what can be chosen, once. It is started for that, in an empty folder, and ended."""
+        async with self._asking:
+            if self.known is not None or self._was_asked:
+                return
+            self._was_asked = True
+            try:
+                told = await introduce(self.found.launching(), self._processes, mask=self._mask)
+            except AgentError as error:
+                _log.info("%s did not tell what can be chosen: %s", self.name, error)
+                return
+            if told.problem is None:
+                self.learned(Choices(told.modes, told.options))
+
+    def learned(self, choices: Choices) -> None:
+        """A session has told what can be chosen."""
+        if self.known is None or self.known.to_json() != choices.to_json():
+            self.known = choices
+            self._news(self)

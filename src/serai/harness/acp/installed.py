@@ -1,0 +1,67 @@
+"""The agents that are installed here, as agents of the host: looked for in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from serai.agents.definitions import AgentDefinition
+from serai.agents.finding import Finder
+from serai.harness.acp.choices import Choices
+from serai.harness.acp.harness import AcpHarness
+from serai.host.host import Host
+
+__all__ = ["offer_installed"]
+
+_RECORDS = "serai-agents"
+"""Where it is written what was learned of agents."""
+
+
+async def offer_installed(
+    host: Host,
+    definitions: Iterable[AgentDefinition],
+    finder: Finder,
+    *,
+    timeouts: Mapping[str, float | None] | None = None,
+) -> None:
+    """Look for agents, and offer on the host those that can be started. Cancelling it adds none.
+
+    Args:
+        host: The host, which is open.
+        definitions: The agents to look for.
+        finder: Finds them.
+        timeouts: Those of `Agent.start`.
+    """
+    known = await _learned(host)
+    found = await finder.find_all(definitions)
+    harnesses = [
+        AcpHarness(
+            one,
+            host.processes,
+            mask=host.redactor.redact,
+            known=known.get(one.id),
+            news=lambda harness: _tell(host, harness),
+            timeouts=timeouts,
+        )
+        for one in found
+        if one.launch is not None
+    ]
+    if harnesses:
+        host.add(harnesses)
+
+
+async def _learned(host: Host) -> dict[str, Choices]:
+    records: list[dict[str, Any]] = [
+        msgspec.json.decode(row.action) for row in await host.journal.store.rows(_RECORDS, 0)
+    ]
+    return {record["agent"]: Choices.read(record["choices"]) for record in records}
+
+
+def _tell(host: Host, harness: AcpHarness) -> None:
+    if harness.known is not None:
+        record = {"agent": harness.name, "choices": harness.known.to_json()}
+        host.journal.record(_RECORDS, msgspec.json.encode(record))
+    if host.harnesses.get(harness.name) is harness:
+        host.agents_changed()

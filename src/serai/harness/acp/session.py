@@ -1,0 +1,633 @@
+"""The agent of one session: its process comes and goes, the session stays."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import OrderedDict
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from serai.acp import (
+    AcpSession,
+    Agent,
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+    CurrentModeUpdate,
+    Failure,
+    Finished,
+    Handshake,
+    Item,
+    Opening,
+    RawUpdate,
+    SessionInfoUpdate,
+    Update,
+    fit_prompt,
+    text_block,
+)
+from serai.acp.shapes import object_of, text_of
+from serai.ahp import actions as a
+from serai.ahp.rules import Judgement, rejected
+from serai.ahp.types import ModelSelection, PendingMessageKind
+from serai.completions.sources import Prompt
+from serai.contract import (
+    AgentSession,
+    AgentSessionEvent,
+    BasicSession,
+    DeliveryMode,
+    ErrorReported,
+    EventHandler,
+    MessageContext,
+    MessageReceipt,
+    RelayMessage,
+    SessionForked,
+    SessionReleased,
+    SessionResumed,
+    SessionStarted,
+    Unsubscribe,
+    supports,
+)
+from serai.errors import AgentClosed, AgentError, AgentInactive, AuthRequired, CancelIgnored, SeraiError
+from serai.harness.acp import kept as k
+from serai.harness.acp.answering import Answering
+from serai.harness.acp.choices import MCP_SERVERS, Choices, texts_in
+from serai.harness.acp.declared import STEERING_METHOD, declared
+from serai.harness.acp.events import Listeners
+from serai.harness.acp.opening import Opened, Outcome, Wanted, failure_notice, notice_of, open_session
+from serai.harness.acp.prompting import COMMAND, blocks_of
+from serai.harness.acp.retelling import retold
+from serai.harness.acp.work import Work
+from serai.host.agents import HostContext
+from serai.host.project import directory_of
+from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES
+from serai.host.turn import Turn
+
+if TYPE_CHECKING:
+    from serai.harness.acp.harness import AcpHarness
+
+__all__ = ["ACP", "LOGIN", "AcpAgentSession"]
+
+_log = logging.getLogger(__name__)
+
+ACP = "serai.acp"
+"""In a session's `_meta`: which agent it is, its own id of the session, and how that was opened."""
+LOGIN = "serai.login"
+"""In a session's `_meta`: a person has to sign in first; the command, and the ways that the agent offers."""
+
+_REMEMBERED = 256
+"""A repeat of a delivery comes soon or never; so many receipts are enough to know it."""
+_ASIDES = 64
+"""So many things that the agent said between turns are told in the next one."""
+
+
+@dataclass(slots=True)
+class _Link:
+    """A running agent with its session open."""
+
+    agent: Agent
+    session: AcpSession
+    following: asyncio.Task[None] | None = None
+
+
+class AcpAgentSession(BasicSession):
+    """An agent over ACP, in one session of the host.
+
+    Args:
+        harness: The kind of agent.
+        context: What the host gives.
+        kept: What was written down about the session before.
+    """
+
+    def __init__(self, harness: AcpHarness, context: HostContext, kept: k.Kept) -> None:
+        super().__init__(context.identity, declared(Handshake.of(kept.handshake)))
+        self._harness = harness
+        self._definition = harness.found.definition
+        self._context = context
+        self._seat = context.seat
+        self._folder = directory_of(context.working_directory) or Path.home()
+        self._kept = kept
+        self._link: _Link | None = None
+        self._opening = asyncio.Lock()
+        self._choosing = asyncio.Lock()
+        self._work: Work | None = None
+        self._free = asyncio.Event()
+        self._free.set()
+        self._caught_up = asyncio.Event()
+        self._caught_up.set()
+        self._receipts: OrderedDict[str, asyncio.Future[MessageReceipt]] = OrderedDict()
+        self._listeners = Listeners()
+        self._notices: list[str] = []
+        """What the next turn begins with."""
+        self._aside = ""
+        self._retell = False
+        self._complaints: set[str] = set()
+        self._actual = Choices()
+        """What can be chosen, with the values that the agent had when that was last told."""
+        self._renamed = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._released = False
+
+    # -- what the host asks --------------------------------------------------------------------------------
+
+    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:  # noqa: ARG002 - the turn has it
+        """Prompt the agent. The receipt comes with the evidence: its first update, or its answer.
+
+        A repeat prompts nobody and returns the same receipt.
+        """
+        known = self._receipts.get(context.id)
+        if known is None:
+            turn = self._context.turn(context.id)
+            work = Work(turn, context.id, self._seat, self._folder, self._emit)
+            known = self._receipts[context.id] = work.receipt
+            while len(self._receipts) > _REMEMBERED:
+                self._receipts.popitem(last=False)
+            turn.run(self._answer(work))
+            if turn.task is not None:
+                turn.task.add_done_callback(
+                    lambda _task: None if work.sent else work.undelivered("cancelled")
+                )
+        return await asyncio.shield(known)
+
+    def on_event(self, handler: EventHandler) -> Unsubscribe:
+        """See `AgentSession.on_event`."""
+        return self._listeners.add(handler)
+
+    async def release(self, reason: str | None = None) -> None:
+        """End the agent's process. Its own session stays with it, to be opened another time."""
+        if self._released:
+            return
+        self._released = True
+        self._harness.forget(self._context.session, self)
+        await self._drop_link()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._emit(SessionReleased(session_id=self._kept.session_id or "", reason=reason))
+
+    async def resume(self) -> None:
+        """See to it that the agent runs and its session is open."""
+        await self._linked()
+
+    async def fork(self) -> AgentSession:
+        """Begin another session of the host that goes on from here."""
+        return await self._seat.fork()
+
+    def refusal(self, action: a.StateAction) -> Judgement | None:
+        """Why a client's action cannot be, as far as only the running agent knows."""
+        link = self._link
+        match action:
+            case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
+                if self._work is None or not supports(self.capabilities, DeliveryMode.NEXT_TOOL_CALL):
+                    return rejected(
+                        "capability_unsupported", f"{self._label} takes no messages in the middle of a turn"
+                    )
+            case a.SessionConfigChangedAction() if link is not None:
+                choices = Choices.of(link.session)
+                for name, value in action.config.items():
+                    if self._seat.settings.get(name) == value or name in (
+                        ADDITIONAL_DIRECTORIES,
+                        MCP_SERVERS,
+                    ):
+                        continue
+                    if problem := choices.problem_with(name, value):
+                        return rejected("bad_config", problem)
+            case a.SessionModelChangedAction() if link is not None:
+                return _model_problem(Choices.of(link.session), action.model, self._label)
+            case _:
+                pass
+        return None
+
+    def happened(self, action: a.StateAction) -> None:
+        """What a client has changed reaches the agent at once, where it can."""
+        match action:
+            case a.SessionConfigChangedAction() | a.SessionModelChangedAction():
+                if self._link is not None:
+                    self._run(self._choose(self._link))
+            case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
+                self._run(self._steer(action))
+            case a.SessionTitleChangedAction():
+                self._renamed = True
+            case _:
+                pass
+
+    # -- what the agent's questions need -------------------------------------------------------------------
+
+    @property
+    def work(self) -> Work | None:
+        """The turn that runs."""
+        return self._work
+
+    async def caught_up(self) -> None:
+        """Wait until all that the agent told before has been dealt with."""
+        while not self._caught_up.is_set():
+            await self._caught_up.wait()
+
+    # -- turns ---------------------------------------------------------------------------------------------
+
+    async def _answer(self, work: Work) -> None:
+        turn = work.turn
+        try:
+            await self._prompt(work)
+        except AgentError as error:
+            self._emit(ErrorReported(error=self._seat.mask(str(error)), code=error.code))
+            if isinstance(error, AuthRequired):
+                self._tell_login(error)
+            raise
+        finally:
+            if not work.sent:
+                await self._flush(turn)
+
+    async def _prompt(self, work: Work) -> None:
+        await self._free.wait()  # one that was cancelled may still be ending
+        turn = work.turn
+        try:
+            link = await self._linked()
+        except AgentError as error:
+            if self._kept.session_id is not None:
+                self._notices.append(failure_notice(error, self._label))
+            raise
+        await self._choose(link)
+        await self._flush(turn)
+        blocks, unknown = blocks_of(turn.message)
+        if self._retell:
+            blocks.append(text_block(retold(self._seat.turns)))
+        if unknown:
+            self._warn(
+                f'Agent "{self._label}" cannot be given these attachments — dropped: {", ".join(unknown)}.'
+            )
+        self._work = work
+        self._free.clear()
+        try:
+            prompt = link.session.prompt(blocks)
+        except BaseException:
+            self._work = None
+            self._free.set()
+            raise
+        work.sent = True
+        self._retell = False
+        self._kept.turn = turn.id
+        self._seat.record(k.prompted(turn.id))
+        await self._flush(turn)
+        try:
+            await work.done
+        except asyncio.CancelledError:
+            prompt.cancel()
+            raise
+
+    async def _flush(self, turn: Turn) -> None:
+        """Tell the person what has come up since the last turn."""
+        notices, self._notices = self._notices, []
+        aside, self._aside = self._aside, ""
+        for notice in notices:
+            await turn.notice(notice)
+        if aside:
+            await turn.notice(f"Between the turns {self._label} said: {aside}")
+
+    async def _steer(self, action: a.SessionPendingMessageSetAction) -> None:
+        """Bring a message into the turn that runs; where that fails, it is the next one."""
+        link, work = self._link, self._work
+        outcome = None
+        if link is not None and work is not None:
+            blocks, _ = blocks_of(action.user_message)
+            kept, dropped = fit_prompt(blocks, link.agent.capabilities)
+            params = {
+                "sessionId": link.session.id,
+                "prompt": kept,
+                "_meta": {"steering": {"idleBehavior": "promptRequired"}},
+            }
+            try:
+                outcome = object_of(await link.agent.request(STEERING_METHOD, params)).get("outcome")
+            except AgentError as error:
+                self._warn(f'Agent "{self._label}" did not take the message in this turn: {error.message}.')
+            if outcome == "injected":
+                work.turn.steering("the answer to the steering request")
+                if dropped:
+                    await work.turn.notice(
+                        f'Agent "{self._label}" does not take these parts — dropped: {", ".join(dropped)}.'
+                    )
+                return
+        self._seat.queue_steering("steering")
+
+    # -- the agent's session -------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Start the agent and its session.
+
+        Raises:
+            AgentError: That was not possible; of a person who has to sign in, `AuthRequired`.
+        """
+        try:
+            await self._linked()
+        except AuthRequired as error:
+            self._tell_login(error)
+            raise
+
+    async def _linked(self) -> _Link:
+        """The running agent with its session; both are brought back where they are not there any more."""
+        async with self._opening:
+            turns = [turn.id for turn in self._seat.turns]
+            taken_back = self._kept.knows_too_much(turns)
+            link = self._link
+            if link is not None and link.agent.is_running and not taken_back:
+                return link
+            await self._drop_link()
+            if self._released:
+                raise AgentClosed(f"the agent {self._harness.name!r} was released", agent=self._harness.name)
+            return await self._open(await self._wanted(turns, taken_back=taken_back))
+
+    async def _wanted(self, turns: list[str], *, taken_back: bool) -> Wanted:
+        anew: str | None = None
+        session_id, fork = self._kept.session_id, False
+        source = self._seat.forked_from
+        if session_id is None and source is not None:
+            theirs = k.kept_of(await self._seat.records(source.session))
+            session_id, fork = theirs.session_id, True
+            if session_id is None:
+                anew = "nothing is known of the session that it was forked from"
+            elif theirs.knows_too_much(turns):
+                anew = "agents cannot fork their sessions before the last turn"
+            else:
+                self._kept.turn = theirs.turn
+        elif session_id is None and turns:
+            anew = "its own session is not known any more"
+        elif taken_back:
+            anew = "agents cannot take back what was said in theirs"
+        return Wanted(
+            cwd=self._folder,
+            session_id=session_id,
+            fork=fork,
+            anew=anew,
+            quirks=self._definition.quirks,
+        )
+
+    async def _open(self, wanted: Wanted) -> _Link:
+        servers = self._seat.settings.get(MCP_SERVERS) or ()
+        how = Opening(
+            mcp_servers=servers,
+            additional_directories=[
+                directory_of(each) or Path(each)
+                for each in texts_in(self._seat.settings.get(ADDITIONAL_DIRECTORIES))
+            ],
+        )
+        model = self._seat.model
+        agent = await self._harness.start(
+            Answering(self._definition, self._seat, self._folder, self),
+            processes=self._seat.processes,
+            mask=self._seat.mask,
+            warn=self._warn,
+            cwd=self._folder,
+            model=model.id if model else None,
+            with_mcp=bool(servers),
+        )
+        try:
+            opened = await open_session(agent, wanted, how)
+        except BaseException:
+            await agent.close()
+            raise
+        link = self._link = _Link(agent, opened.session)
+        self._remember(agent, opened)
+        await self._choose(link)
+        link.following = asyncio.create_task(self._follow(link), name=f"agent of {self._context.session}")
+        return link
+
+    def _remember(self, agent: Agent, opened: Opened) -> None:
+        """Write down, and tell, which session it is."""
+        session, outcome = opened.session, opened.outcome
+        self._seat.forked_from = None
+        anew = outcome is Outcome.RECREATED
+        self._kept.session_id = session.id
+        self._kept.turn = None if anew else self._kept.turn
+        self._kept.handshake = agent.handshake.raw
+        self._seat.record(k.opened(session.id, agent.handshake, anew=anew))
+        if outcome is Outcome.FORKED and self._kept.turn is not None:
+            self._seat.record(k.prompted(self._kept.turn))
+        self.capabilities = declared(agent.handshake)
+        info = agent.handshake.agent_info
+        self._seat.note(
+            ACP,
+            {
+                "agent": {"name": info.title or info.name or self._label, "version": info.version},
+                "sessionId": session.id,
+                "opened": outcome.value,
+            },
+        )
+        self._seat.note(LOGIN, None)
+        self._retell = anew and bool(retold(self._seat.turns))
+        if notice := notice_of(opened, self._label, retold=self._retell):
+            self._notices.append(notice)
+        self._adopt_choices(session)
+        self._show_commands(session)
+        self._emit_opened(outcome, session.id)
+
+    def _emit_opened(self, outcome: Outcome, session_id: str) -> None:
+        if outcome in (Outcome.RESUMED, Outcome.LOADED):
+            self._emit(SessionResumed(session_id=session_id))
+        elif outcome is Outcome.FORKED:
+            self._emit(SessionForked(session_id=session_id, parent_session_id=session_id))
+        else:
+            self._emit(SessionStarted(session_id=session_id))
+
+    async def _drop_link(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            await link.agent.close()
+            if link.following is not None:
+                await asyncio.gather(link.following, return_exceptions=True)
+
+    # -- what the agent tells ------------------------------------------------------------------------------
+
+    async def _follow(self, link: _Link) -> None:
+        """Take what happens in the session, one after the other. The agent waits when the disk does."""
+        try:
+            async for item in link.session.updates():
+                self._caught_up.clear()
+                try:
+                    await self._take(link, item)
+                except Exception as error:  # noqa: BLE001 - a turn must not wait for ever for what went wrong
+                    _log.exception("what an agent told was not dealt with")
+                    if self._work is not None:
+                        await self._work.fail(error, answered=True)
+                self._caught_up.set()
+        finally:
+            self._caught_up.set()
+            if self._link is link or self._link is None:
+                self._work = None
+                self._free.set()
+
+    async def _take(self, link: _Link, item: Item) -> None:
+        work = self._work
+        match item:
+            case Finished():
+                self._work = None
+                if work is not None:
+                    await work.finish(item, cancelled=not work.turn.is_running)
+                self._free.set()
+            case Failure(error=error):
+                self._work = None
+                if isinstance(error, AgentInactive | CancelIgnored):
+                    self._run(self._give_up(link))  # it may still be at the old prompt
+                if work is not None:
+                    await work.fail(error, answered=error.number is not None)
+                self._free.set()
+            case _:
+                self._keep(link, item)
+                if work is not None:
+                    await work.take(item)
+                elif isinstance(item, AgentMessageChunk | AgentThoughtChunk) and item.text:
+                    self._aside = (self._aside + item.text)[: _ASIDES * 1024]
+
+    def _keep(self, link: _Link, update: Update) -> None:
+        """What holds for the session, and not for a turn."""
+        match update:
+            case AvailableCommandsUpdate():
+                self._show_commands(link.session)
+            case ConfigOptionUpdate() | CurrentModeUpdate():
+                self._show_choices(link.session)
+            case SessionInfoUpdate(title=str(title)):
+                self._entitle(title)
+            case RawUpdate():
+                _log.debug("%s told %r, which is not known here", self._label, update.kind)
+            case _:
+                pass
+
+    def _entitle(self, title: str) -> None:
+        """The agent gives a title. One that a person gave stays."""
+        if self._renamed or (self._kept.title is not None and self._kept.title != self._seat.title):
+            return
+        if title and title != self._kept.title:
+            self._kept.title = title
+            self._seat.record(k.titled(title))
+            self._seat.entitle(title)
+
+    def _show_commands(self, session: AcpSession) -> None:
+        self._seat.commands = [
+            Prompt(name, text_of(command.get("description")) or "", None, COMMAND)
+            for command in session.commands
+            if (name := text_of(command.get("name")))
+        ]
+
+    # -- what can be chosen --------------------------------------------------------------------------------
+
+    def _show_choices(self, session: AcpSession) -> None:
+        """Tell which settings, and which model, the agent has changed by itself."""
+        choices = Choices.of(session)
+        self._harness.learned(choices)
+        before, self._actual = self._actual, choices
+        old = before.values
+        self._seat.configure(
+            {name: value for name, value in choices.values.items() if name not in old or old[name] != value}
+        )
+        if choices.model is not None and choices.model != before.model:
+            self._seat.choose_model(_selection(self._seat.model, choices.model))
+
+    def _adopt_choices(self, session: AcpSession) -> None:
+        """The session has just been opened: what nobody has chosen is as the agent has it."""
+        choices = self._actual = Choices.of(session)
+        self._harness.learned(choices)
+        chosen = self._seat.settings
+        self._seat.configure({name: value for name, value in choices.values.items() if name not in chosen})
+        if choices.model is not None and self._seat.model is None:
+            self._seat.choose_model(ModelSelection(id=choices.model))
+
+    async def _choose(self, link: _Link) -> None:
+        """Bring the agent to what was chosen. What it refuses is told, and set back."""
+        async with self._choosing:
+            wanted = self._seat.model
+            choices = Choices.of(link.session)
+            if wanted is not None and wanted.id != choices.model:
+                await self._choose_model(link, choices, wanted)
+            extra = (wanted.config or {}) if wanted is not None else {}
+            for name, value in {**self._seat.settings, **extra}.items():
+                choices = Choices.of(link.session)
+                if name in (ADDITIONAL_DIRECTORIES, MCP_SERVERS) or choices.values.get(name) == value:
+                    continue
+                await self._choose_value(link, choices, name, value)
+            choices = self._actual = Choices.of(link.session)
+            self._seat.configure(choices.values)
+            if choices.model is not None:
+                self._seat.choose_model(_selection(self._seat.model, choices.model))
+
+    async def _choose_model(self, link: _Link, choices: Choices, wanted: ModelSelection) -> None:
+        problem = _model_problem(choices, wanted, self._label)
+        option = choices.models.model_option
+        if problem is not None or option is None:
+            # Where the model is an argument of the program, it was given when the agent was started.
+            if not self._harness.chooses_model_at_start:
+                self._complain(problem.reason if problem and problem.reason else "there is no such model")
+            return
+        try:
+            await link.session.set_config_option(option.id, wanted.id)
+        except AgentError as error:
+            self._complain(f"the model {wanted.id} was not chosen: {error.message}")
+
+    async def _choose_value(self, link: _Link, choices: Choices, name: str, value: Any) -> None:
+        problem = choices.problem_with(name, value)
+        if problem is not None:
+            self._complain(problem)
+            return
+        option = choices.named.get(name)
+        try:
+            if option is None:
+                await link.session.set_mode(value)
+            else:
+                await link.session.set_config_option(option.id, value)
+        except AgentError as error:
+            self._complain(f"{name} was not set to {value!r}: {error.message}")
+
+    def _complain(self, problem: str) -> None:
+        """Tell once that something could not be chosen."""
+        if problem not in self._complaints:
+            self._complaints.add(problem)
+            self._warn(f"{self._label}: {problem}.")
+
+    # -- odds and ends -------------------------------------------------------------------------------------
+
+    @property
+    def _label(self) -> str:
+        return self._definition.label
+
+    def _warn(self, sentence: str) -> None:
+        """Something was left out: the log has it, and the person sees it in the turn."""
+        self._context.logger.warning("%s", self._seat.mask(sentence))
+        self._notices.append(sentence)
+
+    def _tell_login(self, error: AuthRequired) -> None:
+        told = {"command": list(error.login_command), "methods": [dict(each) for each in error.methods]}
+        self._seat.note(LOGIN, {name: value for name, value in told.items() if value})
+
+    def _emit(self, event: AgentSessionEvent) -> None:
+        self._listeners.emit(event)
+
+    async def _give_up(self, link: _Link) -> None:
+        if self._link is link:
+            await self._drop_link()
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside. Releasing the session ends it."""
+        if self._released:
+            work.close()
+            return
+        self._tasks.add(task := asyncio.create_task(self._guarded(work)))
+        task.add_done_callback(self._tasks.discard)
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        with contextlib.suppress(SeraiError):
+            await work
+
+
+def _selection(now: ModelSelection | None, model: str) -> ModelSelection:
+    return now if now is not None and now.id == model else ModelSelection(id=model)
+
+
+def _model_problem(choices: Choices, wanted: ModelSelection, label: str) -> Judgement | None:
+    if choices.models.model_option is None:
+        return rejected("capability_unsupported", f"{label} offers no choice of models")
+    offered = [choice.value for choice in choices.models.models]
+    if wanted.id not in offered:
+        return rejected("bad_model", f"{label} has these models: {', '.join(offered)}")
+    return None

@@ -1,0 +1,227 @@
+"""One turn with an agent: what it tells becomes actions of the turn, until it has finished."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from serai.acp import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    Finished,
+    PlanUpdate,
+    ToolCall,
+    ToolCallUpdate,
+    Update,
+    UsageUpdate,
+    UserMessageChunk,
+)
+from serai.acp.shapes import is_object, text_of
+from serai.ahp.types import Markdown, ToolResultContent, UsageInfo
+from serai.contract import AgentSessionEvent, Delivered, Failed, MessageReceipt
+from serai.harness.acp.calls import Calls
+from serai.harness.acp.contents import bytes_of
+from serai.host.seat import Seat
+from serai.host.surroundings.terminals import HostTerminal
+from serai.host.turn import Turn
+
+__all__ = ["PLAN", "Work"]
+
+PLAN = "serai.plan"
+"""In a session's `_meta`: the agent's plan, as a list of `content`, `priority` and `status`."""
+_COST = "serai.sessionCost"
+"""In a turn's usage: what the session has cost since it began."""
+_CONTEXT = "serai.context"
+"""In a turn's usage: how much of the context is `used`, of which `size`."""
+
+_STOPPED = {
+    "max_tokens": "The agent stopped: its model may not say more in one answer.",
+    "max_turn_requests": "The agent stopped: it may not ask its model more often in one turn.",
+    "refusal": "The agent refused to go on.",
+    "cancelled": "The agent ended the turn as cancelled.",
+}
+
+
+_OF_A_TURN = (AgentMessageChunk, AgentThoughtChunk, UserMessageChunk, ToolCall, ToolCallUpdate, PlanUpdate)
+"""What an agent tells because it was prompted. The rest it may tell at any time."""
+
+
+class Work:
+    """What one prompt brings about.
+
+    Args:
+        turn: The turn that the prompt began.
+        delivery_id: The delivery that it carries.
+        seat: The agent's place in the session.
+        folder: Where the agent works.
+        emit: Is told what happens.
+    """
+
+    def __init__(
+        self,
+        turn: Turn,
+        delivery_id: str,
+        seat: Seat,
+        folder: Path,
+        emit: Callable[[AgentSessionEvent], None],
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self.turn = turn
+        self.done: asyncio.Future[Finished] = loop.create_future()
+        """The end of the prompt, once all that came before it is in the turn."""
+        self.receipt: asyncio.Future[MessageReceipt] = loop.create_future()
+        """What became of the message, as soon as that is known."""
+        self.sent = False
+        """Whether the prompt has left for the agent."""
+        self.terminals: dict[str, HostTerminal] = {}
+        """The terminals that the agent has, by its ids for them."""
+        self.calls = Calls(turn, folder, terminal=self._terminal, emit=emit, masked=seat.masked)
+        self._delivery_id = delivery_id
+        self._seat = seat
+        self._part: tuple[type, str | None] | None = None
+        self._plan: str | None = None
+        self._shown_plan: str | None = None
+        self._usage: dict[str, Any] = {}
+
+    def _terminal(self, name: str) -> ToolResultContent | None:
+        terminal = self.terminals.get(name)
+        return terminal.content if terminal is not None else None
+
+    # -- what the agent tells ------------------------------------------------------------------------------
+
+    async def take(self, update: Update) -> None:
+        """Something has happened."""
+        if isinstance(update, _OF_A_TURN):
+            self.delivered("the first update")
+        match update:
+            case AgentMessageChunk() | AgentThoughtChunk():
+                await self._say(update)
+            case ToolCall() | ToolCallUpdate():
+                self._part = None
+                await self.calls.updated(update)
+            case PlanUpdate():
+                await self._planned(update)
+            case UsageUpdate():
+                await self._used(update)
+            case _:
+                pass
+
+    async def _say(self, chunk: AgentMessageChunk | AgentThoughtChunk) -> None:
+        text = chunk.text
+        if text is None:
+            await self._show(chunk.content)
+            return
+        part = type(chunk), chunk.message_id
+        if part != self._part:
+            self.turn.apart()
+            self._part = part
+        if isinstance(chunk, AgentMessageChunk):
+            await self.turn.say(text)
+        else:
+            await self.turn.think(text)
+
+    async def _show(self, block: dict[str, Any]) -> None:
+        """Content that is no text."""
+        match block:
+            case {"type": "resource_link", "uri": str(uri)}:
+                await self.turn.say(f"[{text_of(block.get('name')) or uri}]({uri})")
+            case {"type": "resource", "resource": {"text": str(text)}}:
+                await self.turn.say(text)
+            case _:
+                data = bytes_of(block)
+                kind = text_of(block.get("mimeType")) or "application/octet-stream"
+                if data is None:
+                    await self.turn.notice(
+                        f"The agent sent content that cannot be shown: {block.get('type')}."
+                    )
+                else:
+                    await self.turn.refer(self.turn.keep(data, kind))
+
+    async def _planned(self, update: PlanUpdate) -> None:
+        self._seat.note(PLAN, [entry for entry in update.entries if is_object(entry)])
+        self._plan = _checklist(update.entries)
+        if self._shown_plan is None:
+            await self._show_plan()
+
+    async def _show_plan(self) -> None:
+        """The plan at its beginning, and at the end of the turn if it has changed."""
+        if self._plan and self._plan != self._shown_plan:
+            self._part = None
+            self._shown_plan = self._plan
+            await self.turn.notice(Markdown(markdown=self._plan))
+
+    async def _used(self, update: UsageUpdate) -> None:
+        if update.cost is not None:
+            self._usage[_COST] = {"amount": update.cost.amount, "currency": update.cost.currency}
+        if update.used is not None:
+            self._usage[_CONTEXT] = {"used": update.used, "size": update.size}
+        await self.turn.used(self._usage_info({}))
+
+    def _usage_info(self, tokens: dict[str, Any]) -> UsageInfo:
+        model = self._seat.model
+        return UsageInfo(
+            input_tokens=_count(tokens.get("inputTokens")),
+            output_tokens=_count(tokens.get("outputTokens")),
+            cache_read_tokens=_count(tokens.get("cachedReadTokens")),
+            model=model.id if model else None,
+            meta=dict(self._usage) or None,
+        )
+
+    # -- how it ends ---------------------------------------------------------------------------------------
+
+    async def finish(self, finished: Finished, *, cancelled: bool) -> None:
+        """The agent has answered the prompt."""
+        if finished.usage:
+            await self.turn.used(self._usage_info(finished.usage))
+        await self._show_plan()
+        if finished.stop_reason != "end_turn" and not cancelled:
+            told = _STOPPED.get(finished.stop_reason, f"The agent stopped: {finished.stop_reason}.")
+            await self.turn.notice(told)
+        await self.calls.end()
+        if not self.done.done():
+            self.done.set_result(finished)
+        self.delivered("the response to the prompt")
+
+    async def fail(self, error: Exception, *, answered: bool) -> None:
+        """The prompt has failed.
+
+        Args:
+            error: Why.
+            answered: Whether that is what the agent answered, so that it had the prompt.
+        """
+        await self.calls.end()
+        if not self.done.done():
+            self.done.set_exception(error)
+            self.done.exception()  # a turn that was cancelled does not look at it
+        if answered:
+            self.delivered("the response to the prompt")
+        else:
+            self.undelivered("outcome_unknown" if self.sent else str(error))
+
+    def delivered(self, evidence: str) -> None:
+        """It is known that the agent has the message."""
+        if not self.receipt.done():
+            receipt = Delivered(delivery_id=self._delivery_id, metadata={"evidence": evidence})
+            self.receipt.set_result(receipt)
+
+    def undelivered(self, reason: str) -> None:
+        """The agent does not have the message, or nobody knows."""
+        if not self.receipt.done():
+            self.receipt.set_result(Failed(delivery_id=self._delivery_id, reason=reason))
+
+
+def _count(value: Any) -> int | float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _checklist(entries: list[dict[str, Any]]) -> str:
+    lines: list[str] = []
+    for entry in entries:
+        content, status = text_of(entry.get("content")) or "", entry.get("status")
+        lines.append(
+            f"- [{'x' if status == 'completed' else ' '}] "
+            + (f"**{content}**" if status == "in_progress" else content)
+        )
+    return "\n".join(lines)

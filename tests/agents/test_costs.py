@@ -1,0 +1,145 @@
+"""What agents cost: of a session the last figure counts, and a budget holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents.players import ALL, Players
+from serai import agents
+from serai.acp import Cost
+from serai.agents import CostTracker, Price
+from serai.errors import BudgetExceeded
+
+
+def usd(amount: float) -> Cost:
+    return Cost(amount=amount)
+
+
+def test_what_a_session_tells_is_never_added_up() -> None:
+    tracker = CostTracker()
+    one, other = tracker.meter("a", "s"), tracker.meter("b", "s")
+    for amount in (0.0017, 0.0091, 0.0107, 0.0107):
+        one.observe(usd(amount))
+    other.observe(usd(1))
+    assert tracker.spent_usd == pytest.approx(1.0107)
+    assert tracker.by_agent == pytest.approx({"a": 0.0107, "b": 1})
+
+
+def test_two_sessions_of_one_name_in_two_processes_are_two() -> None:
+    tracker = CostTracker()
+    for _ in range(2):
+        tracker.meter("a", "s1").observe(usd(0.5))
+    assert tracker.spent_usd == 1
+
+
+def test_an_earlier_session_goes_on_where_it_was() -> None:
+    tracker = CostTracker()
+    tracker.meter("a", "s").observe(usd(0.5))
+    tracker.meter("a", "s", is_known=True).observe(usd(0.7))
+    assert tracker.spent_usd == pytest.approx(0.7)
+    tracker.meter("a", "other", told=usd(3), is_known=True).observe(usd(3.1))
+    assert tracker.spent_usd == pytest.approx(0.8)
+
+
+def test_an_agent_that_counts_anew_is_understood() -> None:
+    tracker = CostTracker()
+    meter = tracker.meter("a", "s")
+    for amount in (0.5, 0.1, 0.2):
+        meter.observe(usd(amount))
+    assert tracker.spent_usd == pytest.approx(0.7)
+
+
+def test_another_currency_is_not_counted_and_warned_of_once() -> None:
+    warnings: list[str] = []
+    tracker = CostTracker()
+    meter = tracker.meter("a", "s", warn=warnings.append)
+    for _ in range(2):
+        meter.observe(Cost(amount=3, currency="EUR"))
+    assert tracker.spent_usd == 0
+    assert warnings == ['Agent "a" tells its cost in EUR — it is not counted in US dollars.']
+
+
+def test_what_is_left_and_what_is_to_come() -> None:
+    tracker = CostTracker(10)
+    assert tracker.average_per_turn == 0
+    tracker.meter("a", "s").observe(usd(4))
+    tracker.turns = 2
+    assert (tracker.remaining_usd, tracker.average_per_turn, tracker.project(3)) == (6, 2, 10)
+    assert tracker.would_exceed(6)
+    assert not tracker.would_exceed(5)
+    other = tracker.fork(20)
+    other.meter("a", "t").observe(usd(1))
+    assert (tracker.spent_usd, other.spent_usd, other.budget_usd) == (4, 5, 20)
+    tracker.reset()
+    assert (tracker.spent_usd, tracker.turns) == (0, 0)
+    assert CostTracker().remaining_usd is None
+
+
+async def test_a_turn_has_its_cost_and_the_sessions(players: Players) -> None:
+    tracker = CostTracker()
+    async with agents.session("player", costs=tracker, **players.options) as session:
+        first = await session.ask("cost 0.1 0.2")
+        second = await session.ask("cost 0.3 0.5")
+    assert (first.cost_usd, second.cost_usd) == pytest.approx((0.2, 0.3))
+    assert second.cost == usd(0.5)
+    assert (tracker.spent_usd, tracker.turns) == (pytest.approx(0.5), 2)
+
+
+async def test_a_loaded_sessions_past_is_not_paid_again(players: Players) -> None:
+    """The player tells, when it repeats the history, that it has cost 2 dollars."""
+    players.add("able", capabilities=ALL)
+    tracker = CostTracker()
+    result = await agents.ask("able", "cost 2.5", load="old", costs=tracker, **players.options)
+    assert result.cost_usd == pytest.approx(0.5)
+    assert tracker.spent_usd == pytest.approx(0.5)
+
+
+async def test_a_turn_that_spends_the_budget_is_cancelled_and_no_other_is_begun(players: Players) -> None:
+    tracker = CostTracker(0.5)
+    async with agents.session("player", costs=tracker, **players.options) as session:
+        with pytest.raises(BudgetExceeded) as caught:
+            await session.ask("cost 0.3 0.5 wait")
+        assert caught.value.result.stop_reason == "cancelled"
+        assert caught.value.result.text == "waitingstopped"
+        assert (caught.value.spent_usd, caught.value.budget_usd) == (0.5, 0.5)
+        prompts = players.methods.count("session/prompt")
+        with pytest.raises(BudgetExceeded) as caught:
+            await session.ask("echo a")
+        assert caught.value.result is None
+        assert players.methods.count("session/prompt") == prompts
+
+
+async def test_several_agents_share_a_budget(players: Players) -> None:
+    players.add("other")
+    tracker = CostTracker(1)
+    await agents.ask("player", "cost 0.6", costs=tracker, **players.options)
+    with pytest.raises(BudgetExceeded):
+        await agents.ask("other", "cost 0.4", costs=tracker, **players.options)
+
+
+async def test_tokens_have_a_price_where_no_cost_is_told(players: Players) -> None:
+    """The player tells 1,000 tokens in and 100 out."""
+    options = players.options
+    by_model = CostTracker(prices={"player::small": Price(1, 10), "player": Price(100, 100)})
+    result = await agents.ask("player", "echo a", costs=by_model, **options)
+    assert result.cost_usd == pytest.approx(0.002)
+    assert by_model.spent_usd == pytest.approx(0.002)
+    estimating = CostTracker(estimate=lambda result: len(result.text) / 100)
+    assert (await agents.ask("player", "echo abc", costs=estimating, **options)).cost_usd == 0.03
+    assert players.warnings == []
+
+
+async def test_a_budget_for_an_agent_whose_cost_nobody_knows_is_warned_of(players: Players) -> None:
+    tracker = CostTracker(1)
+    for _ in range(2):
+        assert (await agents.ask("player", "echo a", costs=tracker, **players.options)).cost_usd is None
+    assert players.warnings == [
+        'Agent "player" does not tell what it costs, and there is no price for it — '
+        "the budget does not hold it back."
+    ]
+
+
+def test_cached_tokens_have_prices_of_their_own() -> None:
+    usage = {"inputTokens": 10, "cachedReadTokens": 100, "cachedWriteTokens": 1000, "outputTokens": None}
+    assert Price(1, 1).of(usage) == pytest.approx(0.00111)
+    assert Price(1, 1, cached_read=0, cached_write=2).of(usage) == pytest.approx(0.00201)

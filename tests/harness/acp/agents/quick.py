@@ -1,0 +1,449 @@
+"""An agent that does as it is told, with the standard library only: it starts quickly.
+
+What it is told stands in its argument, as JSON: `capabilities`, `meta` and `methods` for its handshake,
+`new_error` to refuse sessions, `signed_in` a file that has to be there, `modes` and `options` for its
+sessions, `keep` a folder in which it keeps them.
+What it does in a turn is the first line of the prompt: the name of a function below, and words for it.
+Whatever it is asked, it keeps in `heard`, and the turn `recall` tells it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+TOLD: dict[str, Any] = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
+KEEP = Path(TOLD["keep"]) if "keep" in TOLD else None
+HEARD: list[dict[str, Any]] = []
+PENDING: list[dict[str, Any]] = []
+REMEMBERED: dict[str, list[str]] = {}
+STATE: dict[str, Any] = {"mode": "ask", "model": "small", "effort": "low", "loud": False}
+NUMBER = [0]
+SECRET = "sk-" + "ant-api03-q7Zt1Lw9RkX4vB2nM8sD5fG0hJ3pA6yC"
+
+
+def send(**message: Any) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def receive() -> dict[str, Any]:
+    if PENDING:
+        return PENDING.pop(0)
+    line = sys.stdin.readline()
+    if not line:
+        sys.exit(0)
+    message = json.loads(line)
+    HEARD.append(message)
+    return message
+
+
+def update(session: str, kind: str, /, **fields: Any) -> None:
+    send(method="session/update", params={"sessionId": session, "update": {"sessionUpdate": kind, **fields}})
+
+
+def say(session: str, text: str, **more: Any) -> None:
+    update(session, "agent_message_chunk", content={"type": "text", "text": text}, **more)
+
+
+def ask(method: str, **params: Any) -> dict[str, Any]:
+    """Ask the client and wait for its answer. What else comes meanwhile is looked at later."""
+    NUMBER[0] += 1
+    request = f"q{NUMBER[0]}"
+    send(id=request, method=method, params=params)
+    kept: list[dict[str, Any]] = []
+    while True:
+        message = receive()
+        if message.get("id") == request and "method" not in message:
+            PENDING[:0] = kept
+            return message
+        kept.append(message)
+
+
+def told(answer: dict[str, Any]) -> str:
+    return json.dumps(answer.get("result", answer.get("error")), sort_keys=True)
+
+
+# -- turns -------------------------------------------------------------------------------------------------
+
+
+def echo(session: str, *words: str) -> Any:
+    for word in words:
+        say(session, word)
+
+
+def think(session: str) -> Any:
+    update(session, "agent_thought_chunk", content={"type": "text", "text": "hm, "})
+    update(session, "agent_thought_chunk", content={"type": "text", "text": "well"})
+    say(session, "done", messageId="m1")
+    say(session, " and more", messageId="m2")
+
+
+def recall(session: str) -> Any:
+    say(session, json.dumps(REMEMBERED.get(session, [])))
+
+
+def blocks(session: str) -> Any:
+    say(session, json.dumps(PROMPT["prompt"][1:]))
+
+
+def opened(session: str) -> Any:
+    calls = [m for m in HEARD if str(m.get("method")).startswith("session/") and "cwd" in m["params"]]
+    say(session, json.dumps([[call["method"], call["params"]] for call in calls]))
+
+
+def tool(session: str, outcome: str = "completed") -> Any:
+    """A call without a question, in all of its steps."""
+    update(session, "tool_call", toolCallId="c", title="Read notes", kind="read", status="pending")
+    update(
+        session,
+        "tool_call_update",
+        toolCallId="c",
+        rawInput={"path": "notes.md"},
+        locations=[{"path": "/notes.md", "line": 3}],
+    )
+    update(session, "tool_call_update", toolCallId="c", status="in_progress")
+    text = {"type": "content", "content": {"type": "text", "text": "half"}}
+    update(session, "tool_call_update", toolCallId="c", content=[text])
+    whole = {"type": "content", "content": {"type": "text", "text": "the whole"}}
+    update(session, "tool_call_update", toolCallId="c", status=outcome, content=[whole])
+
+
+def stray(session: str) -> Any:
+    """The first that is heard of a call is its end."""
+    update(session, "tool_call_update", toolCallId="c", title="ls", status="completed", rawOutput={"output": "a"})
+
+
+OPTIONS = [
+    {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "ever", "name": "Always", "kind": "allow_always"},
+    {"optionId": "no", "name": "No", "kind": "reject_once"},
+]
+
+
+def permission(session: str, kinds: str = "yes,ever,no") -> Any:
+    options = [option for option in OPTIONS if option["optionId"] in kinds.split(",")]
+    call = {"toolCallId": "c", "title": "rm -rf /", "kind": "execute", "rawInput": {"command": "rm"}}
+    answer = ask("session/request_permission", sessionId=session, toolCall=call, options=options)
+    outcome = answer["result"]["outcome"]
+    if outcome["outcome"] == "cancelled":
+        say(session, "cancelled")
+        return {"stopReason": "cancelled"}
+    allowed = outcome["optionId"] in ("yes", "ever")
+    update(session, "tool_call_update", toolCallId="c", status="completed" if allowed else "failed")
+    say(session, outcome["optionId"])
+    return None
+
+
+def storm(session: str, count: str) -> Any:
+    """Asks many times about two calls, all at once."""
+    for number in range(int(count)):
+        call = {"toolCallId": f"c{number % 2}", "title": f"call {number}"}
+        send(
+            id=f"s{number}",
+            method="session/request_permission",
+            params={"sessionId": session, "toolCall": call, "options": OPTIONS},
+        )
+    outcomes: list[str] = []
+    stop = False
+    while len(outcomes) < int(count):
+        message = receive()
+        stop = stop or message.get("method") == "session/cancel"
+        if "result" in message:
+            outcome = message["result"]["outcome"]
+            outcomes.append(outcome.get("optionId", "cancelled"))
+    say(session, ",".join(sorted(outcomes)))
+    return {"stopReason": "cancelled"} if stop else None
+
+
+def edit(session: str, path: str) -> Any:
+    """Asks, then writes a file by itself."""
+    target = Path(PARAMS[session]["cwd"]) / path
+    diff = {"type": "diff", "path": str(target), "oldText": None, "newText": "new\n"}
+    call = {"toolCallId": "e", "title": f"Write {path}", "kind": "edit", "content": [diff]}
+    answer = ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
+    if answer["result"]["outcome"].get("optionId") == "yes":
+        target.write_text("new\n")
+        update(session, "tool_call_update", toolCallId="e", status="completed", content=[diff])
+    else:
+        update(session, "tool_call_update", toolCallId="e", status="failed")
+
+
+def mixed(session: str) -> Any:
+    """A result of all kinds of content."""
+    entries = [
+        {"type": "content", "content": {"type": "image", "data": "aGk=", "mimeType": "image/png"}},
+        {"type": "content", "content": {"type": "resource_link", "uri": "file:///a", "name": "a", "size": 3}},
+        {"type": "content", "content": {"type": "resource", "resource": {"uri": "x:", "text": "inside"}}},
+        {"type": "diff", "path": "/w/a.py", "oldText": "1\n2\n", "newText": "1\n3\n4\n"},
+        {"type": "terminal", "terminalId": "unknown"},
+        {"type": "hologram", "depth": 3},
+    ]
+    update(session, "tool_call", toolCallId="m", title="Everything", status="completed", content=entries)
+    update(session, "agent_message_chunk", content={"type": "image", "data": "aGk=", "mimeType": "image/png"})
+    link = {"type": "resource_link", "uri": "file:///a", "name": "a"}
+    update(session, "agent_message_chunk", content=link)
+
+
+def plan(session: str) -> Any:
+    for status in ("pending", "in_progress", "completed"):
+        entries = [{"content": "look", "priority": "high", "status": status}]
+        update(session, "plan", entries=entries)
+    say(session, "planned")
+
+
+def usage(session: str) -> Any:
+    update(session, "usage_update", used=10, size=100, cost={"amount": 0.25, "currency": "USD"})
+    update(session, "usage_update", used=20, size=100, cost={"amount": 0.5, "currency": "USD"})
+    return {"stopReason": "end_turn", "usage": {"inputTokens": 3, "outputTokens": 2, "cachedReadTokens": 1}}
+
+
+def news(session: str) -> Any:
+    """What holds for the session: a title, commands, another mode, another model."""
+    update(session, "session_info_update", title="A title of the agent's own")
+    commands = [{"name": "review", "description": "Look at changes"}]
+    update(session, "available_commands_update", availableCommands=commands)
+    STATE["mode"], STATE["model"] = "do", "large"
+    update(session, "current_mode_update", currentModeId="do")
+    update(session, "config_option_update", configOptions=options())
+    say(session, "told")
+
+
+def stops(session: str, reason: str) -> Any:
+    return {"stopReason": reason}
+
+
+def wait(session: str) -> Any:
+    say(session, "waiting")
+    while (message := receive()).get("method") != "session/cancel":
+        PENDING_STEERS(message)
+    return {"stopReason": "cancelled"}
+
+
+def mute(session: str) -> Any:
+    """Says nothing before it is told to stop."""
+    while receive().get("method") != "session/cancel":
+        pass
+    return {"stopReason": "cancelled"}
+
+
+def until_steered(session: str) -> Any:
+    say(session, "working")
+    while True:
+        message = receive()
+        if message.get("method") == "_session/steering":
+            send(id=message["id"], result={"outcome": TOLD.get("steering_outcome", "injected")})
+            say(session, message["params"]["prompt"][0]["text"])
+            return None
+
+
+def PENDING_STEERS(message: dict[str, Any]) -> None:
+    if "id" in message and "method" in message:
+        send(id=message["id"], result=METHODS[message["method"]](message["params"]))
+
+
+def crash(session: str, code: str) -> Any:
+    say(session, "going down")
+    sys.stderr.write(f"the key is {SECRET}\nfatal: out of luck\n")
+    sys.stderr.flush()
+    os._exit(int(code))
+
+
+def vanish(session: str) -> Any:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def error(session: str, code: str, *words: str) -> Any:
+    return {"error": {"code": int(code), "message": " ".join(words)}}
+
+
+def fs(session: str, path: str) -> Any:
+    say(session, told(ask("fs/read_text_file", sessionId=session, path=path)))
+    say(session, told(ask("fs/read_text_file", sessionId=session, path=path, line=2, limit=1)))
+    say(session, told(ask("fs/write_text_file", sessionId=session, path=f"{path}.new", content="made\n")))
+    say(session, told(ask("fs/read_text_file", sessionId=session, path="/etc/hostname")))
+    say(session, told(ask("fs/read_text_file", sessionId=session, path=f"{path}.none")))
+
+
+def terminal(session: str) -> Any:
+    env = [{"name": "GREETING", "value": "hello"}]
+    made = ask("terminal/create", sessionId=session, command="printf", args=["%s", "words"], env=env)
+    if "result" not in made:
+        say(session, told(made))
+        return
+    where = {"sessionId": session, "terminalId": made["result"]["terminalId"]}
+    content = [{"type": "terminal", "terminalId": where["terminalId"]}]
+    update(session, "tool_call", toolCallId="t", title="printf", kind="execute", status="in_progress", content=content)
+    say(session, told(ask("terminal/wait_for_exit", **where)))
+    say(session, told(ask("terminal/output", **where)))
+    update(session, "tool_call_update", toolCallId="t", status="completed")
+    ask("terminal/release", **where)
+    say(session, str(ask("terminal/output", **where)["error"]["code"]))
+    made = ask("terminal/create", sessionId=session, command="echo $GREETING; pwd", env=env, outputByteLimit=6)
+    where["terminalId"] = made["result"]["terminalId"]
+    ask("terminal/wait_for_exit", **where)
+    say(session, told(ask("terminal/output", **where)))
+
+
+FORM = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "title": "Name", "minLength": 2},
+        "size": {"type": "integer", "minimum": 1, "default": 3},
+        "colour": {"type": "string", "enum": ["red", "green"], "enumNames": ["Red", "Green"]},
+        "sure": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}, {"const": "b"}]}},
+    },
+}
+
+
+def form(session: str) -> Any:
+    answer = ask("elicitation/create", sessionId=session, mode="form", message="Who?", requestedSchema=FORM)
+    say(session, told(answer))
+
+
+def address(session: str) -> Any:
+    where = {"mode": "url", "url": "https://example.org/x", "elicitationId": "e1"}
+    NUMBER[0] += 1
+    send(id="url", method="elicitation/create", params={"sessionId": session, "message": "Go", **where})
+    send(method="elicitation/complete", params={"elicitationId": "e1"})
+    while (message := receive()).get("id") != "url":
+        pass
+    say(session, told(message))
+
+
+# -- the protocol ------------------------------------------------------------------------------------------
+
+PARAMS: dict[str, dict[str, Any]] = {}
+PROMPT: dict[str, Any] = {}
+
+
+def initialize(params: dict[str, Any]) -> Any:
+    return {
+        "protocolVersion": 1,
+        "agentCapabilities": TOLD.get("capabilities", {}),
+        "agentInfo": {"name": "quick", "title": "Quick", "version": "1.2"},
+        "authMethods": TOLD.get("methods", []),
+        "_meta": TOLD.get("meta", {}),
+    }
+
+
+def select(name: str, category: str | None, values: list[str]) -> dict[str, Any]:
+    return {
+        "id": name,
+        "name": name.title(),
+        "category": category,
+        "type": "select",
+        "currentValue": STATE[name],
+        "options": [{"value": value, "name": value.title()} for value in values],
+    }
+
+
+def options() -> list[dict[str, Any]]:
+    if "options" not in TOLD:
+        return []
+    loud = {"id": "loud", "name": "Loud", "type": "boolean", "currentValue": STATE["loud"]}
+    return [
+        select("model", "model", ["small", "large"]),
+        select("effort", "thought_level", ["low", "high"]),
+        loud,
+    ]
+
+
+def reply(session: str) -> dict[str, Any]:
+    answer: dict[str, Any] = {"configOptions": options()} if options() else {}
+    if "modes" in TOLD:
+        modes = [{"id": "ask", "name": "Ask"}, {"id": "do", "name": "Do"}]
+        answer["modes"] = {"currentModeId": STATE["mode"], "availableModes": modes}
+    return answer
+
+
+def new(params: dict[str, Any]) -> Any:
+    if "signed_in" in TOLD and not Path(TOLD["signed_in"]).exists():
+        return {"error": {"code": -32000, "message": "Authentication required"}}
+    if "new_error" in TOLD:
+        return {"error": TOLD["new_error"]}
+    session = f"own-{os.getpid()}-{len(PARAMS)}"
+    PARAMS[session] = params
+    if TOLD.get("chatty"):
+        say(session, "welcome")
+    return {"sessionId": session, **reply(session)}
+
+
+def load(params: dict[str, Any]) -> Any:
+    session = params["sessionId"]
+    if KEEP is None or not (KEEP / session).exists() or TOLD.get("forgets"):
+        return {"error": {"code": -32002, "message": "Resource not found"}}
+    PARAMS[session] = params
+    REMEMBERED[session] = json.loads((KEEP / session).read_text())
+    for text in REMEMBERED[session]:
+        update(session, "user_message_chunk", content={"type": "text", "text": text})
+        say(session, "an old answer")
+        update(session, "tool_call", toolCallId="old", title="old", status="completed")
+    return reply(session)
+
+
+def fork(params: dict[str, Any]) -> Any:
+    source = params["sessionId"]
+    session = f"{source}-fork"
+    remembered = json.loads((KEEP / source).read_text()) if KEEP else REMEMBERED[source]
+    PARAMS[session], REMEMBERED[session] = params, remembered
+    return {"sessionId": session, **reply(session)}
+
+
+def set_mode(params: dict[str, Any]) -> Any:
+    if params["modeId"] == "do" and TOLD.get("stubborn"):
+        return {"error": {"code": -32603, "message": "not today"}}
+    STATE["mode"] = params["modeId"]
+    return {}
+
+
+def set_option(params: dict[str, Any]) -> Any:
+    STATE[params["configId"]] = params["value"]
+    return {"configOptions": options()}
+
+
+def prompt(params: dict[str, Any]) -> Any:
+    session = params["sessionId"]
+    PROMPT.clear()
+    PROMPT.update(params)
+    text = next(block["text"] for block in params["prompt"] if block["type"] == "text")
+    name, *words = text.splitlines()[0].split(" ")
+    turn: Callable[..., Any] = globals()[name]
+    result = turn(session, *words) or {"stopReason": "end_turn"}
+    REMEMBERED.setdefault(session, []).append(text)
+    if KEEP is not None:
+        (KEEP / session).write_text(json.dumps(REMEMBERED[session]))
+    return result
+
+
+METHODS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "initialize": initialize,
+    "session/new": new,
+    "session/load": load,
+    "session/resume": load,
+    "session/fork": fork,
+    "session/set_mode": set_mode,
+    "session/set_config_option": set_option,
+    "session/prompt": prompt,
+}
+
+while True:
+    MESSAGE = receive()
+    if "method" not in MESSAGE or "id" not in MESSAGE:
+        continue
+    handler = METHODS.get(MESSAGE["method"])
+    if handler is None:
+        send(id=MESSAGE["id"], error={"code": -32601, "message": "no such method"})
+        continue
+    outcome = handler(MESSAGE["params"])
+    if "error" in outcome:
+        send(id=MESSAGE["id"], error=outcome["error"])
+    else:
+        send(id=MESSAGE["id"], result=outcome)

@@ -1,0 +1,221 @@
+"""Tool calls of agents, and whether they may run."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Any
+
+import pytest
+
+from conformance.client import Client, calls_of
+from harness.acp.conftest import Inn, begin, confirm, ended, notices, pending, said, say, status
+from serai.acp import PermissionOption
+from serai.harness.acp.calls import choose, offered
+
+
+def steps(client: Client) -> list[str]:
+    kinds = [envelope["action"]["type"] for envelope in client.envelopes]
+    return [kind.removeprefix("session/toolCall") for kind in kinds if "/toolCall" in kind]
+
+
+async def test_a_call_goes_through_all_of_its_states(inn: Inn, client: Client) -> None:
+    inn.offer()
+    turn = await say(client, await inn.session(client), "tool")
+    (call,) = calls_of(turn)
+    assert steps(client) == ["Start", "Delta", "Delta", "Ready", "ContentChanged", "Complete"]
+    assert (status(call), call.success, call.confirmed) == ("completed", True, "not-needed")
+    assert (call.tool_name, call.display_name, call.invocation_message) == ("read", "Read notes", "Read notes")
+    assert call.tool_input == '{"path": "notes.md"}'
+    assert [content.text for content in call.content] == ["the whole"]
+    ready = next(a for a in client.heard("toolCallReady"))
+    assert ready["_meta"]["serai.locations"] == [{"path": "/notes.md", "line": 3}]
+
+
+async def test_a_call_that_fails_says_why(inn: Inn, client: Client) -> None:
+    inn.offer()
+    (call,) = calls_of(await say(client, await inn.session(client), "tool failed"))
+    assert (call.success, call.error.message) == (False, "the whole")
+
+
+async def test_a_call_is_made_on_first_sight_also_of_its_end(inn: Inn, client: Client) -> None:
+    inn.offer()
+    (call,) = calls_of(await say(client, await inn.session(client), "stray"))
+    assert (status(call), call.display_name, call.content[0].text) == ("completed", "ls", "a")
+    assert call.structured_content == {"output": "a"}
+
+
+async def test_content_of_every_kind_is_shown(inn: Inn, client: Client) -> None:
+    inn.offer()
+    (call,) = calls_of(await say(client, await inn.session(client), "mixed"))
+    kinds = [str(type(content).__struct_config__.tag) for content in call.content]
+    assert kinds == ["embeddedResource", "resource", "text", "fileEdit", "text", "text"]
+    edit = call.content[3]
+    assert (edit.diff.added, edit.diff.removed, edit.before.uri) == (2, 1, "file:///w/a.py")
+    after = await client.request("resourceRead", uri=edit.after.content.uri)
+    assert after["data"] == "1\n3\n4\n"
+    assert '"hologram"' in call.content[5].text
+
+
+# -- permissions -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "chosen"),
+    [
+        ({"selectedOptionId": "yes"}, "yes"),
+        ({"selectedOptionId": "ever"}, "ever"),
+        ({}, "yes"),
+        ({"approved": False, "selectedOptionId": "no"}, "no"),
+        ({"approved": False}, "no"),
+    ],
+)
+async def test_the_persons_choice_reaches_the_agent(
+    inn: Inn, client: Client, fields: dict[str, Any], chosen: str
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "permission")
+    call = await pending(client, session)
+    assert (call.confirmation_title, call.tool_input) == ("rm -rf /", '{"command": "rm"}')
+    assert [(option.id, option.kind) for option in call.options] == [
+        ("yes", "approve"),
+        ("ever", "approve"),
+        ("no", "deny"),
+    ]
+    assert call.editable is None
+    await confirm(client, session, call, **fields)
+    over = await ended(client, session, turn)
+    assert said(over) == chosen
+    assert status(calls_of(over)[0]) == ("completed" if fields.get("approved", True) else "cancelled")
+
+
+async def test_a_no_that_the_agent_has_no_option_for_cancels(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "permission yes")
+    await confirm(client, session, await pending(client, session), approved=False)
+    over = await ended(client, session, turn)
+    assert said(over) == "cancelled"
+    assert notices(over) == ["The agent ended the turn as cancelled."]
+
+
+async def test_what_a_person_would_rather_have_is_the_next_message(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "permission")
+    call = await pending(client, session)
+    other = {"text": "echo instead"}
+    await confirm(client, session, call, approved=False, selectedOptionId="no", userSuggestion=other)
+    await ended(client, session, turn)
+    await client.until(lambda: len(client.session(session).turns) == 2)
+    after = client.session(session).turns[1]
+    assert (after.user_message.text, said(after)) == ("echo instead", "instead")
+
+
+async def test_an_edited_input_is_rejected(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "permission")
+    call = await pending(client, session)
+    await confirm(client, session, call, editedToolInput="{}")
+    envelope = await client.hear("toolCallConfirmed")
+    assert envelope["rejectionReason"].startswith("not_editable")
+    await confirm(client, session, call)
+    assert said(await ended(client, session, turn)) == "yes"
+
+
+async def test_many_questions_about_the_same_calls_are_asked_one_after_the_other(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "storm 6")
+    for _ in range(6):
+        call = await pending(client, session)
+        asked = len(client.heard("toolCallConfirmed"))
+        await confirm(client, session, call)
+        await client.until(lambda asked=asked: len(client.heard("toolCallConfirmed")) > asked)
+    assert said(await ended(client, session, turn)) == "yes,yes,yes,yes,yes,yes"
+
+
+async def test_a_call_that_was_denied_and_is_asked_about_again_is_another_one(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "storm 4")
+    answered: set[str] = set()
+    for _ in range(4):
+        await client.until(lambda: _open(client, session) - answered)
+        name = next(iter(_open(client, session) - answered))
+        answered.add(name)
+        call = next(c for c in calls_of(client.session(session).active_turn) if c.tool_call_id == name)
+        await confirm(client, session, call, approved=False)
+    over = await ended(client, session, turn)
+    assert said(over) == "no,no,no,no"
+    assert sorted(call.tool_call_id for call in calls_of(over)) == ["c0", "c0#1", "c1", "c1#2"]
+
+
+def _open(client: Client, session: str) -> set[str]:
+    turn = client.session(session).active_turn
+    calls = calls_of(turn) if turn else []
+    return {call.tool_call_id for call in calls if status(call) == "pending-confirmation"}
+
+
+async def test_whoever_is_asked_when_the_turn_is_cancelled_need_not_answer(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "storm 5")
+    await pending(client, session)
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    over = await ended(client, session, turn)
+    assert (over.state, {status(call) for call in calls_of(over)}) == ("cancelled", {"cancelled"})
+    after = await say(client, session, "recall")
+    assert said(after) == '["storm 5"]'
+
+
+# -- edits -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("git", [True, False])
+async def test_what_an_agent_writes_is_shown_beforehand_and_is_a_change(
+    inn: Inn, client: Client, *, git: bool
+) -> None:
+    if git:
+        subprocess.run(["git", "init", "-q", str(inn.folder)], check=True)
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "edit made.txt")
+    call = await pending(client, session)
+    (edit,) = call.edits.items
+    assert (edit.before, edit.after.uri) == (None, (inn.folder / "made.txt").as_uri())
+    await confirm(client, session, call, selectedOptionId="yes")
+    over = await ended(client, session, turn)
+    assert calls_of(over)[0].content[0].diff.added == 1
+    await client.until(lambda: client.session(session).summary.changesets)
+    listed = client.session(session).summary.changesets or []
+    changeset = next(one.uri_template for one in listed if one.uri_template.endswith("session"))
+    await client.subscribe(changeset)
+    await client.until(lambda: _files(client, changeset))
+    assert _files(client, changeset) == [(inn.folder / "made.txt").as_uri()]
+
+
+def _files(client: Client, uri: str) -> list[str]:
+    state: Any = client.state.confirmed(uri)
+    return [file.edit.after.uri for file in state.files] if state else []
+
+
+# -- options -----------------------------------------------------------------------------------------------
+
+
+def test_an_option_of_an_unknown_kind_is_no_way_to_allow() -> None:
+    options = [PermissionOption("a", "A", "allow_session"), PermissionOption("b", "B", "perhaps")]
+    assert [option.kind for option in offered(options)] == ["approve", "deny"]
+    assert choose(options, "b", approved=True) == "a"
+    assert choose(options, None, approved=False) is None
+
+
+def test_a_plain_yes_is_not_for_ever_when_there_is_a_choice() -> None:
+    always = [PermissionOption("x", "X", "allow_always"), PermissionOption("y", "Y", "allow_session")]
+    assert choose(always, None, approved=True) is None
+    assert choose(always[:1], None, approved=True) == "x"

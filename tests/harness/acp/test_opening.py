@@ -1,0 +1,251 @@
+"""How the agent's own session comes back: resumed, loaded, forked, made anew, or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.client import Client, calls_of
+from harness.acp.conftest import FORKS, LOADS, ONE, RESUMES, Inn, notices, said, say
+
+
+@pytest.fixture
+def keep(tmp_path: Path) -> str:
+    """Where the agent keeps its sessions."""
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    return str(folder)
+
+
+async def back(inn: Inn) -> Client:
+    """Restart the host, and follow the session again."""
+    await inn.restart()
+    return await inn.connect("again", ONE)
+
+
+def opened(client: Client) -> str:
+    meta = client.session(ONE).meta
+    assert meta is not None
+    return meta["serai.acp"]["opened"]
+
+
+@pytest.mark.parametrize(("can", "how"), [(RESUMES, "resumed"), (LOADS, "loaded")])
+async def test_after_a_restart_the_agent_remembers_and_nothing_is_recorded_twice(
+    inn: Inn, client: Client, keep: str, can: dict[str, Any], how: str
+) -> None:
+    inn.offer(keep=keep, capabilities=can)
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    client = await back(inn)
+    turn = await say(client, session, "recall")
+    assert said(turn) == '["echo one"]'
+    assert f"has {how} its session" in notices(turn)[0]
+    assert len(notices(turn)) == 1
+    assert calls_of(turn) == []
+    assert [t.user_message.text for t in client.session(session).turns] == ["echo one", "recall"]
+    assert opened(client) == how
+    assert notices(await say(client, session, "echo more")) == []
+
+
+async def test_an_agent_that_cannot_is_given_the_conversation_in_a_new_session(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    client = await back(inn)
+    turn = await say(client, session, "blocks")
+    assert "works in a new session of its own, since the agent cannot open earlier sessions" in notices(turn)[0]
+    (block,) = json.loads(said(turn))
+    assert "User: echo one\n\nYou: one" in block["text"]
+    assert opened(client) == "re-created"
+    assert json.loads(said(await say(client, session, "blocks"))) == []
+
+
+async def test_a_session_that_the_agent_lost_is_made_anew_and_it_is_said_why(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(keep=keep, capabilities=LOADS, forgets=True)
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    client = await back(inn)
+    turn = await say(client, session, "recall")
+    assert said(turn) == "[]"
+    assert "Resource not found" in notices(turn)[0]
+
+
+async def test_an_agent_that_cannot_be_started_again_fails_the_turn_and_says_so(
+    inn: Inn, client: Client, tmp_path: Path
+) -> None:
+    signed_in = tmp_path / "signed-in"
+    signed_in.touch()
+    inn.offer(signed_in=str(signed_in), definition={"login": ("quick", "login")})
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    signed_in.unlink()
+    client = await back(inn)
+    turn = await say(client, session, "echo two")
+    assert (turn.state, turn.error.error_type) == ("error", "auth_required")
+    assert "Run 'quick login' in a terminal" in turn.error.message
+    assert "could not be started again" in notices(turn)[0]
+    meta = client.session(session).meta
+    assert meta is not None
+    assert meta["serai.login"]["command"] == ["quick", "login"]
+    signed_in.touch()
+    after = await say(client, session, "echo three")
+    assert (said(after), after.state) == ("three", "complete")
+    assert "serai.login" not in (client.session(session).meta or {})
+
+
+async def test_a_session_that_nobody_is_signed_in_for_is_not_created(
+    inn: Inn, client: Client, tmp_path: Path
+) -> None:
+    inn.offer(signed_in=str(tmp_path / "nobody"), definition={"login": ("quick", "login")})
+    session = await inn.session(client)
+    state = client.session(session)
+    assert state.lifecycle == "creationFailed"
+    assert state.creation_error is not None
+    assert state.creation_error.error_type == "auth_required"
+    assert "quick login" in state.creation_error.message
+
+
+async def test_a_turn_that_was_running_is_interrupted_and_the_next_one_goes_on(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(keep=keep, capabilities=RESUMES)
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    await client.dispatch(session, "turnStarted", turnId="running", userMessage={"text": "wait"})
+    await client.hear("delta", content="waiting")
+    client = await back(inn)
+    assert client.session(session).turns[-1].error is not None
+    turn = await say(client, session, "recall")
+    assert "resumed" in notices(turn)[0]
+
+
+async def test_an_agent_that_died_is_resumed_with_the_next_prompt(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(keep=keep, capabilities=RESUMES)
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    await say(client, session, "crash 3")
+    turn = await say(client, session, "recall")
+    assert said(turn) == '["echo one"]'
+    assert "resumed" in notices(turn)[0]
+
+
+# -- turns that were taken back ----------------------------------------------------------------------------
+
+
+async def test_a_truncated_session_is_made_anew_with_what_is_left(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(keep=keep, capabilities=RESUMES)
+    session = await inn.session(client)
+    first = await say(client, session, "echo one")
+    await say(client, session, "echo two")
+    await client.dispatch(session, "truncated", turnId=first.id)
+    await client.until(lambda: len(client.session(session).turns) == 1)
+    turn = await say(client, session, "blocks")
+    assert "since agents cannot take back what was said" in notices(turn)[0]
+    (block,) = json.loads(said(turn))
+    assert "echo one" in block["text"]
+    assert "echo two" not in block["text"]
+
+
+async def test_truncating_what_the_agent_never_heard_of_changes_nothing(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(keep=keep, capabilities=RESUMES)
+    session = await inn.session(client)
+    last = await say(client, session, "echo one")
+    await client.dispatch(session, "truncated", turnId=last.id)
+    assert notices(await say(client, session, "recall")) == []
+
+
+# -- forks -------------------------------------------------------------------------------------------------
+
+FORK = "ahp-session:/fork"
+
+
+async def test_a_fork_at_the_last_turn_is_the_agents_own(inn: Inn, client: Client, keep: str) -> None:
+    inn.offer(keep=keep, capabilities=FORKS)
+    session = await inn.session(client)
+    last = await say(client, session, "echo one")
+    await inn.session(client, FORK, fork={"session": session, "turnId": last.id})
+    turn = await say(client, FORK, "recall")
+    assert said(turn) == '["echo one"]'
+    assert "has forked its session" in notices(turn)[0]
+    assert said(await say(client, session, "recall")) == '["echo one"]'
+    await inn.restart()
+    client = await inn.connect("again", FORK)
+    again = await say(client, FORK, "recall")
+    assert said(again) == '["echo one", "recall"]'
+
+
+@pytest.mark.parametrize("can", [FORKS, {}])
+async def test_another_fork_is_a_new_session_that_says_so(
+    inn: Inn, client: Client, keep: str, can: dict[str, Any]
+) -> None:
+    inn.offer(keep=keep, capabilities=can)
+    session = await inn.session(client)
+    first = await say(client, session, "echo one")
+    if can:
+        await say(client, session, "echo two")
+    await inn.session(client, FORK, fork={"session": session, "turnId": first.id})
+    turn = await say(client, FORK, "blocks")
+    reason = "before the last turn" if can else "the agent cannot fork sessions"
+    assert reason in notices(turn)[0]
+    assert "echo one" in said(turn)
+    assert "echo two" not in said(turn)
+
+
+# -- what a session is opened with -------------------------------------------------------------------------
+
+SERVERS = [{"name": "tools", "command": "serve", "env": {"A": "1"}}]
+
+
+async def test_folder_directories_and_servers_are_told_to_the_agent(
+    inn: Inn, client: Client, keep: str, tmp_path: Path
+) -> None:
+    can = {"sessionCapabilities": {"additionalDirectories": {}, "resume": {}}}
+    inn.offer(keep=keep, capabilities=can)
+    config = {"additionalDirectories": [(tmp_path / "more").as_uri(), "/other"], "mcpServers": SERVERS}
+    session = await inn.session(client, config=config)
+    (call,) = json.loads(said(await say(client, session, "opened")))
+    wanted = {
+        "cwd": str(inn.folder),
+        "additionalDirectories": [str(tmp_path / "more"), "/other"],
+        "mcpServers": [
+            {"name": "tools", "command": "serve", "args": [], "env": [{"name": "A", "value": "1"}]}
+        ],
+    }
+    assert call == ["session/new", wanted]
+    client = await back(inn)
+    (call,) = json.loads(said(await say(client, session, "opened")))
+    assert (call[0], call[1]["mcpServers"]) == ("session/resume", wanted["mcpServers"])
+
+
+async def test_directories_that_the_agent_does_not_know_of_are_left_out_and_told(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    session = await inn.session(client, config={"additionalDirectories": ["/a", "/b"]})
+    turn = await say(client, session, "opened")
+    assert notices(turn) == [
+        'Agent "quick" does not advertise additionalDirectories capability — ignoring 2 entries.'
+    ]
+    assert notices(await say(client, session, "echo")) == []
+
+
+async def test_a_server_that_the_agent_cannot_reach_is_no_session(inn: Inn, client: Client) -> None:
+    inn.offer()
+    servers = [{"name": "far", "type": "http", "url": "https://example.org"}]
+    session = await inn.session(client, config={"mcpServers": servers})
+    error = client.session(session).creation_error
+    assert error is not None
+    assert (error.error_type, "mcpCapabilities.http" in error.message) == ("capability_not_supported", True)

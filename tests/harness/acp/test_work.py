@@ -1,0 +1,249 @@
+"""A turn, from a client's prompt to an agent's process and back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from conformance.client import Client
+from harness.acp.conftest import ONE, Inn, begin, ended, notices, said, say
+from serai.ahp.types import (
+    MarkdownResponsePart,
+    ReasoningResponsePart,
+    ResourceResponsePart,
+)
+
+
+async def receipts(inn: Inn) -> list[dict[str, Any]]:
+    """What became of the deliveries, in their order."""
+    await inn.house.host.journal.committed()
+    rows = await inn.house.host.journal.store.rows(f"serai-deliveries:{ONE}", 0)
+    records = [msgspec.json.decode(row.action) for row in rows]
+    return [record["receipt"] for record in records if "receipt" in record]
+
+
+async def test_what_an_agent_says_becomes_the_answer(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    assert client.session(session).lifecycle == "ready"
+    turn = await say(client, session, "echo Hello there")
+    assert (turn.state, said(turn)) == ("complete", "Hellothere")
+    assert notices(turn) == []
+    assert len([part for part in turn.response_parts if isinstance(part, MarkdownResponsePart)]) == 1
+
+
+async def test_thoughts_are_reasoning_and_each_message_is_a_part_of_its_own(inn: Inn, client: Client) -> None:
+    inn.offer()
+    turn = await say(client, await inn.session(client), "think")
+    kinds = [(type(part), part.content) for part in turn.response_parts]
+    assert kinds == [
+        (ReasoningResponsePart, "hm, well"),
+        (MarkdownResponsePart, "done"),
+        (MarkdownResponsePart, " and more"),
+    ]
+
+
+async def test_two_sessions_of_one_agent_run_at_once_in_processes_of_their_own(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    one, two = await inn.session(client), await inn.session(client, "ahp-session:/two")
+    waiting = await begin(client, one, "wait")
+    turn = await say(client, two, "echo meanwhile")
+    assert said(turn) == "meanwhile"
+    await client.dispatch(one, "turnCancelled", turnId=waiting)
+    await ended(client, one, waiting)
+    ids = [client.session(uri).meta["serai.acp"]["sessionId"] for uri in (one, two)]  # pyright: ignore[reportOptionalSubscript] - it has one
+    assert ids[0].split("-")[1] != ids[1].split("-")[1]
+
+
+async def test_a_plan_is_in_the_session_and_its_first_and_last_state_in_the_turn(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await say(client, session, "plan")
+    assert notices(turn) == ["- [ ] look", "- [x] look"]
+    meta = client.session(session).meta
+    assert meta is not None
+    assert meta["serai.plan"] == [{"content": "look", "priority": "high", "status": "completed"}]
+
+
+async def test_cost_is_that_of_the_session_and_never_added_up(inn: Inn, client: Client) -> None:
+    inn.offer(options=True)
+    turn = await say(client, await inn.session(client), "usage")
+    usage = turn.usage
+    assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (3, 2, 1)
+    assert usage.meta["serai.sessionCost"] == {"amount": 0.5, "currency": "USD"}
+    assert usage.meta["serai.context"] == {"used": 20, "size": 100}
+    assert usage.model == "small"
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("max_tokens", "its model may not say more"),
+        ("max_turn_requests", "may not ask its model more often"),
+        ("refusal", "refused"),
+        ("cancelled", "cancelled"),
+        ("bored", "The agent stopped: bored."),
+    ],
+)
+async def test_another_end_than_the_usual_one_is_told(
+    inn: Inn, client: Client, reason: str, told: str
+) -> None:
+    inn.offer()
+    turn = await say(client, await inn.session(client), f"stops {reason}")
+    assert turn.state == "complete"
+    assert told in notices(turn)[0]
+
+
+async def test_a_title_a_mode_a_model_and_commands_are_the_sessions(inn: Inn, client: Client) -> None:
+    inn.offer(modes=True, options=True)
+    session = await inn.session(client)
+    await say(client, session, "news")
+    state = client.session(session)
+    assert state.summary.title == "A title of the agent's own"
+    assert state.config is not None
+    assert state.summary.model is not None
+    assert (state.config.values["mode"], state.summary.model.id) == ("do", "large")
+    found = await client.request("completions", session, kind="userMessage", text="/rev", offset=4)
+    assert found["items"][0]["insertText"] == "/review"
+
+
+async def test_a_title_that_a_person_gave_stays(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    await client.dispatch(session, "titleChanged", title="Mine")
+    await say(client, session, "news")
+    assert client.session(session).summary.title == "Mine"
+
+
+async def test_what_an_agent_says_before_it_is_asked_is_told_in_the_first_turn(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer(chatty=True)
+    turn = await say(client, await inn.session(client), "echo hi")
+    assert notices(turn) == ["Between the turns Quick said: welcome"]
+    assert said(turn) == "hi"
+
+
+async def test_pictures_and_links_of_an_answer_are_parts_of_it(inn: Inn, client: Client) -> None:
+    inn.offer()
+    turn = await say(client, await inn.session(client), "mixed")
+    pictures = [part for part in turn.response_parts if isinstance(part, ResourceResponsePart)]
+    assert [picture.content_type for picture in pictures] == ["image/png"]
+    content = await client.request("resourceRead", uri=pictures[0].uri)
+    assert content["data"] == "hi"
+    assert "[a](file:///a)" in said(turn)
+
+
+# -- cancelling --------------------------------------------------------------------------------------------
+
+
+async def test_a_turn_that_is_cancelled_is_over_at_once_and_the_next_one_works(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "wait")
+    await client.hear("delta", content="waiting")
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    assert (await ended(client, session, turn)).state == "cancelled"
+    assert said(await say(client, session, "echo again")) == "again"
+
+
+async def test_an_agent_that_does_not_stop_is_ended_and_started_again(inn: Inn, client: Client) -> None:
+    inn.offer(timeouts={"cancel_timeout": 0.2})
+    session = await inn.session(client)
+    turn = await begin(client, session, "until_steered")
+    await client.hear("delta", content="working")
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    assert (await ended(client, session, turn)).state == "cancelled"
+    after = await say(client, session, "echo back")
+    assert said(after) == "back"
+    assert "new session of its own" in notices(after)[0]
+
+
+async def test_a_silent_agent_fails_its_turn(inn: Inn, client: Client) -> None:
+    inn.offer(timeouts={"inactivity_timeout": 0.2})
+    session = await inn.session(client)
+    turn = await say(client, session, "mute")
+    assert (turn.state, turn.error.error_type) == ("error", "inactivity_timeout")
+    assert said(await say(client, session, "echo back")) == "back"
+
+
+# -- evidence ----------------------------------------------------------------------------------------------
+
+
+async def test_a_message_is_delivered_when_the_agent_has_shown_that_it_has_it(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "wait")
+    await client.hear("delta", content="waiting")
+    await client.ping()
+    assert [r["metadata"]["evidence"] for r in await receipts(inn)] == ["the first update"]
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    await ended(client, session, turn)
+
+
+async def test_an_answer_without_an_update_is_evidence_as_well(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    await say(client, session, "stops end_turn")
+    assert [r["metadata"]["evidence"] for r in await receipts(inn)] == ["the response to the prompt"]
+
+
+async def test_a_prompt_that_nobody_answered_was_perhaps_not_delivered(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "mute")
+    async with asyncio.timeout(5):
+        while client.session(session).active_turn is None:
+            await client.ping()
+    await inn.house.host.journal.committed()
+    assert await receipts(inn) == []
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    await ended(client, session, turn)
+    await say(client, session, "vanish")
+    found = await receipts(inn)
+    assert [r["status"] for r in found] == ["delivered", "failed"]
+    assert found[1]["reason"] == "outcome_unknown"
+
+
+# -- failing -----------------------------------------------------------------------------------------------
+
+
+async def test_a_dead_agent_fails_its_turn_with_code_and_log_and_is_started_again(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await say(client, session, "crash 7")
+    assert (turn.state, turn.error.error_type) == ("error", "connection_closed")
+    assert "7" in turn.error.message
+    assert "fatal: out of luck" in turn.error.message
+    assert "sk-ant" not in json.dumps([turn.error.message, turn.error.stack])
+    assert "the key is" in turn.error.stack
+    after = await say(client, session, "echo alive")
+    assert (said(after), after.state) == ("alive", "complete")
+
+
+async def test_an_agent_that_is_killed_says_by_which_signal(inn: Inn, client: Client) -> None:
+    inn.offer()
+    turn = await say(client, await inn.session(client), "vanish")
+    assert "SIGKILL" in turn.error.message
+
+
+async def test_an_error_of_the_agent_ends_the_turn_with_what_it_means(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await say(client, session, "error -32603 rate limit reached")
+    assert (turn.state, turn.error.error_type) == ("error", "rate_limit")
+    assert said(await say(client, session, "echo fine")) == "fine"
