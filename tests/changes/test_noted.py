@@ -129,6 +129,21 @@ async def test_content_before_can_be_read_and_brought_back(folder: Folder) -> No
     assert not (folder.top / "new").exists()
 
 
+async def test_content_that_came_after_the_last_note_can_be_read_while_it_is_there(folder: Folder) -> None:
+    link = folder.top / "link"
+    link.symlink_to("one")
+    await folder.noted.note_before("t", "link")
+    link.unlink()
+    link.symlink_to("two")
+    [change] = (await folder.noted.compute(SESSION)).changes
+    assert change.after is not None
+    assert await folder.noted.read(content_uri("s1", change.after)) == b"two"
+    link.unlink()
+    with pytest.raises(ProtocolError) as caught:
+        await folder.noted.read(content_uri("s1", change.after))
+    assert caught.value.number == AhpErrorCode.CONTENT_NOT_FOUND
+
+
 async def test_a_turn_is_not_discarded_over_later_changes(folder: Folder) -> None:
     await folder.edit("t", "a", b"in the turn\n")
     (folder.top / "a").write_bytes(b"the person's\n")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from serai.ahp import wire
 from serai.ahp.types import ChangesetFile
-from serai.changes.records import Change, LeftOut, LeftOutReason, Side, shown, told
+from serai.changes.records import LINK_MODE, Change, LeftOut, LeftOutReason, Side, shown, told
 from serai.changes.showing import content_address, content_uri, file_id, file_uri, path_below, show
 
 OLD, NEW = "1" * 40, "2" * 40
@@ -49,6 +49,17 @@ def test_a_file_of_a_turn_that_is_over_refers_to_what_was_kept() -> None:
     assert file.edit.before is None
     assert file.edit.after is not None
     assert file.edit.after.content.uri == f"serai-change:/s1/{NEW}/a"
+
+
+@pytest.mark.parametrize(
+    ("directory", "after"),
+    [("/work", Side("link", NEW, LINK_MODE)), ("/work", Side("\udcff", NEW)), ("/w\udcff", Side("a", NEW))],
+)
+def test_what_a_file_uri_does_not_lead_to_is_kept_content(directory: str, after: Side) -> None:
+    file = show(Change(Side(after.path, OLD, after.mode), after), directory, "s1", live=True)
+    assert file.edit.after is not None
+    assert file.edit.after.uri == file_uri(directory, after.path)
+    assert file.edit.after.content.uri == content_uri("s1", after)
 
 
 def test_renames_modes_binaries_and_conflicts_are_told() -> None:

@@ -13,7 +13,7 @@ from changes.repositories import Repo, always, brief, everything, tracked
 from serai.ahp.errors import AhpErrorCode
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
 from serai.changes.records import Changes, Limits
-from serai.changes.showing import content_uri, file_uri
+from serai.changes.showing import content_uri, file_uri, show
 from serai.errors import GitFailed, ProtocolError
 
 TURN = Which(ChangesetKind.TURN, "t 1/ü")
@@ -389,6 +389,29 @@ async def test_content_before_and_after_can_be_read(repo: Repo, private: Path) -
     assert change.before is not None
     assert await changes.read(content_uri("s1", change.before)) == b"print('b')\n" * 10
     assert await changes.read(file_uri(str(repo.top / "src"), "b.py")) == b"new \xff bytes\0\n"
+
+
+async def test_links_and_odd_names_can_be_read_as_they_are_after_a_change(
+    repo: Repo, private: Path, tmp_path: Path
+) -> None:
+    odd = os.fsdecode(b"\xff")
+    (repo.top / "link").symlink_to("a.txt")
+    repo.write(odd, "before\n")
+    repo.commit()
+    changes = await tracked(repo.top, private)
+    (repo.top / "link").unlink()
+    (repo.top / "link").symlink_to(tmp_path / "outside")
+    repo.write(odd, "after\n")
+    read: dict[str, list[bytes]] = {}
+    for change in (await changes.compute(UNCOMMITTED)).changes:
+        edit = show(change, changes.directory, "s1", live=True).edit
+        uris = [side.content.uri for side in (edit.before, edit.after) if side]
+        assert all(uri.startswith("serai-change:") for uri in uris)
+        read[change.path] = [await changes.read(uri) for uri in uris]
+    assert read == {
+        "link": [b"a.txt", os.fsencode(tmp_path / "outside")],
+        odd: [b"before\n", b"after\n"],
+    }
 
 
 async def test_other_content_cannot_be_read(repo: Repo, private: Path) -> None:

@@ -477,3 +477,33 @@ def _tasks_of_client() -> list[str]:
     """What still runs of the client's own code."""
     names = [task.get_coro().__qualname__ for task in asyncio.all_tasks()]  # type: ignore[union-attr]
     return [name for name in names if name.startswith(("Lifeline", "Connection", "ChannelClient"))]
+
+
+class TestQuestionsOfASession:
+    """What a session asks, whether or not a turn runs."""
+
+    async def test_what_nobody_asked_in_a_turn_is_told_and_answered(self, tmp_path: Path) -> None:
+        async with House(echo=echo) as house, house.client() as client, house.client("x") as other:
+            session = await soon(client.create_session())
+            questions = session.questions()
+            params = c.ResourceRequestParams(channel=ROOT, uri=tmp_path.as_uri(), read=True)
+            asked = asyncio.ensure_future(other.request("resourceRequest", params))
+            first = await soon(anext(questions))
+            assert isinstance(first, QuestionAsked)
+            later = session.questions()
+            assert await soon(anext(later)) == first
+            await soon(session.answer(first.request.id, {"access": "day"}))
+            await soon(asked)
+            assert await soon(anext(questions)) == QuestionClosed(first.request.id)
+            assert await soon(anext(later)) == QuestionClosed(first.request.id)
+            await questions.aclose()
+            await later.aclose()
+
+    async def test_it_ends_with_the_session(self) -> None:
+        async with House(echo=echo) as house, house.client() as client:
+            session = await soon(client.create_session())
+            reading = asyncio.ensure_future(anext(session.questions()))
+            await asyncio.sleep(0)
+            await soon(session.dispose())
+            with pytest.raises(SessionGone):
+                await soon(reading)

@@ -12,7 +12,7 @@ from serai.ahp.types import URI
 from serai.changes.catalogue import ChangesetKind, Which
 from serai.changes.contents import kept_at, read_now
 from serai.changes.records import LINK_MODE, Change, Changes, Limits, Outcome
-from serai.changes.showing import path_below
+from serai.changes.showing import ContentAddress, path_below
 from serai.changes.snapshots import Snapshots
 from serai.changes.writing import put_file, put_link, read_file, take_away
 from serai.errors import FileInTheWay, FileUnreadable, ProtocolError
@@ -151,9 +151,19 @@ class NotedChanges:
             return await asyncio.to_thread(read_now, self.directory, path, self._limits.file_bytes)
         address = kept_at(uri, self.session_id)
         try:
-            return await asyncio.to_thread(self._snapshots.content, address.content)
-        except FileUnreadable as error:
+            return await asyncio.to_thread(self._content, address)
+        except (FileInTheWay, FileUnreadable) as error:
             raise ProtocolError(error.message, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
+
+    def _content(self, address: ContentAddress) -> bytes:
+        try:
+            return self._snapshots.content(address.content)
+        except FileUnreadable:
+            # What came after the last note is not kept, but may be there.
+            found = read_file(self.directory, address.path, self._limits.file_bytes)
+            if found is None or found.digest != address.content:
+                raise
+            return found.data
 
     # -- operations ----------------------------------------------------------------------------------------
 

@@ -1,7 +1,9 @@
 """A change as AHP shows it, and the URIs of content before and after it. Pure.
 
 Content that is no longer in the work tree has a URI of our own: `serai-change:/<session>/<content>/<path>`.
-The path is there for people and for editors, which tell the language of a file by its name.
+The path is there for people and for editors, which tell the language of a file by its name. So has content
+that a `file:` URI does not lead to: where a link points to, since whoever reads the link gets what is there,
+and a file whose name is not UTF-8.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from serai.ahp.types import (
     FileEditSide,
     FreeForm,
 )
-from serai.changes.records import Change, Side
+from serai.changes.records import LINK_MODE, Change, Side
 
 __all__ = [
     "CONTENT_SCHEME",
@@ -55,7 +57,8 @@ def show(change: Change, directory: str, session_id: str, *, live: bool) -> Chan
         change: What changed.
         directory: The working directory, as the session names it.
         session_id: The session, for the URIs of content.
-        live: Whether what is after the change is the file as it is now; else it is kept content.
+        live: Whether what is after the change is the file as it is now, where a URI can lead to that; else it
+            is kept content.
     """
     before = after = diff = None
     if change.before is not None:
@@ -63,14 +66,24 @@ def show(change: Change, directory: str, session_id: str, *, live: bool) -> Chan
         before = FileEditSide(uri=uri, content=ContentRef(uri=content_uri(session_id, change.before)))
     if change.after is not None:
         uri = file_uri(directory, change.after.path)
-        after = FileEditSide(
-            uri=uri, content=ContentRef(uri=uri if live else content_uri(session_id, change.after))
+        is_file = (
+            live and change.after.mode != LINK_MODE and _is_text(posixpath.join(directory, change.after.path))
         )
+        content = uri if is_file else content_uri(session_id, change.after)
+        after = FileEditSide(uri=uri, content=ContentRef(uri=content))
     if change.added is not None and change.removed is not None:
         diff = FileEditDiff(added=change.added, removed=change.removed)
     return ChangesetFile(
         id=file_id(change.path), edit=FileEdit(before=before, after=after, diff=diff), meta=_meta(change)
     )
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _meta(change: Change) -> FreeForm:

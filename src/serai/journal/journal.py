@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 _WINDOW = 0.005
 """A batch of nothing but deltas waits at most so long for company, in seconds."""
-_SHARE, _SHARE_OF_MANY, _MANY = 2, 8, 8
+_SHARE, _SHARE_OF_MANY, _MANY = 2, 6, 8
 """It waits so many times as long as the last publishing took: longer where many hear the same, for then most
 of what publishing costs is saved."""
 _SHORTEST_WINDOW = 0.0002

@@ -158,7 +158,7 @@ async def confirm(client: Client, session: str, call: Any, *, approved: bool = T
 def notices(turn: Any) -> list[str]:
     """What the person was told beside the agent's words."""
     parts = [part for part in turn.response_parts if isinstance(part, SystemNotificationResponsePart)]
-    return [getattr(part.content, "markdown", part.content) for part in parts]
+    return [part.content if isinstance(part.content, str) else part.content.markdown for part in parts]
 
 
 def said(turn: Any) -> str:

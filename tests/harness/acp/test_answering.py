@@ -8,8 +8,8 @@ from typing import Any
 from conformance.client import Client, calls_of
 from harness.acp.conftest import Inn, begin, ended, said, say, status
 
-WITH_FILES = {"definition": {"fs": True}}
-WITH_TERMINALS = {"definition": {"terminal": True}}
+WITH_FILES: dict[str, Any] = {"definition": {"fs": True}}
+WITH_TERMINALS: dict[str, Any] = {"definition": {"terminal": True}}
 
 
 def told(turn: Any) -> list[Any]:
@@ -74,9 +74,7 @@ async def test_a_form_is_a_list_of_questions(inn: Inn, client: Client) -> None:
         "tags": {"kind": "selected-many", "value": ["a"]},
     }
     answers = {name: {"state": "submitted", "value": value} for name, value in values.items()}
-    await client.dispatch(
-        session, "inputCompleted", requestId=request.id, response="accept", answers=answers
-    )
+    await client.dispatch(session, "inputCompleted", requestId=request.id, response="accept", answers=answers)
     (answer,) = told(await ended(client, session, turn))
     assert answer == {
         "action": "accept",

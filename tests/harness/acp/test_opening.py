@@ -58,7 +58,9 @@ async def test_an_agent_that_cannot_is_given_the_conversation_in_a_new_session(
     await say(client, session, "echo one")
     client = await back(inn)
     turn = await say(client, session, "blocks")
-    assert "works in a new session of its own, since the agent cannot open earlier sessions" in notices(turn)[0]
+    assert (
+        "works in a new session of its own, since the agent cannot open earlier sessions" in notices(turn)[0]
+    )
     (block,) = json.loads(said(turn))
     assert "User: echo one\n\nYou: one" in block["text"]
     assert opened(client) == "re-created"

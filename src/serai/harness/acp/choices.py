@@ -162,17 +162,22 @@ class Choices:
         return list(option.choices) if option is not None and option.type == "select" else None
 
     def problem_with(self, name: str, value: Any) -> str | None:
-        """Why a setting cannot have a value; `None` when it can."""
+        """What is the matter with a value for a setting, as the end of a sentence; `None` when nothing is."""
         offered = self.offered(name)
         if offered is None:
-            option = self.named.get(name)
-            if option is None:
-                return f"the agent has no setting {name!r}"
-            return None if isinstance(value, bool) else f"{name!r} must be true or false"
+            if name not in self.named:
+                return f"has no setting {name!r}"
+            return None if isinstance(value, bool) else f"has only true and false for {name!r}"
         if any(choice.value == value for choice in offered):
             return None
-        names = ", ".join(choice.value for choice in offered) or "nothing"
-        return f"{name!r} can be: {names}"
+        return f"has these values for {name!r}: {', '.join(choice.value for choice in offered)}"
+
+    def problem_with_model(self, model: str) -> str | None:
+        """The same for a model."""
+        if self.models.model_option is None:
+            return "offers no choice of models"
+        offered = [choice.value for choice in self.models.models]
+        return None if model in offered else f"has these models: {', '.join(offered)}"
 
 
 def schema_of(learned: Choices | None) -> SessionConfigSchema:

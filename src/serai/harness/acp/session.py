@@ -195,9 +195,10 @@ class AcpAgentSession(BasicSession):
                     ):
                         continue
                     if problem := choices.problem_with(name, value):
-                        return rejected("bad_config", problem)
+                        return rejected("bad_config", f"{self._label} {problem}")
             case a.SessionModelChangedAction() if link is not None:
-                return _model_problem(Choices.of(link.session), action.model, self._label)
+                if problem := Choices.of(link.session).problem_with_model(action.model.id):
+                    return rejected("bad_model", f"{self._label} {problem}")
             case _:
                 pass
         return None
@@ -553,17 +554,17 @@ class AcpAgentSession(BasicSession):
                 self._seat.choose_model(_selection(self._seat.model, choices.model))
 
     async def _choose_model(self, link: _Link, choices: Choices, wanted: ModelSelection) -> None:
-        problem = _model_problem(choices, wanted, self._label)
+        problem = choices.problem_with_model(wanted.id)
         option = choices.models.model_option
         if problem is not None or option is None:
             # Where the model is an argument of the program, it was given when the agent was started.
             if not self._harness.chooses_model_at_start:
-                self._complain(problem.reason if problem and problem.reason else "there is no such model")
+                self._complain(f"{problem}")
             return
         try:
             await link.session.set_config_option(option.id, wanted.id)
         except AgentError as error:
-            self._complain(f"the model {wanted.id} was not chosen: {error.message}")
+            self._complain(f"did not take the model {wanted.id}: {error.message}")
 
     async def _choose_value(self, link: _Link, choices: Choices, name: str, value: Any) -> None:
         problem = choices.problem_with(name, value)
@@ -577,13 +578,13 @@ class AcpAgentSession(BasicSession):
             else:
                 await link.session.set_config_option(option.id, value)
         except AgentError as error:
-            self._complain(f"{name} was not set to {value!r}: {error.message}")
+            self._complain(f"did not set {name} to {value!r}: {error.message}")
 
     def _complain(self, problem: str) -> None:
         """Tell once that something could not be chosen."""
         if problem not in self._complaints:
             self._complaints.add(problem)
-            self._warn(f"{self._label}: {problem}.")
+            self._warn(f"{self._label} {problem}.")
 
     # -- odds and ends -------------------------------------------------------------------------------------
 
@@ -622,12 +623,3 @@ class AcpAgentSession(BasicSession):
 
 def _selection(now: ModelSelection | None, model: str) -> ModelSelection:
     return now if now is not None and now.id == model else ModelSelection(id=model)
-
-
-def _model_problem(choices: Choices, wanted: ModelSelection, label: str) -> Judgement | None:
-    if choices.models.model_option is None:
-        return rejected("capability_unsupported", f"{label} offers no choice of models")
-    offered = [choice.value for choice in choices.models.models]
-    if wanted.id not in offered:
-        return rejected("bad_model", f"{label} has these models: {', '.join(offered)}")
-    return None

@@ -18,9 +18,9 @@ from serai.acp import (
     UsageUpdate,
     UserMessageChunk,
 )
-from serai.acp.shapes import is_object, text_of
+from serai.acp.shapes import is_object, object_of, text_of
 from serai.ahp.types import Markdown, ToolResultContent, UsageInfo
-from serai.contract import AgentSessionEvent, Delivered, Failed, MessageReceipt
+from serai.contract import AgentSessionEvent, Delivered, Failed, MessageReceipt, UsageUpdated
 from serai.harness.acp.calls import Calls
 from serai.harness.acp.contents import bytes_of
 from serai.host.seat import Seat
@@ -78,6 +78,7 @@ class Work:
         self.terminals: dict[str, HostTerminal] = {}
         """The terminals that the agent has, by its ids for them."""
         self.calls = Calls(turn, folder, terminal=self._terminal, emit=emit, masked=seat.masked)
+        self._emit = emit
         self._delivery_id = delivery_id
         self._seat = seat
         self._part: tuple[type, str | None] | None = None
@@ -157,7 +158,19 @@ class Work:
             self._usage[_COST] = {"amount": update.cost.amount, "currency": update.cost.currency}
         if update.used is not None:
             self._usage[_CONTEXT] = {"used": update.used, "size": update.size}
-        await self.turn.used(self._usage_info({}))
+        await self._tell_usage({})
+
+    async def _tell_usage(self, tokens: dict[str, Any]) -> None:
+        await self.turn.used(self._usage_info(tokens))
+        cost = object_of(self._usage.get(_COST))
+        total = tokens.get("totalTokens")
+        self._emit(
+            UsageUpdated(
+                tokens=total if isinstance(total, int) else None,
+                cost_usd=cost.get("amount") if cost.get("currency") == "USD" else None,
+                metadata={**tokens, **self._usage},
+            )
+        )
 
     def _usage_info(self, tokens: dict[str, Any]) -> UsageInfo:
         model = self._seat.model
@@ -174,7 +187,7 @@ class Work:
     async def finish(self, finished: Finished, *, cancelled: bool) -> None:
         """The agent has answered the prompt."""
         if finished.usage:
-            await self.turn.used(self._usage_info(finished.usage))
+            await self._tell_usage(finished.usage)
         await self._show_plan()
         if finished.stop_reason != "end_turn" and not cancelled:
             told = _STOPPED.get(finished.stop_reason, f"The agent stopped: {finished.stop_reason}.")

@@ -7,6 +7,8 @@ What it does in a turn is the first line of the prompt: the name of a function b
 Whatever it is asked, it keeps in `heard`, and the turn `recall` tells it.
 """
 
+# ruff: noqa: ARG001 - a turn has its session, and a method its parameters, whether it needs them or not
+
 from __future__ import annotations
 
 import json
@@ -97,6 +99,12 @@ def opened(session: str) -> Any:
     say(session, json.dumps([[call["method"], call["params"]] for call in calls]))
 
 
+def settings(session: str) -> Any:
+    sets = [message["params"] for message in HEARD if str(message.get("method")).startswith("session/set_")]
+    told = [[p["configId"], p["value"]] if "configId" in p else ["mode", p["modeId"]] for p in sets]
+    say(session, json.dumps(told))
+
+
 def tool(session: str, outcome: str = "completed") -> Any:
     """A call without a question, in all of its steps."""
     update(session, "tool_call", toolCallId="c", title="Read notes", kind="read", status="pending")
@@ -116,7 +124,9 @@ def tool(session: str, outcome: str = "completed") -> Any:
 
 def stray(session: str) -> Any:
     """The first that is heard of a call is its end."""
-    update(session, "tool_call_update", toolCallId="c", title="ls", status="completed", rawOutput={"output": "a"})
+    update(
+        session, "tool_call_update", toolCallId="c", title="ls", status="completed", rawOutput={"output": "a"}
+    )
 
 
 OPTIONS = [
@@ -221,7 +231,9 @@ def stops(session: str, reason: str) -> Any:
 def wait(session: str) -> Any:
     say(session, "waiting")
     while (message := receive()).get("method") != "session/cancel":
-        PENDING_STEERS(message)
+        if "id" in message and "method" in message:
+            send(id=message["id"], result=METHODS[message["method"]](message["params"]))
+            say(session, f"mode {STATE['mode']}")
     return {"stopReason": "cancelled"}
 
 
@@ -240,11 +252,6 @@ def until_steered(session: str) -> Any:
             send(id=message["id"], result={"outcome": TOLD.get("steering_outcome", "injected")})
             say(session, message["params"]["prompt"][0]["text"])
             return None
-
-
-def PENDING_STEERS(message: dict[str, Any]) -> None:
-    if "id" in message and "method" in message:
-        send(id=message["id"], result=METHODS[message["method"]](message["params"]))
 
 
 def crash(session: str, code: str) -> Any:
@@ -278,13 +285,23 @@ def terminal(session: str) -> Any:
         return
     where = {"sessionId": session, "terminalId": made["result"]["terminalId"]}
     content = [{"type": "terminal", "terminalId": where["terminalId"]}]
-    update(session, "tool_call", toolCallId="t", title="printf", kind="execute", status="in_progress", content=content)
+    update(
+        session,
+        "tool_call",
+        toolCallId="t",
+        title="printf",
+        kind="execute",
+        status="in_progress",
+        content=content,
+    )
     say(session, told(ask("terminal/wait_for_exit", **where)))
     say(session, told(ask("terminal/output", **where)))
     update(session, "tool_call_update", toolCallId="t", status="completed")
     ask("terminal/release", **where)
     say(session, str(ask("terminal/output", **where)["error"]["code"]))
-    made = ask("terminal/create", sessionId=session, command="echo $GREETING; pwd", env=env, outputByteLimit=6)
+    made = ask(
+        "terminal/create", sessionId=session, command="echo $GREETING; pwd", env=env, outputByteLimit=6
+    )
     where["terminalId"] = made["result"]["terminalId"]
     ask("terminal/wait_for_exit", **where)
     say(session, told(ask("terminal/output", **where)))

@@ -1,0 +1,198 @@
+"""Modes, options and models of agents, as settings of sessions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from conformance.client import Client
+from harness.acp.conftest import ONE, Inn, begin, ended, notices, said, say
+from serai.acp.options import read_modes, read_options
+from serai.harness.acp.choices import Choices, schema_of
+
+FULL: dict[str, Any] = {"modes": True, "options": True}
+HAS = "Quick has these values for"
+
+
+def values(client: Client, session: str = ONE) -> dict[str, Any]:
+    config = client.session(session).config
+    assert config is not None
+    return config.values
+
+
+def model(client: Client, session: str = ONE) -> str | None:
+    chosen = client.session(session).summary.model
+    return chosen.id if chosen else None
+
+
+async def rejection(client: Client) -> str:
+    """Why the last action was rejected."""
+    await client.until(lambda: "rejectionReason" in client.envelopes[-1])
+    return client.envelopes[-1]["rejectionReason"]
+
+
+async def asked(client: Client, session: str = ONE) -> list[Any]:
+    """What the agent was asked to set."""
+    turn = await say(client, session, "settings")
+    return json.loads(said(turn))
+
+
+async def test_what_nobody_chose_is_as_the_agent_has_it(inn: Inn, client: Client) -> None:
+    inn.offer(**FULL)
+    await inn.session(client)
+    assert values(client) == {"mode": "ask", "effort": "low"}
+    assert model(client) == "small"
+    assert await asked(client) == []
+
+
+async def test_what_was_chosen_for_a_new_session_is_set_before_it_is_ready(inn: Inn, client: Client) -> None:
+    inn.offer(**FULL)
+    config = {"mode": "do", "effort": "high"}
+    await inn.session(client, config=config, model={"id": "large"})
+    assert values(client) == config
+    assert await asked(client) == [["model", "large"], ["mode", "do"], ["effort", "high"]]
+
+
+async def test_the_first_session_teaches_the_next_ones_all_settings(inn: Inn, client: Client) -> None:
+    inn.offer(**FULL)
+    await inn.session(client)
+    await client.until(lambda: any(agent.models for agent in client.root.agents))
+    agent = next(agent for agent in client.root.agents if agent.provider == "quick")
+    assert [(each.id, each.name) for each in agent.models] == [("small", "Small"), ("large", "Large")]
+    two = await inn.session(client, "ahp-session:/two", config={"loud": True})
+    config = client.session(two).config
+    assert config is not None
+    known = config.schema.properties
+    assert known["mode"].enum == ["ask", "do"]
+    assert known["effort"].enum_labels == ["Low", "High"]
+    assert (known["loud"].type, known["loud"].session_mutable) == ("boolean", True)
+    assert values(client, two)["loud"] is True
+    assert await asked(client, two) == [["loud", True]]
+
+
+async def test_who_asks_before_gets_all_settings_at_once(inn: Inn, client: Client) -> None:
+    inn.offer(**FULL)
+    resolved = await client.request("resolveSessionConfig", provider="quick")
+    assert set(resolved["schema"]["properties"]) == {
+        "mode",
+        "effort",
+        "loud",
+        "additionalDirectories",
+        "mcpServers",
+    }
+    found = await client.request("sessionConfigCompletions", provider="quick", property="mode", query="d")
+    assert [item["value"] for item in found["items"]] == ["do"]
+
+
+async def test_a_choice_reaches_the_agent_at_once_also_in_a_turn(inn: Inn, client: Client) -> None:
+    inn.offer(**FULL)
+    session = await inn.session(client)
+    turn = await begin(client, session, "wait")
+    await client.hear("delta", content="waiting")
+    await client.dispatch(session, "configChanged", config={"mode": "do"})
+    await client.until(lambda: "mode do" in said(client.session(session).active_turn))
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    await ended(client, session, turn)
+    assert values(client)["mode"] == "do"
+
+
+async def test_a_model_that_is_chosen_in_a_turn_is_the_next_ones(inn: Inn, client: Client) -> None:
+    inn.offer(**FULL)
+    session = await inn.session(client)
+    turn = await begin(client, session, "wait")
+    await client.hear("delta", content="waiting")
+    await client.dispatch(session, "modelChanged", model={"id": "large", "config": {"effort": "high"}})
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    await ended(client, session, turn)
+    assert await asked(client) == [["model", "large"], ["effort", "high"]]
+    assert (model(client), values(client)["effort"]) == ("large", "high")
+
+
+@pytest.mark.parametrize(
+    ("action", "fields", "reason"),
+    [
+        (
+            "configChanged",
+            {"config": {"mode": "fly"}},
+            "bad_config: Quick has these values for 'mode': ask, do",
+        ),
+        (
+            "configChanged",
+            {"config": {"effort": "no"}},
+            "bad_config: Quick has these values for 'effort': low, high",
+        ),
+        ("modelChanged", {"model": {"id": "huge"}}, "bad_model: Quick has these models: small, large"),
+    ],
+)
+async def test_what_the_agent_does_not_have_is_rejected(
+    inn: Inn, client: Client, action: str, fields: dict[str, Any], reason: str
+) -> None:
+    inn.offer(**FULL)
+    session = await inn.session(client)
+    await client.dispatch(session, action, **fields)
+    assert (await rejection(client)) == reason
+    assert await asked(client) == []
+
+
+async def test_an_agent_without_choices_has_none_to_make(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    await client.dispatch(session, "modelChanged", model={"id": "large"})
+    assert await rejection(client) == "bad_model: Quick offers no choice of models"
+    await client.dispatch(session, "configChanged", config={"mode": "do"})
+    assert await rejection(client) == "bad_config: Quick has no setting 'mode'"
+
+
+async def test_a_wish_that_cannot_be_is_told_in_the_first_turn(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client, model={"id": "huge"}, config={"mode": "do"})
+    turn = await say(client, session, "echo hi")
+    assert notices(turn) == ["Quick offers no choice of models.", "Quick has no setting 'mode'."]
+    assert notices(await say(client, session, "echo hi")) == []
+
+
+async def test_what_the_agent_refuses_is_set_back_and_told(inn: Inn, client: Client) -> None:
+    inn.offer(stubborn=True, **FULL)
+    session = await inn.session(client)
+    await client.dispatch(session, "configChanged", config={"mode": "do"})
+    await client.until(lambda: values(client).get("mode") == "do")
+    await client.until(lambda: values(client).get("mode") == "ask")
+    turn = await say(client, session, "echo hi")
+    assert "Quick did not set mode to 'do'" in notices(turn)[0]
+    assert "not today" in notices(turn)[0]
+
+
+# -- pure --------------------------------------------------------------------------------------------------
+
+
+def options(*told: dict[str, Any]) -> Choices:
+    return Choices(None, read_options(list(told)))
+
+
+def select(name: str, **more: Any) -> dict[str, Any]:
+    return {"id": name, "type": "select", "currentValue": "a", "options": [{"value": "a"}], **more}
+
+
+def test_an_option_that_is_the_mode_takes_the_place_of_modes() -> None:
+    modes = read_modes({"currentModeId": "x", "availableModes": [{"id": "x"}]})
+    choices = Choices(modes, read_options([select("permissions", category="mode")]))
+    assert choices.values == {"mode": "a"}
+    assert list(choices.named) == ["mode"]
+
+
+def test_options_of_a_type_that_is_not_known_are_no_settings() -> None:
+    assert options({"id": "slider", "type": "range", "currentValue": 3}).named == {}
+
+
+def test_an_option_cannot_pass_for_a_setting_of_the_hosts() -> None:
+    assert options(select("mcpServers")).named == {}
+
+
+def test_what_was_learned_can_be_written_down_and_read_again() -> None:
+    modes = read_modes({"currentModeId": "x", "availableModes": [{"id": "x", "name": "X"}]})
+    choices = Choices(modes, read_options([select("style"), select("model")]))
+    again = Choices.read(json.loads(json.dumps(choices.to_json())))
+    assert schema_of(again) == schema_of(choices)
+    assert again.model_infos("p") == choices.model_infos("p")

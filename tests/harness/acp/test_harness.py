@@ -1,0 +1,236 @@
+"""What an agent over ACP declares and offers, and what is refused because ACP has nothing like it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from conformance.client import Client, Refused
+from harness.acp.conftest import FORKS, RESUMES, Inn, begin, confirm, ended, notices, pending, said, say
+from hosts import WITHIN
+from serai.contract import AgentSessionEvent, AgentSessionEventType, DeliveryMode
+from serai.errors import AgentError
+from serai.harness.acp.session import AcpAgentSession
+
+STEERS: dict[str, Any] = {"meta": {"steering": {"supported": True}}}
+
+
+async def agent_of(inn: Inn, uri: str) -> AcpAgentSession:
+    session = inn.house.host.loaded(uri)
+    assert session is not None
+    agent = await session.agent()
+    assert isinstance(agent, AcpAgentSession)
+    return agent
+
+
+# -- what is declared --------------------------------------------------------------------------------------
+
+
+async def test_an_agent_that_says_little_declares_little(inn: Inn, client: Client) -> None:
+    inn.offer()
+    declared = (await agent_of(inn, await inn.session(client))).capabilities
+    assert declared.messaging.content_types == ("text",)
+    assert declared.delivery.modes == (
+        DeliveryMode.IMMEDIATE,
+        DeliveryMode.NEXT_MESSAGE,
+        DeliveryMode.ON_IDLE,
+        DeliveryMode.MANUAL,
+    )
+    assert declared.lifecycle.operations == ("release",)
+
+
+async def test_the_handshake_says_what_more_there_is(inn: Inn, client: Client) -> None:
+    inn.offer(capabilities={**FORKS, "promptCapabilities": {"image": True}}, **STEERS)
+    declared = (await agent_of(inn, await inn.session(client))).capabilities
+    assert declared.messaging.content_types == ("text", "image")
+    assert DeliveryMode.NEXT_TOOL_CALL in declared.delivery.modes
+    assert declared.lifecycle.operations == ("release", "resume", "fork")
+
+
+async def test_events_are_told_to_who_listens(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    agent = await agent_of(inn, session)
+    events: list[AgentSessionEvent] = []
+    stop = agent.on_event(events.append)
+    await say(client, session, "tool")
+    await say(client, session, "tool failed")
+    await say(client, session, "usage")
+    await say(client, session, "error -32603 nothing works")
+    stop()
+    await say(client, session, "tool")
+    kinds = [event.type for event in events]
+    assert kinds == [
+        AgentSessionEventType.TOOL_CALLED,
+        AgentSessionEventType.TOOL_COMPLETED,
+        AgentSessionEventType.TOOL_CALLED,
+        AgentSessionEventType.TOOL_FAILED,
+        AgentSessionEventType.USAGE_UPDATED,
+        AgentSessionEventType.USAGE_UPDATED,
+        AgentSessionEventType.USAGE_UPDATED,
+        AgentSessionEventType.ERROR,
+    ]
+    assert set(kinds) <= set(agent.capabilities.events.emits)
+
+
+async def test_a_repeated_delivery_prompts_nobody_and_has_the_same_receipt(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    agent = await agent_of(inn, session)
+    await say(client, session, "echo once")
+    delivery = next(iter(agent._receipts))
+    context: Any = type("Context", (), {"id": delivery})()
+    message: Any = None
+    assert (await agent.receive_message(message, context)).status == "delivered"
+    assert said(await say(client, session, "recall")) == '["echo once"]'
+
+
+async def test_a_fork_by_the_contract_is_another_session_of_the_host(
+    inn: Inn, client: Client, tmp_path: Any
+) -> None:
+    inn.offer(keep=str(tmp_path), capabilities=FORKS)
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    forked = await (await agent_of(inn, session)).fork()
+    assert isinstance(forked, AcpAgentSession)
+    assert forked.identity.id != session
+    await client.subscribe(forked.identity.id)
+    assert said(await say(client, forked.identity.id, "recall")) == '["echo one"]'
+
+
+# -- processes ---------------------------------------------------------------------------------------------
+
+
+async def test_the_process_ends_with_the_session(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    agent = await agent_of(inn, session)
+    assert agent._link is not None
+    running = agent._link.agent
+    await client.request("disposeSession", session)
+    assert running.exit is not None
+
+
+async def test_a_session_that_is_put_out_of_memory_ends_its_agent_and_comes_back(
+    inn: Inn, client: Client, tmp_path: Any
+) -> None:
+    inn.offer(keep=str(tmp_path), capabilities=RESUMES)
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    agent = await agent_of(inn, session)
+    assert agent._link is not None
+    running = agent._link.agent
+    await client.close()
+    again = await inn.connect("again", "ahp-root://")
+    async with asyncio.timeout(WITHIN):
+        while not inn.house.host.put_out(session):
+            await again.ping()
+        while running.exit is None:
+            await again.ping()
+    await again.subscribe(session)
+    turn = await say(again, session, "recall")
+    assert (said(turn), "resumed" in notices(turn)[0]) == ('["echo one"]', True)
+
+
+# -- what is refused ---------------------------------------------------------------------------------------
+
+
+async def test_switching_a_customisation_is_rejected_since_it_cannot_reach_the_agent(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    await client.dispatch(session, "customizationToggled", id="x", enabled=False)
+    reason = (await client.hear("customizationToggled"))["rejectionReason"]
+    assert reason.startswith("capability_unsupported")
+
+
+async def test_custom_agents_are_not_for_acp(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    await client.dispatch(session, "agentChanged", agent={"uri": "file:///a.md"})
+    assert (await client.hear("agentChanged"))["rejectionReason"].startswith("capability_unsupported")
+    other = await inn.session(client, "ahp-session:/two", agent={"uri": "file:///a.md"})
+    error = client.session(other).creation_error
+    assert error is not None
+    assert error.error_type == "capability_not_supported"
+
+
+async def test_there_is_no_session_with_an_agent_that_is_not_there(inn: Inn, client: Client) -> None:
+    with pytest.raises(Refused):
+        await inn.session(client, provider="nobody")
+
+
+async def test_a_program_that_is_gone_is_no_session_and_says_how_to_get_it(inn: Inn, client: Client) -> None:
+    inn.offer(argv=("/nowhere/agent",))
+    session = await inn.session(client)
+    error = client.session(session).creation_error
+    assert error is not None
+    assert error.error_type == "agent_not_installed"
+
+
+# -- steering ----------------------------------------------------------------------------------------------
+
+
+async def steer(client: Client, session: str, text: str) -> None:
+    await client.dispatch(session, "pendingMessageSet", kind="steering", id="s1", userMessage={"text": text})
+
+
+async def test_steering_is_refused_where_the_agent_does_not_offer_it(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "wait")
+    await client.hear("delta", content="waiting")
+    await steer(client, session, "left")
+    assert (await client.hear("pendingMessageSet"))["rejectionReason"].startswith("capability_unsupported")
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    await ended(client, session, turn)
+
+
+async def test_a_steering_message_reaches_the_turn_that_runs(inn: Inn, client: Client) -> None:
+    inn.offer(**STEERS)
+    session = await inn.session(client)
+    turn = await begin(client, session, "until_steered")
+    await client.hear("delta", content="working")
+    await steer(client, session, "left")
+    assert said(await ended(client, session, turn)) == "workingleft"
+    await client.until(lambda: client.session(session).steering_message is None)
+    assert client.session(session).queued_messages is None
+
+
+async def test_a_steering_message_that_comes_too_late_is_the_next_one(inn: Inn, client: Client) -> None:
+    inn.offer(steering_outcome="promptRequired", **STEERS)
+    session = await inn.session(client)
+    turn = await begin(client, session, "until_steered")
+    await client.hear("delta", content="working")
+    await steer(client, session, "echo later")
+    await ended(client, session, turn)
+    await client.until(lambda: len(client.session(session).turns) == 2)
+    assert said(client.session(session).turns[1]) == "later"
+    assert client.session(session).steering_message is None
+
+
+# -- others ------------------------------------------------------------------------------------------------
+
+
+async def test_two_agents_work_on_one_host_at_the_same_time(inn: Inn, client: Client) -> None:
+    inn.offer()
+    inn.offer(name="other", options=True)
+    one = await inn.session(client)
+    two = await inn.session(client, "ahp-session:/two", provider="other")
+    first = await begin(client, one, "permission")
+    call = await pending(client, one)
+    assert said(await say(client, two, "echo meanwhile")) == "meanwhile"
+    await confirm(client, one, call)
+    assert said(await ended(client, one, first)) == "yes"
+
+
+async def test_what_a_started_agent_cannot_be_asked_is_an_error_of_the_tree(inn: Inn, client: Client) -> None:
+    inn.offer()
+    agent = await agent_of(inn, await inn.session(client))
+    await agent.release()
+    await agent.release()
+    with pytest.raises(AgentError):
+        await agent.resume()
