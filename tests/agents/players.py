@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from agents.machine import Machine
+from processes.watching import until
 from serai.agents.catalogue import Catalogue
 from serai.agents.definitions import AgentDefinition, Way
 from serai.agents.finding import Finder
-from serai.agents.options import Options
 from serai.processes.census import census
 
 PLAYER = Path(__file__).with_name("playing_agent.py")
@@ -76,7 +76,7 @@ class Players:
         return self._put(name, before.ways[0], native_system_prompt=True)
 
     @property
-    def options(self) -> Options:
+    def options(self) -> dict[str, Any]:
         """What makes the agents be found, and warnings be heard."""
         return {
             "catalogue": self._catalogue,
@@ -102,5 +102,6 @@ async def nothing_left(temporary: Path) -> AsyncGenerator[None]:
     before = {process.pid for process in census() if process.parent == os.getpid()}
     yield
     assert [p for p in census() if p.parent == os.getpid() and p.pid not in before] == []
-    assert asyncio.all_tasks() == {asyncio.current_task()}
-    assert not [path for path in temporary.iterdir() if path.name.startswith("serai-")]
+    own = asyncio.current_task()
+    await until(lambda: asyncio.all_tasks() == {own})
+    assert not [name for name in os.listdir(temporary) if name.startswith("serai-")]  # noqa: PTH208

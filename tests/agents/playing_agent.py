@@ -35,7 +35,7 @@ def receive() -> dict[str, Any]:
     return message
 
 
-def update(session: str, kind: str, **fields: Any) -> None:
+def update(session: str, kind: str, /, **fields: Any) -> None:
     send(method="session/update", params={"sessionId": session, "update": {"sessionUpdate": kind, **fields}})
 
 

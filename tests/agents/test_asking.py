@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agents.players import ALL, Players
-from processes.watching import runs
+from processes.watching import runs, until
 from serai import agents
 from serai.agents import TextAdded, TurnFinished
 from serai.errors import (
@@ -220,8 +220,7 @@ async def test_an_agent_of_the_sdk_is_asked_in_the_same_way(players: Players) ->
         assert session.title == "Work"
         waiting = asyncio.create_task(session.ask("wait"))
         async with session.stream("say again") as stream:
-            while session.acp.turn is None:
-                await asyncio.sleep(0.01)
+            await until(lambda: session.acp.turn is not None)
             session.cancel()
             assert (await stream.result()).text == "again"
         assert (await waiting).stop_reason == "cancelled"

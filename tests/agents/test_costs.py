@@ -133,10 +133,8 @@ async def test_a_budget_for_an_agent_whose_cost_nobody_knows_is_warned_of(player
     tracker = CostTracker(1)
     for _ in range(2):
         assert (await agents.ask("player", "echo a", costs=tracker, **players.options)).cost_usd is None
-    assert players.warnings == [
-        'Agent "player" does not tell what it costs, and there is no price for it — '
-        "the budget does not hold it back."
-    ]
+    [warning] = players.warnings
+    assert "does not tell what it costs, and there is no price for it" in warning
 
 
 def test_cached_tokens_have_prices_of_their_own() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agents.players import ALL, Players
-from processes.watching import runs
+from processes.watching import runs, until
 from serai import agents
 from serai.agents import TextAdded, WireSession
 from serai.errors import (
@@ -63,8 +63,7 @@ async def test_a_turn_that_was_left_does_not_disturb_the_next(players: Players) 
                 if isinstance(event, TextAdded) and event.text == "waiting":
                     break
         asking = asyncio.create_task(session.ask("wait"))
-        while session.acp.turn is None:
-            await asyncio.sleep(0.001)
+        await until(lambda: session.acp.turn is not None)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
@@ -76,8 +75,7 @@ async def test_a_stream_that_was_not_finished_does_not_disturb_the_next(players:
     async with agents.session("player", **players.options) as session:
         stream = session.stream("echo a b c")
         await anext(stream)
-        while session.acp.turn is not None:
-            await asyncio.sleep(0.001)
+        await until(lambda: session.acp.turn is None)
         await stream.aclose()
         assert (await session.ask("echo next")).text == "next"
 
@@ -98,8 +96,7 @@ async def test_cancel_ends_the_turn_with_what_was_said_until_then(players: Playe
 async def test_closing_ends_a_turn_that_runs(players: Players) -> None:
     session = await agents.session("player", **players.options)
     asking = asyncio.create_task(session.ask("wait"))
-    while session.acp.turn is None:
-        await asyncio.sleep(0.001)
+    await until(lambda: session.acp.turn is not None)
     await session.close()
     with pytest.raises(AgentClosed):
         await asking
@@ -179,7 +176,7 @@ async def test_a_session_that_shares_its_agent_is_closed_alone(players: Players)
 
 async def test_additional_directories_are_forwarded_to_an_agent_that_knows_of_them(players: Players) -> None:
     players.add("able", capabilities=ALL)
-    directories = {"additional_directories": ["/more", Path("less")]}
+    directories: Any = {"additional_directories": ["/more", Path("less")]}
     async with agents.session("able", **{**players.options, **directories}) as session:
         opened = (await told(session))["opened"]
     assert opened["additionalDirectories"] == ["/more", str(players.project / "less")]
@@ -282,7 +279,11 @@ async def test_a_model_that_is_chosen_by_an_argument_is_not_chosen_again(players
 
 
 async def test_variables_and_meta_reach_the_agent(players: Players) -> None:
-    options = {**players.options, "env": {"PLAYER_API_KEY": "0123456789"}, "meta": {"trace": "t"}}
+    options: dict[str, Any] = {
+        **players.options,
+        "env": {"PLAYER_API_KEY": "0123456789"},
+        "meta": {"trace": "t"},
+    }
     async with agents.session("player", **options) as session:
         heard = json.loads((await session.ask("told", meta={"span": 1})).text)
         assert (heard["opened"]["_meta"], heard["meta"]) == ({"trace": "t"}, {"span": 1})

@@ -54,11 +54,14 @@ class Done(NamedTuple):
     err: str
 
 
-async def run(*words: str, home: Path, typed: str | None = None, **environ: str) -> Done:
+async def run(
+    *words: str, home: Path, typed: str | None = None, cwd: Path | None = None, **environ: str
+) -> Done:
     """Run a command to its end."""
     process = await asyncio.create_subprocess_exec(
         *_SERAI,
         *words,
+        cwd=cwd,
         env=environment(home, **environ),
         stdin=asyncio.subprocess.DEVNULL if typed is None else asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

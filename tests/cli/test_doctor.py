@@ -12,6 +12,7 @@ from threading import Thread
 
 import pytest
 
+from agents.machine import Machine
 from cli.programs import run, running
 from serai.cli import main
 from serai.cli.machine import _watches
@@ -46,6 +47,29 @@ async def test_the_host_of_this_home_is_told_with_its_address(tmp_path: Path) ->
             f"BAD  host       none runs on this home, and {address} is taken by the host of another home"
             in other.out
         )
+
+
+def test_agents_that_are_installed_are_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path)
+    monkeypatch.setattr("os.environ", {"HOME": str(machine.home), "PATH": str(machine.bin)})
+    monkeypatch.setattr("serai.agents.places.SYSTEM", ())
+    found = doctor(tmp_path / "serai", capsys)["agents"]
+    assert found["says"] == "Demo (demo): always there; no other is installed"
+    assert found["remedy"] == "'serai agents' tells how to install one"
+    machine.program("auggie", "auggie 0.36.0")
+    machine.program("goose", "goose 1.50.1")
+    found = doctor(tmp_path / "serai", capsys)["agents"]
+    assert found["well"]
+    told = found["says"].split("; ")
+    assert told[0] == "Demo (demo): always there"
+    assert [one for one in told if "0.36.0 (auggie): not signed in" in one]
+    assert [one for one in told if one.endswith("1.50.1 (goose)")]
+    assert len(told) == 3
+    (tmp_path / "serai").mkdir()
+    (tmp_path / "serai" / "serai.toml").write_text('agent_registry = "/nowhere/registry.json"\n')
+    assert not doctor(tmp_path / "serai", capsys)["agents"]["well"]
 
 
 def test_without_a_host_it_says_whether_one_could_start(

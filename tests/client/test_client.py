@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from client.hosts import House, soon
+from serai.ahp import commands as c
 from serai.ahp.types import (
+    ROOT,
     ConfirmationOption,
     SessionInputBooleanQuestion,
     SessionInputIntegerQuestion,
@@ -498,6 +501,22 @@ class TestQuestionsOfASession:
             assert await soon(anext(later)) == QuestionClosed(first.request.id)
             await questions.aclose()
             await later.aclose()
+
+    async def test_what_was_answered_while_the_connection_was_lost_is_told(self) -> None:
+        async with House(echo=echo) as house, house.client() as client:
+            session = await soon(client.create_session())
+            questions = session.questions()
+            on_host = house.host.loaded(session.uri)
+            assert on_host is not None
+            asked = asyncio.ensure_future(on_host.ask(SessionInputRequest(id="q", message="Well?")))
+            assert isinstance(await soon(anext(questions)), QuestionAsked)
+            house.is_reachable = False
+            house.cut()
+            on_host.take_back("q")
+            await soon(asked)
+            house.is_reachable = True
+            assert await soon(anext(questions)) == QuestionClosed("q")
+            await questions.aclose()
 
     async def test_it_ends_with_the_session(self) -> None:
         async with House(echo=echo) as house, house.client() as client:

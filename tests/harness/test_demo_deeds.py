@@ -83,6 +83,29 @@ async def test_a_file_is_written_and_read(worker: Conversation, tmp_path: Path) 
     assert text.text == "three rooms left\n"
 
 
+async def test_the_rest_of_the_line_belongs_to_a_command(worker: Conversation, tmp_path: Path) -> None:
+    worker.start("notice first; run echo one > a; echo two > b\nsave c three; four")
+    await worker.approve()
+    await worker.approve()
+    await worker.end()
+    assert (tmp_path / "a").read_text() == "one\n"
+    assert (tmp_path / "b").read_text() == "two\n"
+    assert (tmp_path / "c").read_text() == "three; four\n"
+
+
+async def test_a_folder_that_is_missing_is_said_with_how_to_make_it(
+    worker: Conversation, tmp_path: Path
+) -> None:
+    turn = await worker.say("save the/inn/note.txt hello")
+    assert not calls(turn), "nobody is asked about what cannot be done"
+    assert "There is no folder `the/inn`. Make it with `run mkdir -p the/inn`." in prose(turn)
+    worker.start("run mkdir -p the/inn\nsave the/inn/note.txt hello")
+    for _ in range(2):
+        await worker.approve()
+    await worker.end()
+    assert (tmp_path / "the" / "inn" / "note.txt").read_text() == "hello\n"
+
+
 async def test_nothing_outside_of_the_folder_is_had(worker: Conversation) -> None:
     call = completed(await worker.say("read ../../etc/passwd"))
     assert not call.success

@@ -72,6 +72,7 @@ class TestMessages:
 
     def test_splitting_leaves_out_what_is_empty(self) -> None:
         assert split(" a ; ;\n\nb c\n") == ["a", "b c"]
+        assert split("a; run b; c\nSave d; e ;f") == ["a", "run b; c", "Save d; e ;f"]
 
     @pytest.mark.parametrize(
         ("said", "answer"),

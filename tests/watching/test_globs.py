@@ -205,3 +205,27 @@ def test_too_many_patterns_are_refused(patterns: list[str]) -> None:
     with pytest.raises(InvalidParams) as caught:
         PathFilter([], patterns)
     assert caught.value.field == "params.excludes"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "yes", "no"),
+    [
+        ("**/*.py", ["a", "a/b"], []),
+        ("*.py", [], ["a", "a.py"]),
+        ("src/*/b/c.py", ["src", "src/x", "src/x/b"], ["a", "src/x/c", "src/x/b/c.py", "src/x/b/d"]),
+        ("src/**/c.py", ["src", "src/a/b"], ["a", "source"]),
+        ("{src,lib}/*.py", ["src", "lib"], ["src/a", "docs"]),
+    ],
+)
+def test_a_folder_may_hold_what_is_meant(pattern: str, yes: list[str], no: list[str]) -> None:
+    filter_ = PathFilter([pattern])
+    assert [folder for folder in (*yes, *no) if filter_.may_hold(folder)] == yes
+    assert not PathFilter([pattern], ["**"]).may_hold("src")
+
+
+@given(PATTERNS, PATHS)
+def test_every_folder_above_what_is_meant_may_hold_it(pattern: str, path: str) -> None:
+    filter_ = PathFilter([pattern])
+    folder = path.rpartition("/")[0]
+    if folder and filter_.passes(path):
+        assert filter_.may_hold(folder)

@@ -1,4 +1,4 @@
-"""What Linux tells, without a thread between."""
+"""An inotify instance."""
 
 from __future__ import annotations
 
@@ -9,82 +9,52 @@ from pathlib import Path
 
 import pytest
 
-from serai.ahp.types import ResourceChangeType
-from serai.errors import ProtocolError
-
 if sys.platform != "linux":
     pytest.skip("about inotify", allow_module_level=True)
 
 from serai.watching.inotify import Inotify
 
-ADDED, UPDATED, DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
+
+@pytest.fixture
+def inotify(tmp_path: Path) -> Iterator[Inotify]:
+    inotify = Inotify(str(tmp_path))
+    yield inotify
+    inotify.close()
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Iterator[Inotify]:
-    source = Inotify(str(tmp_path), recursive=True, prunes=lambda path: path == "pruned")
-    yield source
-    source.close()
+def wake() -> Iterator[int]:
+    descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+    yield descriptor
+    os.close(descriptor)
 
 
-def test_events_that_the_system_dropped_are_told_as_a_change_of_all(source: Inotify, tmp_path: Path) -> None:
-    source.open()
-    most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
-    if most > 100_000:
-        pytest.skip("NOT CHECKED: the system's queue is too long to fill")
-    file = tmp_path / "a"
-    for _ in range(most // 2 + 1):
-        os.close(os.open(file, os.O_CREAT))
-        file.unlink()
-    (tmp_path / "new").mkdir()
-    seen: list[tuple[ResourceChangeType, str]] = []
-    while (UPDATED, str(tmp_path)) not in seen:
-        seen += source.read()
-    (tmp_path / "new" / "b").write_text("1")
-    while (ADDED, str(tmp_path / "new" / "b")) not in seen:
-        seen += source.read()
-
-
-def test_a_pruned_folder_is_told_and_not_looked_into(source: Inotify, tmp_path: Path) -> None:
-    source.open()
-    (tmp_path / "pruned").mkdir()
-    (tmp_path / "pruned" / "a").write_text("1")
-    (tmp_path / "z").mkdir()
-    seen: list[tuple[ResourceChangeType, str]] = []
-    while (ADDED, str(tmp_path / "z")) not in seen:
-        seen += source.read()
-    assert seen == [(ADDED, str(tmp_path / "pruned")), (ADDED, str(tmp_path / "z"))]
-
-
-def test_things_are_told_in_the_order_in_which_they_happened(source: Inotify, tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("1")
-    source.open()
-    (tmp_path / "a").unlink()
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a").rmdir()
-    seen: list[tuple[ResourceChangeType, str]] = []
-    while len(seen) < 3:
-        seen += source.read()
-    assert [kind for kind, _ in seen] == [DELETED, ADDED, DELETED]
-
-
-def test_it_stops_while_it_waits_and_before(source: Inotify) -> None:
-    source.open()
-    source.stop()
-    assert source.read() == []
-
-
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("1")
-    source = Inotify(str(tmp_path / "file"), recursive=True, prunes=lambda _: False)
-    with pytest.raises(ProtocolError):
-        source.open()
-    source.close()
-
-
-def test_a_folder_that_has_become_a_link_is_passed_over(source: Inotify, tmp_path: Path) -> None:
+def test_only_folders_that_are_there_are_watched(inotify: Inotify, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder")
-    source.open()
-    assert source._watch(str(tmp_path / "folder")) is not None
-    assert source._watch(str(tmp_path / "link")) is None
+    (tmp_path / "file").write_text("1")
+    assert inotify.add(str(tmp_path / "folder")) is not None
+    assert inotify.add(str(tmp_path / "folder")) == inotify.add(str(tmp_path / "folder"))
+    for name in ("link", "file", "nothing"):
+        assert inotify.add(str(tmp_path / name)) is None
+
+
+def test_what_happens_is_told_with_its_name(inotify: Inotify, wake: int, tmp_path: Path) -> None:
+    watch = inotify.add(str(tmp_path))
+    assert watch is not None
+    assert not inotify.wait(wake, 0.0)
+    assert inotify.read() == []
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert inotify.wait(wake, 5.0)
+    made, left, came = inotify.read()
+    assert (made.watch, made.name, made.is_new, made.is_folder) == (watch, "a", True, True)
+    assert (left.name, left.is_gone, left.is_moved_away, left.is_new) == ("a", True, True, False)
+    assert (came.name, came.is_new, came.is_gone) == ("b", True, False)
+    inotify.remove(watch)
+    assert [told.is_last for told in inotify.read()] == [True]
+
+
+def test_waiting_ends_when_another_descriptor_has_something(inotify: Inotify, wake: int) -> None:
+    os.eventfd_write(wake, 1)
+    assert not inotify.wait(wake, None)

@@ -9,6 +9,7 @@ from watchfiles import Change
 
 from serai.ahp.types import ResourceChangeType
 from serai.watching.portable import in_order
+from serai.watching.source import Event
 
 ADDED, UPDATED, DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
 
@@ -33,4 +34,4 @@ def test_the_disk_decides_what_came_last(
     if there:
         file.write_text("1")
     found = {(int(kind), str(file)) for kind in kinds}
-    assert in_order(found, lambda _: iter(())) == [(kind, str(file)) for kind in outcome]
+    assert in_order(found, lambda _: iter(())) == [Event(kind, str(file)) for kind in outcome]

@@ -18,10 +18,15 @@ from serai.ahp.errors import AhpErrorCode
 from serai.errors import InvalidParams, ProtocolError
 from serai.watching.changes import BATCH_LIMIT
 from serai.watching.portable import Portable
-from serai.watching.source import Source, source_for
+from serai.watching.source import InThread, Sink, Source, source_for
 from serai.watching.watch import Watch, Watches
 
-SOURCES: list[Callable[..., Source]] = [source_for, Portable] if sys.platform == "linux" else [source_for]
+
+def portable(root: str, *, recursive: bool, prunes: Callable[[str], bool]) -> Source:
+    return InThread(Portable(root, recursive=recursive, prunes=prunes), root)
+
+
+SOURCES: list[Callable[..., Source]] = [source_for, portable] if sys.platform == "linux" else [source_for]
 linux = pytest.mark.skipif(sys.platform != "linux", reason="about inotify")
 here_only = pytest.mark.parametrize("watches", [source_for], indirect=True)
 
@@ -51,11 +56,14 @@ class Late:
     def __init__(self, source: Source, gate: threading.Event) -> None:
         self._source = source
         self._gate = gate
-        self.read, self.stop, self.close = source.read, source.stop, source.close
+        self.stop, self.join = source.stop, source.join
 
-    def open(self) -> None:
-        assert self._gate.wait(5)
-        self._source.open()
+    def start(self, sink: Sink) -> None:
+        def wait() -> None:
+            assert self._gate.wait(5)
+            self._source.start(sink)
+
+        threading.Thread(target=wait).start()
 
 
 def late(gate: threading.Event) -> Callable[..., Source]:
@@ -159,6 +167,33 @@ async def test_a_folder_that_is_moved_is_followed(watches: Watches, folder: Path
     (tmp_path / "away/deep/unseen").write_text("1")
     (folder / "z").write_text("1")
     assert await heard.until("z") == {"z": "added"}
+
+
+@linux
+@here_only
+async def test_a_folder_that_is_moved_is_told_also_where_only_files_in_it_are_meant(
+    watches: Watches, folder: Path, tmp_path: Path
+) -> None:
+    for name in ("old/deep/a.py", "old/deep/a.rs", "docs/a.md", "out/a.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("1")
+    watch = await watches.watch(
+        folder, recursive=True, includes=["**/*.py", "docs/*.md"], excludes=["out/**"]
+    )
+    files = await watches.watch(folder, recursive=True, includes=["docs/*.md"])
+    heard = Heard(watch, folder)
+    (folder / "old").rename(folder / "new")
+    assert await heard.until("new/deep/a.py") == {"old": "deleted", "new/deep/a.py": "added"}
+    (folder / "new").rename(tmp_path / "away")
+    assert await heard.until("new") == {"new": "deleted"}
+    (tmp_path / "away").rename(folder / "back")
+    assert await heard.until("back/deep/a.py") == {"back/deep/a.py": "added"}
+    (folder / "out").rename(tmp_path / "out")
+    shutil.rmtree(folder / "back")
+    assert await heard.until("back/deep/a.py") == {"back/deep/a.py": "deleted"}
+    (folder / "docs").rename(tmp_path / "docs")
+    assert await heard.until("docs") == {"docs": "deleted"}
+    assert await Heard(files, folder).until("docs") == {"docs": "deleted"}
 
 
 async def test_a_folder_that_is_taken_away_and_made_again_is_followed(watches: Watches, folder: Path) -> None:
@@ -392,14 +427,13 @@ async def test_a_set_up_that_is_cancelled_leaves_nothing(folder: Path) -> None:
     watching = asyncio.ensure_future(watches.watch(folder, recursive=True))
     while not watches._watchers:  # noqa: ASYNC110 - the same
         await asyncio.sleep(0.001)
-    (watcher,) = watches._watchers
     watching.cancel()
     await asyncio.sleep(0)
     gate.set()
     with pytest.raises(asyncio.CancelledError):
         await watching
     assert len(watches) == len(watches._watchers) == 0
-    assert not watcher._thread.is_alive()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("watch ")]
 
 
 @linux
@@ -413,7 +447,7 @@ async def test_names_that_are_not_utf8_are_told(watches: Watches, folder: Path) 
 
 
 LIMITED = """
-import asyncio, sys
+import asyncio, ctypes, sys
 from pathlib import Path
 from serai.errors import ProtocolError
 from serai.watching.watch import Watches
@@ -435,10 +469,15 @@ async def main():
     except ProtocolError as error:
         print(error.number, error.data["code"])
     await watch.close()
-    few = []
+    for number in range(20):
+        await watches.watch(folder / f"many/{number}")
+    print("20 are watched")
+    await watches.close()
+    libc = ctypes.CDLL(None)
+    while libc.inotify_init1(0) >= 0:
+        pass
     try:
-        for number in range(40):
-            few.append(await watches.watch(folder / f"many/{number}"))
+        await watches.watch(folder / "many/0")
     except ProtocolError as error:
         print(error.number, error.data["code"], error)
     await watches.close()
@@ -462,9 +501,40 @@ def test_the_systems_limits_are_told_with_a_remedy(folder: Path) -> None:
     ran = subprocess.run(
         [*command, sys.executable, "-c", LIMITED, str(folder)], check=True, capture_output=True, text=True
     )
-    at_once, later, instances = ran.stdout.splitlines()
+    at_once, later, all_, instances = ran.stdout.splitlines()
     assert at_once.startswith("-32603 watch_limit")
     assert "fs.inotify.max_user_watches" in at_once
     assert "sysctl" in at_once
     assert later == "-32603 watch_limit"
+    assert all_ == "20 are watched"
+    assert instances.startswith("-32603 watch_limit")
     assert "fs.inotify.max_user_instances" in instances
+    assert "node_modules" not in instances
+
+
+def instances() -> int:
+    """How many inotify instances this process has."""
+    links = (os.readlink(entry.path) for entry in os.scandir("/proc/self/fd") if os.path.islink(entry.path))  # noqa: PTH114, PTH115 - no Path is needed
+    return sum("inotify" in link for link in links)
+
+
+@linux
+@here_only
+async def test_many_folders_need_one_instance_and_one_thread(watches: Watches, folder: Path) -> None:
+    before, threads = instances(), threading.active_count()
+    heard: list[Heard] = []
+    for number in range(100):
+        (folder / f"{number}/src").mkdir(parents=True)
+        heard.append(Heard(await watches.watch(folder / f"{number}", recursive=True), folder / f"{number}"))
+    assert instances() - before <= 1
+    assert threading.active_count() - threads <= 2  # one of them looks whether folders are there
+    for one in heard:
+        (one.root / "src/a").write_text("1")
+    for number, one in enumerate(heard):
+        assert await one.until("src/a") == {"src/a": "added"}
+        if number % 2:
+            await one.watch.close()
+    (folder / "0/src/b").write_text("1")
+    assert await heard[0].until("src/b") == {"src/b": "added"}
+    await watches.close()
+    assert instances() == before

@@ -35,6 +35,9 @@ from serai.acp import (
 )
 from serai.agents.asked import PermissionAsked
 from serai.agents.asking import Detected, ask, ask_json, capabilities, detect, session, stream
+from serai.agents.attempts import Attempt, Candidate, is_transient
+from serai.agents.cascading import CascadeResult, Stage, cascade
+from serai.agents.clients import AgentClient, client
 from serai.agents.costs import CostTracker, Price
 from serai.agents.events import (
     CommandsChanged,
@@ -51,11 +54,14 @@ from serai.agents.events import (
     TurnFinished,
     UsageChanged,
 )
+from serai.agents.falling_back import FailoverResult, failover
 from serai.agents.filters import ToolFilter
 from serai.agents.hosting import WireHost, host
 from serai.agents.options import Options, SessionOptions
 from serai.agents.parts import Command, Part, Prompt, audio, embedded, image, link
 from serai.agents.policies import PermissionPolicy, Policy
+from serai.agents.pooling import AgentPool, pool
+from serai.agents.racing import RaceResult, race
 from serai.agents.results import AskResult, JsonResult
 from serai.agents.sessions import WireSession
 from serai.agents.streaming import AgentStream
@@ -63,9 +69,14 @@ from serai.agents.tool_uses import Diff, ToolUse
 
 __all__ = [
     "AgentCapabilities",
+    "AgentClient",
+    "AgentPool",
     "AgentStream",
     "AskResult",
+    "Attempt",
     "BasicClient",
+    "Candidate",
+    "CascadeResult",
     "ClientCapabilities",
     "ClientSide",
     "Command",
@@ -75,6 +86,7 @@ __all__ = [
     "Detected",
     "Diff",
     "Event",
+    "FailoverResult",
     "HttpServer",
     "JsonResult",
     "McpCapabilities",
@@ -90,12 +102,14 @@ __all__ = [
     "Price",
     "Prompt",
     "PromptCapabilities",
+    "RaceResult",
     "RawEvent",
     "SessionInfo",
     "SessionInfoChanged",
     "SessionOptions",
     "SessionPage",
     "SseServer",
+    "Stage",
     "StdioServer",
     "TextAdded",
     "ThinkingAdded",
@@ -111,11 +125,17 @@ __all__ = [
     "ask_json",
     "audio",
     "capabilities",
+    "cascade",
+    "client",
     "detect",
     "embedded",
+    "failover",
     "host",
     "image",
+    "is_transient",
     "link",
+    "pool",
+    "race",
     "session",
     "stream",
 ]

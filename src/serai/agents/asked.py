@@ -77,15 +77,25 @@ class PermissionAsked:
 
     # -- for the session -----------------------------------------------------------------------------------
 
-    def reach(self, call: ToolUse) -> None:
-        """All that was told before the request has been taken. The call is this, then."""
+    def reach(self, call: ToolUse, *, is_open: bool) -> None:
+        """All that was told before the request has been taken.
+
+        Args:
+            call: The call, as it is known then.
+            is_open: Whether an answer is waited for from now on.
+        """
         self.call = call
-        if not self._reached.done():
+        if not self._reached.done():  # else nobody wants to know any more
+            self.is_open = is_open
             self._reached.set_result(None)
 
     async def reached(self) -> None:
         """Wait until then."""
-        await self._reached
+        try:
+            await self._reached
+        except asyncio.CancelledError:
+            self.is_open = False
+            raise
 
     def settle(self, option: PermissionOption | None) -> bool:
         """Answer, if an answer is waited for. Returns whether it was."""
@@ -97,7 +107,6 @@ class PermissionAsked:
 
     async def answered(self) -> PermissionOption | None:
         """Wait for an answer. When this is cancelled, none counts any more."""
-        self.is_open = True
         try:
             return await self._answer
         finally:

@@ -107,7 +107,7 @@ class WireHost:
         launch = replace(launch, cwd=cwd, env={**options.get("env", {}), **launch.env})
         processes = options.get("processes")
         if processes is None:
-            self._workplace = Workplace.enter()
+            self._workplace = Workplace()
             processes = self._workplace.processes
         timeouts: dict[str, Any] = {
             theirs: options[ours] for ours, theirs in _TIMEOUTS.items() if ours in options
@@ -124,7 +124,7 @@ class WireHost:
             )
         except BaseException:
             if self._workplace is not None:
-                await self._workplace.leave()
+                await self._workplace.close()
             raise
 
     # -- what it is ----------------------------------------------------------------------------------------
@@ -358,7 +358,7 @@ class WireHost:
         await self._agent.close()
         self._sessions.clear()
         if self._workplace is not None:
-            await self._workplace.leave()
+            await self._workplace.close()
 
     def _need(self, offered: bool, capability: str) -> None:
         if not offered:

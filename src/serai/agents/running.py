@@ -42,7 +42,7 @@ class RunningTurn:
         gathering: Collects the result.
         meter: Counts what it costs.
         tools: Which tools may be used.
-        is_attended: Whether someone sees the events, and could answer.
+        is_asking: Whether whoever follows the events is to answer what the agent asks permission for.
         warn: Is told what could not be done.
     """
 
@@ -52,11 +52,11 @@ class RunningTurn:
         meter: Meter,
         tools: ToolFilter | None,
         *,
-        is_attended: bool,
+        is_asking: bool,
         warn: Callable[[str], None],
     ) -> None:
         self.gathering = gathering
-        self.is_attended = is_attended
+        self.is_asking = is_asking
         self.end: Finished | Failure | None = None
         """How it ended, once that has been taken."""
         self.verdict: SeraiError | None = None
@@ -120,7 +120,8 @@ class RunningTurn:
         if is_new:
             self.gathering.add(ToolCalled(use))
         self._asked.add(use.id)
-        asked.reach(use)
+        refused = self._tools is not None and self._tools.refuses(use)
+        asked.reach(use, is_open=self.is_asking and not refused)
         return asked
 
     def _look_at(self, event: ToolCalled | ToolChanged) -> None:

@@ -293,7 +293,7 @@ class WireSession:
                 Gathering(self.host.name, self.id),
                 self._meter,
                 self._options.get("tools"),
-                is_attended=is_attended,
+                is_asking=is_attended and self._policy is Policy.STREAM,
                 warn=self.host.warn,
             )
             if cancelling.is_wanted:
@@ -405,7 +405,7 @@ class WireSession:
             return automatic(Policy.AUTO_REJECT, asked.options)
         if isinstance(self._policy, Policy) and self._policy is not Policy.STREAM:
             return automatic(self._policy, asked.options)
-        if self._policy is Policy.STREAM and (running is None or not running.is_attended):
+        if self._policy is Policy.STREAM and (running is None or not running.is_asking):
             self.host.warn(
                 f'Agent "{self.host.name}" asks for permission, and nobody follows its stream — cancelled.'
             )

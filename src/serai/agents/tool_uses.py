@@ -42,7 +42,7 @@ class ToolUse:
     locations: tuple[Mapping[str, Any], ...] = ()
     input: Any = None
     output: Any = None
-    raw: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    update: ToolCall | ToolCallUpdate | None = field(default=None, repr=False, compare=False)
     """What was told last."""
 
     @property
@@ -88,9 +88,8 @@ class ToolUse:
             "input": told.raw_input,
             "output": told.raw_output,
         }
-        return replace(
-            self, raw=told.raw, **{name: value for name, value in changes.items() if value is not None}
-        )
+        known = {name: value for name, value in changes.items() if value is not None}
+        return replace(self, update=told, **known)
 
 
 class ToolUses:

@@ -1,4 +1,4 @@
-"""What all agents of one program share: where their processes are kept, and what is known of the machine."""
+"""Where an agent of a program is started, and what is known of the machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import asyncio
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from serai.agents.catalogue import Catalogue, make_catalogue
@@ -15,44 +17,57 @@ from serai.agents.places import Surroundings
 from serai.config.load import load
 from serai.config.paths import find_paths
 from serai.config.trust import Trust
+from serai.processes.child import Child
 from serai.processes.processes import Processes
 
 __all__ = ["Workplace", "default_catalogue", "default_finder"]
 
 _finders: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Path | None, Finder]] = WeakKeyDictionary()
-_workplaces: WeakKeyDictionary[asyncio.AbstractEventLoop, Workplace] = WeakKeyDictionary()
+
+
+class _Processes(Processes):
+    """Knows whether anything is being started, which goes on when its caller is cancelled."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._starting = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def start(self, argv: Sequence[str], **how: Any) -> Child:
+        """As `Processes.start`."""
+        self._starting += 1
+        self._idle.clear()
+        try:
+            return await super().start(argv, **how)
+        finally:
+            self._starting -= 1
+            if not self._starting:
+                self._idle.set()
+
+    async def gone(self) -> None:
+        """Wait until nothing is being started any more, and what was started is gone."""
+        await self._idle.wait()
+        for child in self.children:
+            await child.gone()
 
 
 class Workplace:
-    """Where agents are started. The first that comes opens it, the last that leaves closes it.
-
-    Should this program be killed, the agents are ended by the warden of `Processes`.
-    """
+    """Where one agent is started. Should this program be killed, the warden of `Processes` ends the agent."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="serai-agents-"))
-        self.processes = Processes(self._folder)
-        self._users = 0
+        self._processes = _Processes(self._folder)
 
-    @classmethod
-    def enter(cls) -> Workplace:
-        """The one of the running event loop. Whoever enters it has to leave it."""
-        loop = asyncio.get_running_loop()
-        workplace = _workplaces.get(loop)
-        if workplace is None:
-            workplace = _workplaces[loop] = cls()
-        workplace._users += 1
-        return workplace
+    @property
+    def processes(self) -> Processes:
+        """Where it is started."""
+        return self._processes
 
-    async def leave(self) -> None:
-        """Need it no longer. When nobody does, nothing of it is left."""
-        self._users -= 1
-        if self._users:
-            return
-        loop = asyncio.get_running_loop()
-        if _workplaces.get(loop) is self:
-            del _workplaces[loop]
-        await self.processes.close()
+    async def close(self) -> None:
+        """Wait until the agent is gone, and leave nothing. Someone must have told it to end."""
+        await self._processes.gone()
+        await self._processes.close()
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
 

@@ -5,60 +5,20 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import uuid
-from collections.abc import Coroutine
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
 
-import msgspec
-
-from serai.ahp.types import TurnState
 from serai.cli.connecting import add_connection_options, client_of, is_on_this_machine
+from serai.cli.conversation import Chat
 from serai.cli.sessions import find_session
-from serai.cli.terminal import Terminal, interrupts, open_terminal
-from serai.cli.tool_outputs import ToolOutput, ToolOutputs
-from serai.cli.turn_view import TurnView
-from serai.client import (
-    Client,
-    ClientEvent,
-    Connected,
-    Disconnected,
-    QuestionAsked,
-    QuestionClosed,
-    ResultWaiting,
-    SessionAdded,
-    SessionChanged,
-    SessionClient,
-    SessionRemoved,
-    SignInNeeded,
-    ToolFinished,
-    ToolRunning,
-    ToolWaiting,
-    TurnEnded,
-    TurnEvent,
-    TurnStarted,
-    TurnStream,
-    event_json,
-)
-from serai.client.asking import Asking, Decided, Question, decide, is_open
-from serai.client.inbox import Inbox
+from serai.cli.terminal import Terminal, open_terminal
+from serai.client import Client, SessionClient
 from serai.errors import SeraiError
 
-__all__ = ["Chat", "configure"]
+__all__ = ["configure", "converse"]
 
-_HELP = """\
-Write a message, and the agent answers.
-  /cancel        stop the running turn (Ctrl-C does it, too)
-  /queue TEXT    leave a message for after the running turn
-  /steer TEXT    leave a message that reaches the running turn
-  /title TEXT    give the session a title
-  /quit          leave; the session stays, and so does a running turn
-  //TEXT         send a message that begins with a slash"""
-# How long leaving may take, when something is still to be told to the host.
+# How long it may take to forget a session that was of no use.
 _PATIENCE = 2.0
-_BUSY = "A turn is running: /queue TEXT for afterwards, /steer TEXT for now, /cancel to stop it."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +27,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "session", metavar="SESSION", nargs="?", help="its id, the beginning of its id, or its URI"
     )
     parser.add_argument("--agent", metavar="NAME", help="begin a session with this agent")
-    parser.add_argument("--directory", metavar="DIR", type=_directory, help="where a new session works")
+    parser.add_argument(
+        "--directory",
+        metavar="DIR",
+        type=_directory,
+        help="where a new session works (default: here; on another machine, where its host does)",
+    )
     parser.add_argument(
         "--once", metavar="TEXT", help="send one message, print the answer, and end: 0 if it was completed"
     )
@@ -85,9 +50,20 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
     if options.session and (options.agent or options.directory):
         parser.error("--agent and --directory are for a new session: leave out SESSION")
     # What folders another machine has, its host knows.
-    if options.directory and is_on_this_machine(options) and not options.directory.is_dir():
-        parser.error(f"--directory: there is no folder {options.directory}")
+    if is_on_this_machine(options):
+        if options.directory and not options.directory.is_dir():
+            parser.error(f"--directory: there is no folder {options.directory}")
+        if not options.session and options.directory is None:
+            options.directory = _here()
     return asyncio.run(_main(options))
+
+
+def _here() -> Path | None:
+    """Where the person is; `None` when that folder is gone."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None
 
 
 async def _main(options: argparse.Namespace) -> int:
@@ -119,409 +95,3 @@ async def _forget_if_empty(session: SessionClient) -> None:
         if state.active_turn is None and not state.turns and not state.queued_messages:
             async with asyncio.timeout(_PATIENCE):
                 await session.dispose()
-
-
-# -- what a chat hears -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line was typed; `None` when there will be no more."""
-
-    text: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """Something that was asked of the host went wrong."""
-
-    error: SeraiError
-    question: Question | None = None
-    is_final: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Interrupt:
-    """Ctrl-C."""
-
-
-_Item: TypeAlias = TurnEvent | ClientEvent | ToolOutput | _Line | _Failed | _Interrupt
-
-
-class Chat:
-    """One conversation. All that happens, happens in `run`, one thing after the other.
-
-    Args:
-        client: The connection.
-        session: Whom to talk to.
-        terminal: Where the person is.
-        once: A message to send; the chat ends with its answer.
-        as_json: Whether events are printed for a program.
-    """
-
-    def __init__(
-        self,
-        client: Client,
-        session: SessionClient,
-        terminal: Terminal,
-        *,
-        once: str | None = None,
-        as_json: bool = False,
-    ) -> None:
-        self._client = client
-        self._session = session
-        self._terminal = terminal
-        self._view = TurnView(terminal)
-        self._once = once
-        self._as_json = as_json
-        self._inbox: Inbox[_Item] = Inbox()
-        self._outputs = ToolOutputs(client, self._inbox.put)
-        self._wants_line = asyncio.Event()
-        self._asking = Asking()
-        self._pumps: set[asyncio.Task[None]] = set()
-        self._errands: set[asyncio.Task[None]] = set()
-        self._own_turns: set[str] = set()
-        self._is_busy = False
-        self._no_more_lines = False
-        self._interrupts = 0
-        self._is_unwanted = False  # the turn was cancelled before it began
-        self._is_lost = False
-        self._exit: int | None = None
-
-    async def run(self) -> int:
-        """Talk. Returns the exit code.
-
-        Raises:
-            SeraiError: The session is gone, or the host for good.
-        """
-        stop = self._client.on_event(self._inbox.put)
-        try:
-            with interrupts(lambda: self._inbox.put(_Interrupt())):
-                await self._begin()
-                while self._exit is None:
-                    self._handle(await self._inbox.get())
-                await self._finish_errands()
-        finally:
-            stop()
-            self._outputs.close()
-            tasks = [*self._pumps, *self._errands]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        return self._exit
-
-    async def _begin(self) -> None:
-        if self._once is None:
-            await self._greet()
-            self._spawn(self._follow_turns(), self._pumps)
-        else:
-            self._is_busy = True
-            self._spawn(self._follow_one_turn(self._once), self._pumps)
-        self._spawn(self._read_lines(), self._pumps)
-        self._show_prompt()
-
-    async def _greet(self) -> None:
-        """Say where we are, and what was said last."""
-        state = self._session.state
-        self._is_busy = self._session.active_turn_id is not None
-        if self._as_json:
-            return
-        title = f" {state.summary.title!r}" if state.summary.title else ""
-        self._note(f"{state.summary.provider}{title} ({self._session.id}). /help tells more.")
-        if not state.turns and state.active_turn is None and (about := self._about(state.summary.provider)):
-            self._note(about)
-        if state.turns:
-            last = state.turns[-1]
-            self._note(f"(turns so far: {len(state.turns)}; the last one:)\n> {last.user_message.text}")
-            outputs = ToolOutputs(self._client, self._view.show_output)
-            async for event in self._session.follow_turn(last.id):
-                await outputs.before(event)
-                self._view.show(event)
-
-    def _about(self, provider: str) -> str:
-        """What the agent says of itself, for whoever meets it for the first time."""
-        agents = self._client.root.agents if self._client.root else []
-        return next((agent.description for agent in agents if agent.provider == provider), "")
-
-    async def _finish_errands(self) -> None:
-        """What was asked of the host just before leaving is still done, if the host is there."""
-        if self._errands and self._client.is_connected and self._interrupts == 0:
-            await asyncio.wait(self._errands, timeout=_PATIENCE)
-
-    # -- what comes in -------------------------------------------------------------------------------------
-
-    async def _follow_turns(self) -> None:
-        try:
-            async with contextlib.aclosing(self._session.turns()) as turns:
-                async for turn in turns:
-                    await self._hear(turn)
-        except SeraiError as error:
-            self._inbox.put(_Failed(error, is_final=True))
-
-    async def _follow_one_turn(self, text: str) -> None:
-        try:
-            await self._hear(await self._session.prompt(text))
-        except SeraiError as error:
-            self._inbox.put(_Failed(error, is_final=True))
-
-    async def _hear(self, turn: TurnStream) -> None:
-        async for event in turn:
-            if not self._as_json:
-                await self._outputs.before(event)
-            self._inbox.put(event)
-
-    async def _read_lines(self) -> None:
-        """A person may write at any time. From a pipe a line is taken when one is wanted, and not before."""
-        while True:
-            if not self._terminal.is_interactive:
-                await self._wants_line.wait()
-                self._wants_line.clear()
-            text = await self._terminal.lines.read()
-            self._inbox.put(_Line(text))
-            if text is None:
-                return
-
-    def _handle(self, item: _Item) -> None:
-        match item:
-            case _Line(text=text):
-                self._interrupts = 0
-                if text is not None:
-                    self._terminal.typed()
-                self._line(text)
-            case _Interrupt():
-                self._interrupted()
-            case _Failed():
-                self._failed(item)
-            case Connected() | Disconnected():
-                self._connection(item)
-            case ToolOutput():
-                self._view.show_output(item)
-            case SessionAdded() | SessionChanged() | SessionRemoved():
-                pass  # other sessions are not talked about here
-            case SignInNeeded():
-                self._note(f"(a sign-in is needed: {item.resource})")
-            case _:
-                if self._as_json:
-                    self._print(item)
-                else:
-                    self._view.show(item)
-                self._follow(item)
-
-    # -- the person ----------------------------------------------------------------------------------------
-
-    def _line(self, text: str | None) -> None:
-        if text is None:
-            self._no_more_lines = True
-        command, _, rest = (text or "").strip().partition(" ")
-        if self._asking and command not in _COMMANDS:
-            self._answer(text)
-        elif text is None:
-            if self._terminal.is_interactive or not self._is_busy:
-                self._leave()
-        elif command in _COMMANDS:
-            self._command(command, rest.strip())
-        elif command.startswith("/") and not command.startswith("//"):
-            self._note(f"There is no command {command}. /help lists those that there are.")
-            self._show_prompt()
-        elif not text.strip():
-            self._show_prompt()
-        elif self._is_busy:
-            self._note(_BUSY)
-        else:
-            self._prompt(text[1:] if text.startswith("//") else text)
-
-    def _command(self, command: str, rest: str) -> None:
-        session = self._session
-        if command == "/quit":
-            self._leave()
-            return
-        if command == "/help":
-            self._note(_HELP)
-        elif command == "/cancel":
-            self._cancel()
-        elif not rest:
-            self._note(f"{command} needs a text after it.")
-        elif command == "/queue":
-            self._do(session.queue(rest), "It waits for the end of the turn." if self._is_busy else None)
-            self._is_busy = True  # an idle session takes it at once
-        elif command == "/steer":
-            when = "It waits for the turn's next step." if self._is_busy else "It waits for the next turn."
-            self._do(session.steer(rest), when)
-            return
-        else:
-            self._do(session.set_title(rest), "The session has a new title.")
-            return
-        self._show_prompt()
-
-    def _prompt(self, text: str) -> None:
-        self._is_busy = True
-        turn_id = str(uuid.uuid4())
-        self._own_turns.add(turn_id)
-        self._do(self._session.begin_turn(text, turn_id=turn_id))
-
-    def _interrupted(self) -> None:
-        self._interrupts += 1
-        if self._interrupts > 1:
-            self._leave()
-        elif self._is_busy:
-            self._note("(stopping the turn; Ctrl-C again leaves)")
-            self._cancel()
-        else:
-            self._note("(Ctrl-C again leaves, and so does /quit)")
-            self._show_prompt()
-
-    def _cancel(self) -> None:
-        if self._session.active_turn_id is not None:
-            self._asking.clear()  # what it asks needs no answer any more
-            self._do(self._session.cancel())
-        elif self._is_busy:
-            self._is_unwanted = True
-        else:
-            self._note("No turn is running.")
-
-    def _leave(self) -> None:
-        live = self._session.live
-        if live is not None and live.turn is not None:
-            self._note(f"The turn goes on on the host. Come back with: serai chat {self._session.id}")
-        elif live is not None and live.head.turns and self._terminal.is_interactive and not self._as_json:
-            self._note(f"Come back with: serai chat {self._session.id}")
-        else:
-            self._terminal.new_line()
-        self._exit = 0 if self._once is None else 1
-
-    # -- questions -----------------------------------------------------------------------------------------
-
-    def _ask(self, question: Question | None = None) -> None:
-        """Ask what is to be asked next, if it is not asked already."""
-        if question is not None:
-            self._asking.open(question)
-        prompt = self._asking.prompt()
-        if prompt is None:
-            return
-        self._terminal.note(prompt, end="")
-        if self._no_more_lines:
-            self._answer(None)
-        else:
-            self._wants_line.set()
-
-    def _answer(self, text: str | None) -> None:
-        outcome = self._asking.said(text)
-        if isinstance(outcome, Decided):
-            self._do(decide(self._session, outcome), question=outcome.question)
-            self._ask()
-        else:
-            self._terminal.note(outcome, end="")
-            self._wants_line.set()
-
-    def _close(self, kind: str, name: str) -> None:
-        """A question is no longer open: if it still stands here, someone else has answered it."""
-        if self._asking.close(kind, name):
-            self._note("(no longer asked: it was answered elsewhere, or the turn is over)")
-        self._ask()
-
-    # -- the turn ------------------------------------------------------------------------------------------
-
-    def _follow(self, event: TurnEvent) -> None:
-        match event:
-            case TurnStarted(turn_id=turn_id, message=message):
-                self._is_busy = True
-                if self._once is None and not self._as_json and turn_id not in self._own_turns:
-                    self._note(f"> {message.text}")  # someone else's, or one from the queue
-                if self._is_unwanted:
-                    self._is_unwanted = False
-                    self._cancel()
-            case ToolWaiting() | QuestionAsked():
-                self._ask(event)
-            case ToolRunning(call=call):
-                self._close("call", call.tool_call_id)
-            case ResultWaiting(call=call):
-                self._close("call", call.tool_call_id)
-                self._ask(event)
-            case ToolFinished(call=call):
-                self._close("call", call.tool_call_id)
-                self._close("result", call.tool_call_id)
-            case QuestionClosed(request_id=request_id):
-                self._close("question", request_id)
-            case TurnEnded():
-                self._ended(event)
-            case _:
-                pass
-
-    def _ended(self, event: TurnEnded) -> None:
-        self._interrupts = 0
-        self._asking.clear()
-        if self._once is not None:
-            self._terminal.new_line()
-            self._exit = 0 if event.state == TurnState.COMPLETE else 1
-            return
-        live = self._session.live
-        goes_on = event.state == TurnState.COMPLETE and live is not None and live.head.queued_messages
-        self._is_busy = bool(goes_on) or (live is not None and live.turn is not None)
-        self._show_prompt()
-
-    # -- the rest ------------------------------------------------------------------------------------------
-
-    def _connection(self, event: Connected | Disconnected) -> None:
-        if self._as_json:
-            self._print(event)
-        elif isinstance(event, Connected):
-            self._is_lost = False
-            self._note("(connected again)")
-            self._show_prompt()
-        elif not self._is_lost and event.retry_in is not None:  # one line, however many tries it takes
-            self._is_lost = True
-            self._note(f"(connection lost: {event.reason}; trying again)")
-
-    def _failed(self, failed: _Failed) -> None:
-        if failed.is_final or self._session.live is None or self._client.failure is not None:
-            raise failed.error
-        self._note(str(failed.error))
-        if failed.question is not None:
-            if is_open(self._session, failed.question):
-                self._ask(failed.question)
-            return
-        self._is_busy = self._session.active_turn_id is not None
-        self._show_prompt()
-
-    def _do(
-        self, work: Coroutine[Any, Any, Any], note: str | None = None, question: Question | None = None
-    ) -> None:
-        """Ask something of the host, without waiting here: Ctrl-C has to work meanwhile."""
-
-        async def run() -> None:
-            try:
-                await work
-                if note is not None:
-                    self._note(note)
-                    self._show_prompt()
-            except SeraiError as error:
-                self._inbox.put(_Failed(error, question))
-
-        self._spawn(run(), self._errands)
-
-    def _spawn(self, work: Coroutine[Any, Any, None], owner: set[asyncio.Task[None]]) -> None:
-        task = asyncio.create_task(work)
-        owner.add(task)
-        task.add_done_callback(owner.discard)
-
-    def _print(self, event: TurnEvent | ClientEvent) -> None:
-        self._terminal.raw(msgspec.json.encode(event_json(event)).decode())
-
-    def _note(self, text: str) -> None:
-        self._terminal.note(text)
-
-    def _show_prompt(self) -> None:
-        """The agent is done: the person may write. Where something is asked, that is what they answer."""
-        if self._asking:
-            self._wants_line.set()
-        if self._is_busy or self._asking or self._exit is not None:
-            return
-        if self._no_more_lines:
-            self._leave()
-        elif self._once is None:
-            self._wants_line.set()
-            if self._terminal.is_interactive and not self._as_json:
-                self._terminal.note("> ", end="")
-
-
-_COMMANDS = frozenset({"/cancel", "/queue", "/steer", "/title", "/quit", "/help"})

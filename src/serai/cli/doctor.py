@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import http.client
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from serai.agents.catalogue import make_catalogue
+from serai.agents.finding import Finder, Found
+from serai.agents.registry import Registry, load_registry
 from serai.cli.addresses import called_by
 from serai.cli.home import database_key
 from serai.cli.machine import Finding, bad, machine_findings, process_findings
@@ -53,7 +57,7 @@ def _examine(paths: Paths) -> Iterator[Finding]:
     yield _home(paths)
     yield from _key_and_database(paths)
     yield _token(paths)
-    yield Finding("agents", well=True, says=f"{DemoHarness().info.display_name} (demo): always there")
+    yield asyncio.run(_agents(configuration))
     holder = FileLock(paths.database).holder()
     yield _free_port(configuration) if holder is None else _running(holder)
     yield from machine_findings()
@@ -100,6 +104,27 @@ def _token(paths: Paths) -> Finding:
     except SeraiError as error:
         return bad("token", error)
     return Finding("token", well=True, says=f"{paths.token}, for you alone")
+
+
+async def _agents(configuration: Configuration) -> Finding:
+    """Which agents a session can be begun with."""
+    place = configuration.settings.agent_registry
+    try:
+        registry = await load_registry(place) if place else Registry()
+    except SeraiError as error:
+        return bad("agents", error)
+    catalogue = make_catalogue(configuration.agents, registry.definitions)
+    found = [one for one in await Finder().find_all(catalogue) if one.installed]
+    others = [_told(one) for one in found] or ["no other is installed"]
+    says = "; ".join([f"{DemoHarness().info.display_name} (demo): always there", *others])
+    remedy = "" if found else "'serai agents' tells how to install one"
+    return Finding("agents", well=True, says=says, remedy=remedy)
+
+
+def _told(found: Found) -> str:
+    name = f"{found.label} {found.version or ''}".rstrip()
+    problem = found.reason if found.launch is None else "not signed in" if found.signed_in is False else ""
+    return f"{name} ({found.id})" + (f": {problem}" if problem else "")
 
 
 def _running(holder: Holder) -> Finding:

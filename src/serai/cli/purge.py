@@ -39,7 +39,7 @@ async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
     await store.open()
     try:
         listed = [row.uri for row in await store.sessions()]
-        uris = [match_session(name, listed) for name in names]
+        uris = [await _named(store, name, listed) for name in names]
         for uri in uris:
             if await store.head(uri) is None:
                 raise SessionGone(f"there is no session {uri}", remedy="'serai sessions' lists them")
@@ -53,6 +53,14 @@ async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
     finally:
         await store.close()
     return 0
+
+
+async def _named(store: SqliteStore, name: str, listed: list[str]) -> str:
+    """The session of that name, also one that was disposed of and is listed no longer."""
+    whole = f"ahp-session:/{name}"
+    if whole not in listed and await store.head(whole) is not None:
+        return whole
+    return match_session(name, listed)
 
 
 async def _agreed(uris: list[str]) -> bool:

@@ -68,7 +68,7 @@ class TurnView:
     def show(self, event: TurnEvent) -> None:
         """Show one event. Questions are not shown here: they are asked."""
         if not isinstance(event, ToolFinished | ToolRunning):
-            self._interrupt()
+            self.interrupt()
         if self._is_thinking != isinstance(event, ReasoningAdded):
             self._is_thinking = not self._is_thinking
             self._terminal.new_line()
@@ -95,6 +95,12 @@ class TurnView:
             self._lines(output.call_id, shown).add(output.text)
         else:
             shown.result += output.text
+
+    def interrupt(self) -> None:
+        """Something else than a call is shown now."""
+        if self._is_line_open:
+            self._terminal.new_line()
+        self._current, self._is_line_open = None, False
 
     # -- calls ---------------------------------------------------------------------------------------------
 
@@ -169,12 +175,6 @@ class TurnView:
             self._terminal.note(f"* {shown.name}:")  # something else was shown in between
         self._current, self._is_line_open = call_id, False
         self._terminal.note(f"  | {line}")
-
-    def _interrupt(self) -> None:
-        """Something else than a call is shown now."""
-        if self._is_line_open:
-            self._terminal.new_line()
-        self._current, self._is_line_open = None, False
 
     # -- the rest ------------------------------------------------------------------------------------------
 

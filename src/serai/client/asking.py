@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from serai.ahp.types import URI
 from serai.client.dialogs import Allow, Decision, Dialog, Refuse, Reply, ask_call, ask_questions, ask_result
 from serai.client.events import QuestionAsked, ResultWaiting, ToolWaiting
+from serai.client.questions import without_drafts
 from serai.client.session import SessionClient
 
 __all__ = ["Asking", "Decided", "Question", "decide", "is_open"]
@@ -22,42 +24,80 @@ Question: TypeAlias = ToolWaiting | ResultWaiting | QuestionAsked
 class Decided:
     """What someone said to a question."""
 
+    session: SessionClient
     question: Question
     decision: Decision
+    whose: str = ""
 
 
 @dataclass(slots=True)
 class _Open:
+    session: SessionClient
     question: Question
     dialog: Dialog
-    is_shown: bool = False
+    whose: str
+    number: int
+    """Its place in the row of questions."""
+    shown: str | None = None
+    """What is on the screen of it; `None` while it waits."""
+    shown_of: int = 0
+    """How many questions there were when it was shown."""
 
 
 class Asking:
-    """The questions that are open here. The first one is asked; the others wait."""
+    """The questions that are open here. The first one is asked; the others wait.
+
+    They are counted as long as one of them is open, so that a person can tell equal ones apart.
+    """
 
     def __init__(self) -> None:
-        self._open: dict[str, _Open] = {}
+        self._open: dict[tuple[URI, str, str], _Open] = {}
+        self._count = 0
 
     def __bool__(self) -> bool:
         return bool(self._open)
 
-    def open(self, question: Question) -> None:
-        """Add a question. One that is open already is asked anew."""
+    def open(self, session: SessionClient, question: Question, whose: str = "") -> None:
+        """Add a question. One that is open already stays as it is; one that has changed is asked anew.
+
+        Args:
+            session: Where it is asked.
+            question: What is asked.
+            whose: Who asks, for people, where that is not plain.
+        """
         match question:
             case ToolWaiting(call=call):
-                key, dialog = f"call {call.tool_call_id}", ask_call(call)
+                kind, name, dialog = "call", call.tool_call_id, ask_call(call)
             case ResultWaiting(call=call):
-                key, dialog = f"result {call.tool_call_id}", ask_result(call)
+                kind, name, dialog = "result", call.tool_call_id, ask_result(call)
             case QuestionAsked(request=request):
-                key, dialog = f"question {request.id}", ask_questions(request)
+                kind, name, dialog = "question", request.id, ask_questions(request)
+        key = session.uri, kind, name
+        known = self._open.get(key)
+        if known is not None and _is_same(known.question, question):
+            return
         self._open.pop(key, None)
-        self._open[key] = _Open(question, dialog)
+        self._count = self._count if self._open else 0
+        number = known.number if known is not None and self._open else self._count + 1
+        self._count = max(self._count, number)
+        self._open[key] = _Open(session, question, dialog, whose, number)
 
-    def close(self, kind: str, name: str) -> bool:
-        """A `call`, `result` or `question` needs no answer any more. Returns whether it was shown."""
-        closed = self._open.pop(f"{kind} {name}", None)
-        return closed is not None and closed.is_shown
+    def close(self, session: SessionClient, kind: str, name: str) -> str:
+        """A `call`, `result` or `question` needs no answer any more.
+
+        Returns what to say about it; nothing when it was not shown yet.
+        """
+        closed = self._open.pop((session.uri, kind, name), None)
+        if closed is None or closed.shown is None:
+            return ""
+        which = f"question {closed.number} is " if self._count > 1 else ""
+        return f"({which}no longer asked: it was answered elsewhere, or the turn is over)"
+
+    def settle(self) -> list[str]:
+        """Close what the host does not ask any more. Returns what to say about it."""
+        gone = [key for key, one in self._open.items() if not is_open(one.session, one.question)]
+        said = [self.close(self._open[key].session, *key[1:]) for key in gone]
+        return [line for line in said if line]
 
     def clear(self) -> None:
         """No question needs an answer any more."""
@@ -66,10 +106,15 @@ class Asking:
     def prompt(self) -> str | None:
         """What to show now; `None` when that has been shown, or nothing is asked."""
         current = next(iter(self._open.values()), None)
-        if current is None or current.is_shown:
+        if current is None or (current.shown is not None and current.shown_of == self._count):
             return None
-        current.is_shown = True
-        return next(current.dialog)
+        current.shown_of = self._count
+        if current.shown is not None:  # others have come behind it
+            return f"(question {current.number} of {self._count})\n{current.shown.rpartition(chr(10))[2]}"
+        current.shown = next(current.dialog)
+        which = f"Question {current.number} of {self._count}\n" if self._count > 1 else ""
+        whose = f"For {current.whose}:\n" if current.whose else ""
+        return f"{which}{whose}{current.shown}"
 
     def said(self, line: str | None) -> str | Decided:
         """A line for the question that is asked, or `None` when there will be no more lines.
@@ -78,18 +123,26 @@ class Asking:
         """
         key, current = next(iter(self._open.items()))
         try:
-            return current.dialog.send(line)
+            current.shown = current.dialog.send(line)
         except StopIteration as end:
             del self._open[key]
-            return Decided(current.question, end.value)
+            return Decided(current.session, current.question, end.value, current.whose)
+        return current.shown
 
 
-async def decide(session: SessionClient, decided: Decided) -> None:
+def _is_same(one: Question, other: Question) -> bool:
+    if isinstance(one, QuestionAsked) and isinstance(other, QuestionAsked):
+        return without_drafts(one.request) == without_drafts(other.request)
+    return one == other
+
+
+async def decide(decided: Decided) -> None:
     """Tell the host what was decided.
 
     Raises:
         Rejected: Someone else was quicker, or the answer does not fit.
     """
+    session = decided.session
     match decided.question, decided.decision:
         case QuestionAsked(request=request), Reply(answers=answers):
             await session.answer(request.id, answers)

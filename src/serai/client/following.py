@@ -9,7 +9,9 @@ from typing import Protocol
 from serai.ahp import actions as a
 from serai.ahp.reducers import ChannelState, LiveSession
 from serai.ahp.types import URI, SessionLifecycle, SessionState
+from serai.client.events import QuestionAsked, QuestionClosed
 from serai.client.inbox import Inbox
+from serai.client.questions import OpenQuestions
 from serai.client.turn import TurnStream
 from serai.errors import Rejected, SeraiError, SessionFailed, SessionGone
 
@@ -60,6 +62,7 @@ class SessionFollower:
         self._followed = client
         self._streams: list[TurnStream] = []
         self._arrivals: list[Inbox[TurnStream]] = []
+        self._askings: list[tuple[OpenQuestions, Inbox[QuestionAsked | QuestionClosed]]] = []
         self._waiting: list[tuple[Callable[[SessionState], bool], asyncio.Future[SessionState]]] = []
         self._last_turn: str | None = None
 
@@ -164,6 +167,25 @@ class SessionFollower:
             if arrivals in self._arrivals:
                 self._arrivals.remove(arrivals)
 
+    async def questions(self) -> AsyncGenerator[QuestionAsked | QuestionClosed, None]:
+        """What the session asks, whether or not a turn runs: what is open now, and what comes.
+
+        A turn's own stream tells what is open while it runs, too. Leave the loop to hear no more.
+        """
+        told, inbox = asking = OpenQuestions(), Inbox[QuestionAsked | QuestionClosed]()
+        self._askings.append(asking)
+        try:
+            for event in told.look(self._live()):
+                inbox.put(event)
+            while True:
+                try:
+                    yield await inbox.get()
+                except StopAsyncIteration:
+                    return
+        finally:
+            if asking in self._askings:
+                self._askings.remove(asking)
+
     # -- for the client ------------------------------------------------------------------------------------
 
     def heard(self, action: a.StateAction) -> None:
@@ -177,6 +199,7 @@ class SessionFollower:
         if isinstance(action, a.SessionTurnStartedAction) and action.turn_id != self._last_turn:
             self._arrived(live, [action.turn_id])
         if not isinstance(action, _GROWING):
+            self._look_at_questions(live)
             self._look()
 
     def caught_up(self) -> None:
@@ -194,6 +217,7 @@ class SessionFollower:
         self._arrived(live, known[place:])
         if known:
             self._last_turn = known[-1]
+        self._look_at_questions(live)
         self._look()
 
     def failed(self, error: SeraiError) -> None:
@@ -202,6 +226,8 @@ class SessionFollower:
             stream.fail(error)
         for arrivals in self._arrivals.copy():
             arrivals.end(error)
+        for _told, inbox in self._askings:
+            inbox.end(error)
         waiting, self._waiting = self._waiting, []
         for _condition, found in waiting:
             if not found.done():
@@ -214,6 +240,11 @@ class SessionFollower:
                 stream = self._new_stream(turn_id)
                 stream.caught_up(live)
                 arrivals.put(stream)
+
+    def _look_at_questions(self, live: LiveSession) -> None:
+        for told, inbox in self._askings:
+            for event in told.look(live):
+                inbox.put(event)
 
     def _look(self) -> None:
         if not self._waiting:

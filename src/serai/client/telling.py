@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from msgspec.structs import replace
-
 from serai.ahp import actions as a
 from serai.ahp.reducers import LiveSession
 from serai.ahp.reducers.turn import LiveTurn
@@ -19,7 +17,6 @@ from serai.ahp.types import (
     ReasoningResponsePart,
     ResourceResponsePart,
     ResponsePart,
-    SessionInputRequest,
     SystemNotificationResponsePart,
     ToolCallCancelledState,
     ToolCallCompletedState,
@@ -35,8 +32,6 @@ from serai.ahp.wire import Unknown
 from serai.client.events import (
     ContentAdded,
     NoticeGiven,
-    QuestionAsked,
-    QuestionClosed,
     ReasoningAdded,
     ResultWaiting,
     TextAdded,
@@ -48,6 +43,7 @@ from serai.client.events import (
     TurnStarted,
     UsageReported,
 )
+from serai.client.questions import OpenQuestions
 
 __all__ = ["Teller", "find_turn"]
 
@@ -94,7 +90,7 @@ class Teller:
         # Tool call id -> its part; part -> the call as it was told.
         self._positions: dict[str, int] = {}
         self._calls: dict[int, ToolCallState] = {}
-        self._questions: dict[str, SessionInputRequest] = {}
+        self._questions = OpenQuestions()
         self._usage: UsageInfo | None = None
 
     def heard(self, action: a.StateAction, session: LiveSession) -> Iterator[TurnEvent]:
@@ -106,7 +102,7 @@ class Teller:
         elif session.turn is None or session.turn.id != self.turn_id:
             return  # the host's reducer does nothing with a straggler, and neither do we
         elif isinstance(action, a.SessionInputRequestedAction | a.SessionInputCompletedAction):
-            yield from self._asked(session)
+            yield from self._questions.look(session)
         elif isinstance(action, _IN_TURN) and action.turn_id == self.turn_id:
             yield from self._in_turn(action, session.turn)
 
@@ -144,10 +140,9 @@ class Teller:
         if turn.usage is not None:
             yield from self._used(turn.usage)
         if running is not None:
-            yield from self._asked(session)
+            yield from self._questions.look(session)
             return
-        for request_id in self._questions:
-            yield QuestionClosed(request_id)
+        yield from self._questions.end()
         self.is_over = True
         if isinstance(turn, Turn):
             yield TurnEnded(turn.state, turn.error)
@@ -217,18 +212,7 @@ class Teller:
             case _:
                 pass  # its input is still being written, or we do not know this state
 
-    # -- questions, usage ----------------------------------------------------------------------------------
-
-    def _asked(self, session: LiveSession) -> Iterator[TurnEvent]:
-        requests = {request.id: request for request in session.head.input_requests or ()}
-        for request_id in [known for known in self._questions if known not in requests]:
-            del self._questions[request_id]
-            yield QuestionClosed(request_id)
-        for request_id, request in requests.items():
-            question = replace(request, answers=None)  # a draft of an answer is no other question
-            if self._questions.get(request_id) != question:
-                self._questions[request_id] = question
-                yield QuestionAsked(request)
+    # -- usage ---------------------------------------------------------------------------------------------
 
     def _used(self, usage: UsageInfo) -> Iterator[TurnEvent]:
         if usage != self._usage:

@@ -31,7 +31,7 @@ def read_private(path: Path, what: str) -> bytes | None:
     if os.name == "posix" and mode & _OTHERS:
         raise ConfigInvalid(
             f"the {what} {path} can be read by others (mode {stat.S_IMODE(mode):04o})",
-            remedy=f"Run 'chmod 600 {path}', or delete the file if someone may have read it",
+            remedy=f"Run 'chmod 600 {path}'",
         )
     return data
 

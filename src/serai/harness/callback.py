@@ -97,11 +97,12 @@ class CallbackHarness:
             provider=name, display_name=display_name or name, description=description, models=models or []
         )
         self._answer = answer
-        self._capabilities = capabilities
+        self.capabilities = capabilities
+        """What its sessions declare."""
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> CallbackSession:  # noqa: ARG002 - a function has none
         """Make the agent of one session. A function needs no start; it reads `turn.settings`."""
-        return CallbackSession(self._answer, context, self._capabilities)
+        return CallbackSession(self._answer, context, self.capabilities)
 
 
 class CallbackSession(BasicSession):

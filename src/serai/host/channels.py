@@ -14,6 +14,7 @@ from serai.ahp import actions as a
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.reducers import LiveState
 from serai.ahp.rules import Judgement, Verdict, judge
+from serai.host.masking import written
 from serai.journal.journal import Journal
 from serai.journal.subscriptions import Subscriber
 
@@ -38,8 +39,9 @@ class Channel:
 
     def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, kept: bool = False) -> None:
         """Let an action happen. By default it is numbered and published, and not written to disk."""
+        action, encoded = written(action)
         self.live.apply(action, self._now())
-        self.journal.append(self.uri, action, origin=origin, kept=kept)
+        self.journal.append(self.uri, action, origin=origin, kept=kept, encoded=encoded)
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client: it happens, or goes back with the reason."""

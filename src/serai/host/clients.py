@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from serai.ahp import wire
@@ -11,7 +12,7 @@ from serai.journal.journal import Journal
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import MarkRow
 
-__all__ = ["ClientLink", "Clients"]
+__all__ = ["ClientLink", "Clients", "Count"]
 
 
 class ClientLink(Subscriber, Protocol):
@@ -27,13 +28,21 @@ class ClientLink(Subscriber, Protocol):
         ...
 
 
+@dataclass(slots=True)
+class Count:
+    """How far a client has counted since it last began anew. Connections that share an id may count apart."""
+
+    mark: int
+
+
 class Clients:
     """The clients that are connected. One client may have several connections; the newest one is asked."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._links: dict[str, list[ClientLink]] = {}
-        self._marks: dict[str, int] = {}
+        self._counts: dict[str, Count] = {}
+        """How the clients that are connected count, by their newest connection that began anew."""
         self.handshakes = asyncio.Lock()
         """Held while a client id is looked up and bound, so that two who want it do not both get it."""
 
@@ -50,7 +59,7 @@ class Clients:
         if links:
             return False
         del self._links[client_id]
-        self._marks.pop(client_id, None)
+        self._counts.pop(client_id, None)
         return True
 
     def is_connected(self, client_id: str) -> bool:
@@ -79,24 +88,29 @@ class Clients:
 
     # -- counting ------------------------------------------------------------------------------------------
 
-    def start_counting(self, client_id: str, mark: int) -> None:
-        """A client begins to count: anew (0), or after a mark."""
-        self._marks[client_id] = mark
-        self._journal.side.marks.append(MarkRow(client_id, mark))
+    def start_counting(self, client_id: str) -> Count:
+        """A client begins to count anew, on one of its connections."""
+        return self._follow(client_id, Count(0))
 
-    def go_on_counting(self, client_id: str, mark: int) -> None:
+    def go_on_counting(self, client_id: str, mark: int) -> Count:
         """A client goes on from a mark, or from where another connection of its own is by now."""
-        self.start_counting(client_id, self._marks.get(client_id, mark))
+        return self._follow(client_id, self._counts.get(client_id) or Count(mark))
 
-    def counts(self, client_id: str, client_seq: int) -> bool:
+    def _follow(self, client_id: str, count: Count) -> Count:
+        self._counts[client_id] = count
+        self._journal.side.marks.append(MarkRow(client_id, count.mark))
+        return count
+
+    def is_new(self, client_id: str, count: Count, client_seq: int) -> bool:
         """Whether a client's number is new. If so it is remembered, also on disk, with the next commit.
 
         Some clients do not count: 0 is always new.
         """
         if client_seq == 0:
             return True
-        if client_seq <= self._marks.get(client_id, 0):
+        if client_seq <= count.mark:
             return False
-        self._marks[client_id] = client_seq
-        self._journal.side.marks.append(MarkRow(client_id, client_seq))
+        count.mark = client_seq
+        if self._counts.get(client_id) is count:  # what it would go on from
+            self._journal.side.marks.append(MarkRow(client_id, client_seq))
         return True

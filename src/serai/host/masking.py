@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from typing import TypeVar
+
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
+from serai.ahp import wire
+from serai.errors import ParseError
 from serai.journal.items import Delta, target_of
 from serai.journal.redact import Redactor, StreamRedactor
+from serai.journal.redact.walk import Walker
 
-__all__ = ["Masking"]
+__all__ = ["Masking", "written"]
+
+A = TypeVar("A", bound=a.StateAction)
 
 _Part = tuple[type[Delta], str, str]
 
@@ -51,6 +59,31 @@ class Masking:
         streams, self._streams = self._streams, {}
         held = ((part, stream.flush()) for part, stream in streams.items())
         return [_delta(part, text) for part, text in held if text]
+
+
+def written(action: A) -> tuple[A, bytes]:
+    """An action and its JSON, to be made before it is applied: what cannot be written must not happen.
+
+    Text that is not Unicode, such as the name of a file that is not UTF-8, is mended with U+FFFD.
+
+    Raises:
+        TypeError: It holds something that is no JSON.
+    """
+    try:
+        return action, wire.encode(action)
+    except ParseError:
+        mended = _MEND.walk(action)
+        return mended, wire.encode(mended)
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def _mend(text: str) -> str:
+    return _HALF.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+_MEND = Walker(_mend, _mend, _mend)
 
 
 _ENDS_PARTS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -11,6 +12,8 @@ from serai.contract import DeliveryMode, DeliveryReason, MessageReceipt, Receipt
 from serai.telemetry.activities import Activities, Delivery, ToolCall, Turn
 
 __all__ = ["Observing"]
+
+_log = logging.getLogger(__name__)
 
 
 class Observing:
@@ -30,8 +33,12 @@ class Observing:
     def happened(self, action: a.StateAction) -> None:
         """An action was applied."""
         observe = self._OBSERVED.get(type(action))
-        if observe is not None:
+        if observe is None:
+            return
+        try:
             observe(self, action)
+        except Exception:  # noqa: BLE001 - telemetry must not keep anything from happening
+            _log.exception("%s was not observed", type(action).__name__)
 
     @property
     def turn(self) -> Turn | None:

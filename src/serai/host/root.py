@@ -19,6 +19,7 @@ from serai.ahp.notifications import (
 from serai.ahp.reducers import LiveRoot
 from serai.ahp.rules import Verdict, judge
 from serai.ahp.types import ROOT, RootState, SessionSummary
+from serai.host.masking import written
 from serai.journal.journal import Journal
 from serai.journal.subscriptions import Subscriber
 
@@ -66,8 +67,9 @@ class Root:
 
     def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None) -> None:
         """Let an action happen."""
+        action, encoded = written(action)
         self.live.apply(action, self._now())
-        self._journal.append(ROOT, action, origin=origin)
+        self._journal.append(ROOT, action, origin=origin, encoded=encoded)
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client."""
@@ -104,7 +106,7 @@ class Root:
         for uri, session in changed.items():
             now = replace(session.live.head.summary)
             before, session.told_summary = session.told_summary, now
-            changes = _difference(before, now)
+            changes = {name: value for name, value in _difference(before, now).items() if value is not None}
             if changes:
                 params = SessionSummaryChangedParams(
                     channel=ROOT, session=uri, changes=SessionSummaryChanges(**changes)
@@ -122,8 +124,11 @@ class Root:
 
 
 def _difference(before: SessionSummary, now: SessionSummary) -> dict[str, Any]:
-    return {
+    changes = {
         name: getattr(now, name)
         for name in now.__struct_fields__
         if name not in _NEVER_CHANGES and getattr(now, name) != getattr(before, name)
     }
+    if "activity" in changes and now.activity is None:
+        changes["activity"] = ""  # 0.2 has no way to say that a field is gone; this shows nothing
+    return changes

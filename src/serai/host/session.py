@@ -33,7 +33,7 @@ from serai.host.customizing.customizations import SessionCustomizations
 from serai.host.deliveries import Door, Unsettled
 from serai.host.expecting import Answers, Expecting
 from serai.host.mailbox import Mailbox, Waiting
-from serai.host.masking import Masking
+from serai.host.masking import Masking, written
 from serai.host.observing import Observing
 from serai.host.seat import Seat
 from serai.host.turn import Turn
@@ -98,17 +98,22 @@ class Session:
     # -- actions -------------------------------------------------------------------------------------------
 
     def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None) -> None:
-        """Let an action happen, with secrets masked and large content moved out of it."""
+        """Let an action happen, with secrets masked and large content moved out of it.
+
+        Raises:
+            TypeError: It holds something that is no JSON; nothing has happened.
+        """
         observed = origin is None or isinstance(action, _TOOL_OUTPUT)
         for masked in self._masking.masked(action, observed=observed):
             light, blobs = moved_out(masked, self.uri)
+            light, encoded = written(light)
             if blobs:
                 self.journal.side.blobs.extend(blobs)
             self.kept.apply(light, self.host.now())
             self.observing.happened(light)
             # What was held back before this action is the agent's, whoever dispatched the action.
             whose = origin if masked.__class__ is action.__class__ else None
-            self.journal.append(self.uri, light, origin=whose, session=self.kept)
+            self.journal.append(self.uri, light, origin=whose, session=self.kept, encoded=encoded)
         self.host.root.summary_changed(self)
 
     def act_in_turn(self, turn: Turn, action: a.StateAction) -> None:
@@ -143,8 +148,10 @@ class Session:
                 if len(queue) >= self.settings.queue_limit and all(m.id != action.id for m in queue):
                     return rejected("mailbox_full", f"{len(queue)} messages are waiting already")
                 return None
-            case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING) if self._agent:
-                problem = refusal(self._agent.capabilities, DeliveryMode.NEXT_TOOL_CALL)
+            case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
+                harness = self.host.harnesses.get(self.live.head.summary.provider)
+                declared = self._agent.capabilities if self._agent else getattr(harness, "capabilities", None)
+                problem = refusal(declared, DeliveryMode.NEXT_TOOL_CALL) if declared else None
                 return rejected(problem.code, str(problem)) if problem else None
             case _:
                 return None

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from serai.ahp import actions as a
+from serai.ahp import wire
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult, ResourceWriteParams
 from serai.ahp.types import (
     ROOT,
@@ -169,11 +170,28 @@ class Turn:
 
     async def say(self, text: str) -> None:
         """Add Markdown to the answer."""
-        await self._write(MarkdownResponsePart, text)
+        self.add(text)
+        await self.room()
 
     async def think(self, text: str) -> None:
         """Add to the reasoning."""
-        await self._write(ReasoningResponsePart, text)
+        self.add(text, reasoning=True)
+        await self.room()
+
+    def add(self, text: str, *, reasoning: bool = False) -> None:
+        """Add to the answer, or to the reasoning, at once. Who adds much waits for `room` now and then."""
+        kind = ReasoningResponsePart if reasoning else MarkdownResponsePart
+        if self._part is None or self._part[0] is not kind:
+            self._parts += 1
+            self._part = kind, f"{self.id}-part-{self._parts}"
+            part = kind(id=self._part[1], content="")
+            self._act(a.SessionResponsePartAction(turn_id=self.id, part=part))
+        delta = a.SessionReasoningAction if reasoning else a.SessionDeltaAction
+        self._act(delta(turn_id=self.id, part_id=self._part[1], content=text))
+
+    async def room(self) -> None:
+        """Wait while too much waits for the disk."""
+        await self._session.journal.room()
 
     async def notice(self, content: StringOrMarkdown) -> None:
         """Tell both the agent and the person something that neither of them said."""
@@ -201,23 +219,17 @@ class Turn:
         return self._session.turns.is_running(self)
 
     async def used(self, usage: UsageInfo) -> None:
-        """Report what the turn has used so far."""
+        """Report what the turn has used so far.
+
+        Raises:
+            Mismatch: A count is no number, or none that can be written.
+        """
+        usage = wire.decode(wire.encode(usage), UsageInfo)
         self._act(a.SessionUsageAction(turn_id=self.id, usage=usage))
 
     async def activity(self, text: str | None) -> None:
         """Say what the session is doing, in a few words; `None` for nothing."""
         self._act(a.SessionActivityChangedAction(activity=text))
-
-    async def _write(self, kind: type[MarkdownResponsePart | ReasoningResponsePart], text: str) -> None:
-        if self._part is None or self._part[0] is not kind:
-            self._parts += 1
-            self._part = kind, f"{self.id}-part-{self._parts}"
-            part = kind(id=self._part[1], content="")
-            self._act(a.SessionResponsePartAction(turn_id=self.id, part=part))
-        part_id = self._part[1]
-        delta = a.SessionDeltaAction if kind is MarkdownResponsePart else a.SessionReasoningAction
-        self._act(delta(turn_id=self.id, part_id=part_id, content=text))
-        await self._session.journal.room()
 
     # -- asking --------------------------------------------------------------------------------------------
 

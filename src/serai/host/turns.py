@@ -147,17 +147,19 @@ class Turns:
             with span.current() if span else contextlib.nullcontext():
                 await answer
         except asyncio.CancelledError:
-            raise
+            if (task := asyncio.current_task()) is None or task.cancelling():
+                raise
+            self._end(turn, error_info("agent_error", "the agent cancelled itself"))
         except SeraiError as error:
             log = error.stderr_tail if isinstance(error, AgentClosed) else None
             self._end(turn, error_info(error.code, str(error), log))
-        except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - an agent may raise anything; a turn must end
             self.log_failure("failed", error)
             self._end(turn, error_info("agent_error", str(error) or type(error).__name__))
         else:
             self._end(turn, None)
 
-    def log_failure(self, what: str, error: Exception) -> None:
+    def log_failure(self, what: str, error: BaseException) -> None:
         """Log that an agent raised something, and where.
 
         What it says may quote what it was asked. That is told in the session, and here only to those who

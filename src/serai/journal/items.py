@@ -39,6 +39,7 @@ class Item:
         kept: bool = True,
         rejection: str | None = None,
         only_to: Subscriber | None = None,
+        encoded: bytes = b"",
     ) -> None:
         self.channel = channel
         self.action = action
@@ -48,7 +49,8 @@ class Item:
         self.rejection = rejection
         self.only_to = only_to
         """The one subscriber that hears of it: who sent what was rejected."""
-        self.encoded = action if isinstance(action, bytes) else b""
+        self.encoded = action if isinstance(action, bytes) else encoded
+        """Its JSON, if that was made already."""
         self._pieces: list[str] | None = None
         self._size = 0
 
@@ -75,8 +77,9 @@ class Item:
         action = self.action
         if not isinstance(action, bytes):
             if self._pieces is not None and isinstance(action, Delta):
-                action = replace(action, content="".join(self._pieces))
-            self.encoded = wire.encode(action)
+                self.encoded = wire.encode(replace(action, content="".join(self._pieces)))
+            elif not self.encoded:
+                self.encoded = wire.encode(action)
         return Row(self.channel, self.encoded, self.origin) if self.kept else None
 
 

@@ -141,6 +141,7 @@ class Journal:
         origin: ActionOrigin | None = None,
         session: KeptSession | None = None,
         kept: bool = True,
+        encoded: bytes = b"",
     ) -> None:
         """Let an action happen that was applied already.
 
@@ -150,6 +151,8 @@ class Journal:
             origin: The client that dispatched it.
             session: The session whose state it changed, so that the change is kept with it.
             kept: Whether it is written to disk. If not it is numbered and published all the same.
+            encoded: Its JSON. Whoever applies an action makes it first: what cannot be written must not
+                happen.
         """
         if session is not None:
             self._touched[session.uri] = session
@@ -162,9 +165,8 @@ class Journal:
         else:
             self._count(_ABOUT)
             urgent = True
-        self._wait(
-            Item(channel, action, origin=origin_json(origin) if origin else None, kept=kept), urgent=urgent
-        )
+        whose = origin_json(origin) if origin else None
+        self._wait(Item(channel, action, origin=whose, kept=kept, encoded=encoded), urgent=urgent)
 
     def record(self, channel: str, record: bytes) -> None:
         """Keep a record that is no action: it has its place in the order, and is not published."""
@@ -212,6 +214,16 @@ class Journal:
         if not done.done():
             done.cancel()
             self.writer.result()
+
+    async def take_number(self) -> int:
+        """A number for what leaves while nothing can be written. What waits gets higher ones.
+
+        Raises:
+            SeraiError: The store has none.
+        """
+        seq = await self.store.append(Batch(items=[None]))
+        self._last_seq = max(self._last_seq, seq)
+        return seq
 
     async def room(self) -> None:
         """Wait while too much waits for the disk: who produces much calls this first."""

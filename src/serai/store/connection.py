@@ -118,7 +118,8 @@ def unreadable(error: apsw.Error, path: Path) -> StorageUnreadable:
     if code == apsw.SQLITE_NOTADB:
         return WrongKey(
             f"the key does not open {path}",
-            remedy="Set SERAI_DATABASE_KEY to the key that it was made with; nothing was changed",
+            remedy="Set SERAI_DATABASE_KEY to the key that it was made with, or bring back a copy with "
+            "'serai restore' if its beginning is damaged; nothing was changed",
         )
     if code == apsw.SQLITE_CORRUPT:
         return DatabaseCorrupt(

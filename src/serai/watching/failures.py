@@ -5,7 +5,7 @@ from __future__ import annotations
 from serai.ahp.errors import AhpErrorCode
 from serai.errors import ProtocolError
 
-__all__ = ["limit_reached", "not_found", "watch_failed"]
+__all__ = ["instances_used_up", "not_found", "watch_failed", "watches_used_up"]
 
 
 def not_found(path: str) -> ProtocolError:
@@ -13,12 +13,23 @@ def not_found(path: str) -> ProtocolError:
     return ProtocolError(f"there is no {path}", number=AhpErrorCode.NOT_FOUND)
 
 
-def limit_reached(setting: str, path: str) -> ProtocolError:
-    """The system lets this person watch no more: one of its settings says so (-32603, `watch_limit`)."""
+def watches_used_up(path: str) -> ProtocolError:
+    """The system lets this person watch no more folders (-32603, `watch_limit`)."""
+    return _limit_reached(path, "fs.inotify.max_user_watches", "exclude folders such as **/node_modules/**")
+
+
+def instances_used_up(path: str) -> ProtocolError:
+    """The system lets this person have no more programs that watch (-32603, `watch_limit`)."""
+    return _limit_reached(
+        path, "fs.inotify.max_user_instances", "end other programs that watch files: only one is needed here"
+    )
+
+
+def _limit_reached(path: str, setting: str, otherwise: str) -> ProtocolError:
     return _failure(
         "watch_limit",
         f"{path} cannot be watched: the system's limit {setting} is reached",
-        f"Raise it (sysctl -w {setting}=...), or exclude folders such as **/node_modules/**",
+        f"Raise it (sysctl -w {setting}=...), or {otherwise}",
     )
 
 

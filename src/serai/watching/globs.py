@@ -14,7 +14,8 @@ what stands between two stars has a fixed length, and what stands between two `*
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from serai.errors import InvalidParams
 
@@ -53,8 +54,10 @@ class PathFilter:
     def __init__(self, includes: Iterable[str] = (), excludes: Iterable[str] = ()) -> None:
         self.excludes = frozenset(excludes)
         includes = list(includes)
-        self._included = _compile(includes, whole=True, field="params.includes") if includes else None
-        self._excluded = _compile(self.excludes, whole=False, field="params.excludes")
+        whole, part = partial(translate, whole=True), partial(translate, whole=False)
+        self._included = _compile(includes, whole, field="params.includes") if includes else None
+        self._above = _compile(includes, _above, field="params.includes") if includes else None
+        self._excluded = _compile(self.excludes, part, field="params.excludes")
 
     def passes(self, path: str) -> bool:
         """Whether a path, relative to the root, is meant."""
@@ -62,6 +65,12 @@ class PathFilter:
         if self._included is not None and self._included.match(path) is None:
             return False
         return self._excluded is None or self._excluded.match(path) is None
+
+    def may_hold(self, folder: str) -> bool:
+        """Whether something in a folder could be meant, whatever is in it."""
+        return (self._above is None or self._above.match(f"{folder}/") is not None) and not self.prunes(
+            folder
+        )
 
     def prunes(self, folder: str) -> bool:
         """Whether nothing in a folder can be meant, since it or a folder that it is in is excluded."""
@@ -102,7 +111,22 @@ def translate(pattern: str, *, whole: bool) -> str:
     return f"{first}{floating}{_FOLDERS}{last}" + (r"\Z" if whole else "")
 
 
-def _compile(patterns: Iterable[str], *, whole: bool, field: str) -> re.Pattern[str] | None:
+def _above(pattern: str) -> str:
+    """The regular expression of the folders that something may be in which a pattern without braces fits."""
+    names = [name for name in pattern.split("/") if name not in {"", "."}]
+    floats = "**" in names
+    heads = names[: names.index("**")] if floats else names[:-1]
+    if not floats and not heads:
+        return r"(?!)"
+    expression = ".*" if floats else r"\Z"
+    for name in reversed(heads):
+        expression = rf"(?:\Z|{_name(name)}{expression})"
+    return expression
+
+
+def _compile(
+    patterns: Iterable[str], translated: Callable[[str], str], *, field: str
+) -> re.Pattern[str] | None:
     single: list[str] = []
     for pattern in patterns:
         if len(pattern) > LENGTH_LIMIT:
@@ -115,9 +139,7 @@ def _compile(patterns: Iterable[str], *, whole: bool, field: str) -> re.Pattern[
             raise InvalidParams("these are too many patterns", field=field)
     if not single:
         return None
-    return re.compile(
-        "|".join(translate(pattern, whole=whole) for pattern in dict.fromkeys(single)), re.DOTALL
-    )
+    return re.compile("|".join(translated(pattern) for pattern in dict.fromkeys(single)), re.DOTALL)
 
 
 def _closings(pattern: str) -> dict[int, int]:

@@ -1,11 +1,11 @@
-"""How Linux tells what changes: inotify, one watch for each folder.
+"""What Linux tells: an inotify descriptor, its watches and its events.
 
 Why not watchfiles here: on Linux it holds the interpreter's lock while it walks a tree, follows links out of
 it, does not tell files that are made in a new folder before it looks, is stopped for good by one name that
 is not UTF-8, and either hides that the system's limit is reached or fails at the first folder that it may
 not read.
 
-All methods but `stop` belong to one thread. Calls into the C library let other threads run.
+All methods but `wake` belong to one thread. Calls into the C library let other threads run.
 """
 
 from __future__ import annotations
@@ -15,19 +15,11 @@ import errno
 import os
 import select
 import struct
-import time
-from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
-from serai.ahp.errors import AhpErrorCode
-from serai.ahp.types import ResourceChangeType
-from serai.errors import ProtocolError
-from serai.watching.failures import limit_reached, not_found, watch_failed
-from serai.watching.source import LONGEST, QUIET, Event
+from serai.watching.failures import instances_used_up, watch_failed, watches_used_up
 
-__all__ = ["Inotify"]
-
-_ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
+__all__ = ["Inotify", "Told"]
 
 # <sys/inotify.h>
 _MODIFY: Final = 0x2
@@ -58,205 +50,107 @@ _HEAD = struct.Struct("iIII")  # watch, mask, cookie, length of the name
 _BUFFER = 65_536
 
 
-class _Folder:
-    """A folder that is watched, and those in it that are."""
+class Told(NamedTuple):
+    """One event. Without a name it is about the watched folder itself."""
 
-    __slots__ = ("inner", "name", "outer", "path", "watch")
+    watch: int
+    mask: int
+    name: str
 
-    def __init__(self, watch: int, path: str, name: str, outer: _Folder | None) -> None:
-        self.watch = watch
-        self.path = path
-        self.name = name
-        self.outer = outer
-        self.inner: dict[str, _Folder] = {}
+    @property
+    def is_overflow(self) -> bool:
+        """The system has dropped events."""
+        return bool(self.mask & _Q_OVERFLOW)
+
+    @property
+    def is_last(self) -> bool:
+        """The watch is no more."""
+        return bool(self.mask & _IGNORED)
+
+    @property
+    def is_gone(self) -> bool:
+        """What it is about is no longer there."""
+        return bool(self.mask & (_DELETE | _MOVED_FROM | _DELETE_SELF | _MOVE_SELF | _UNMOUNT))
+
+    @property
+    def is_moved_away(self) -> bool:
+        """It has another name now, or is elsewhere."""
+        return bool(self.mask & _MOVED_FROM)
+
+    @property
+    def is_new(self) -> bool:
+        """It was not there before."""
+        return bool(self.mask & (_CREATE | _MOVED_TO))
+
+    @property
+    def is_folder(self) -> bool:
+        """It is a folder."""
+        return bool(self.mask & _ISDIR)
 
 
 class Inotify:
-    """A `Source` on Linux.
+    """One inotify instance.
 
-    Args:
-        root: The folder, without links in its path.
-        recursive: Whether what is in its folders is meant too.
-        prunes: Which folders below, relative to the root, are left out with all that is in them.
+    Raises:
+        ProtocolError: The system gives none.
     """
 
-    def __init__(self, root: str, *, recursive: bool, prunes: Callable[[str], bool]) -> None:
-        self._root = root
-        self._recursive = recursive
-        self._prunes = prunes
-        self._start = len(root.rstrip("/")) + 1
+    def __init__(self, path: str) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._inotify = -1
-        self._folders: dict[int, _Folder] = {}
-        self._top = -1
-        self._stopped = False
-        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-
-    def open(self) -> None:
-        """Begin to watch. Returns when every folder is watched, or when `stop` is called.
-
-        Raises:
-            ProtocolError: There is no such folder, or the system does not watch it.
-        """
         self._inotify = self._libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
         if self._inotify < 0:
             number = ctypes.get_errno()
             if number == errno.EMFILE:
-                raise limit_reached("fs.inotify.max_user_instances", self._root)
-            raise watch_failed(self._root, os.strerror(number))
-        for _ in self._enter(self._root, "", None):
-            if self._stopped:
-                return
-        if self._top < 0:
-            exists = os.path.isdir(self._root)  # noqa: PTH112 - paths are plain strings here, for names of any bytes
-            raise watch_failed(self._root, "it may not be read") if exists else not_found(self._root)
+                raise instances_used_up(path)
+            raise watch_failed(path, os.strerror(number))
 
-    def read(self) -> list[Event]:
-        """Wait for changes, and then until it is quiet. Empty once `stop` was called.
+    def add(self, path: str) -> int | None:
+        """Watch a folder. Gives the number of the watch: the same one for the same folder.
+
+        Returns:
+            `None` when the folder is gone, is a link, or may not be read.
 
         Raises:
-            ProtocolError: The system does not watch any further.
+            ProtocolError: The system watches no more.
         """
-        events: list[Event] = []
-        if not self._wait(None):
-            return events
-        end = time.monotonic() + LONGEST
-        while True:
-            events += self._look()
-            left = end - time.monotonic()
-            if left <= 0 or not self._wait(min(QUIET, left)):
-                return [] if self._stopped else events
-
-    def stop(self) -> None:
-        """Let `open` and `read` return soon. Any thread may call it."""
-        self._stopped = True
-        os.eventfd_write(self._wake, 1)
-
-    def close(self) -> None:
-        """Give back what the system lent."""
-        if self._inotify >= 0:
-            os.close(self._inotify)
-            self._inotify = -1
-        os.close(self._wake)
-
-    def _wait(self, seconds: float | None) -> bool:
-        """Whether there is something to read; not when the time has passed or someone said stop."""
-        poll = select.poll()
-        poll.register(self._inotify, select.POLLIN)
-        poll.register(self._wake, select.POLLIN)
-        ready = poll.poll(None if seconds is None else seconds * 1e3)
-        return bool(ready) and not self._stopped
-
-    # -- folders -------------------------------------------------------------------------------------------
-
-    def _enter(self, path: str, name: str, outer: _Folder | None) -> Iterator[str]:
-        """Watch a folder and, where that is wanted, those in it. Gives the paths of all that is found there.
-
-        A folder is listed after its watch is set, so nothing falls between the two; some things are told
-        twice.
-        """
-        todo = [(path, name, outer)]
-        while todo:
-            path, name, outer = todo.pop()
-            watch = self._watch(path)
-            if watch is None or watch in self._folders:
-                continue
-            folder = self._folders[watch] = _Folder(watch, path, name, outer)
-            if outer is None:
-                self._top = watch
-            else:
-                outer.inner[name] = folder
-            if not self._recursive:
-                continue
-            prefix = path.rstrip("/")
-            try:
-                with os.scandir(path) as entries:
-                    for entry in entries:
-                        below = f"{prefix}/{entry.name}"
-                        if entry.is_dir(follow_symlinks=False) and not self._prunes(below[self._start :]):
-                            todo.append((below, entry.name, folder))
-                        yield below
-            except OSError:  # it is gone already, or may not be listed
-                continue
-
-    def _watch(self, path: str) -> int | None:
         watch = self._libc.inotify_add_watch(self._inotify, os.fsencode(path), _ALL)
         if watch >= 0:
             return watch
         number = ctypes.get_errno()
         if number == errno.ENOSPC:
-            raise limit_reached("fs.inotify.max_user_watches", self._root)
+            raise watches_used_up(path)
         if number not in _PASSED_OVER:
             raise watch_failed(path, os.strerror(number))
         return None
 
-    def _leave(self, folder: _Folder) -> None:
-        """A folder was moved away: what happens in it is no longer meant."""
-        todo = [folder]
-        while todo:
-            folder = todo.pop()
-            todo += folder.inner.values()
-            self._libc.inotify_rm_watch(self._inotify, folder.watch)
-            self._forget(folder)
+    def remove(self, watch: int) -> None:
+        """Watch a folder no more. One that is not watched is no matter."""
+        self._libc.inotify_rm_watch(self._inotify, watch)
 
-    def _forget(self, folder: _Folder) -> None:
-        self._folders.pop(folder.watch, None)
-        if folder.outer is not None and folder.outer.inner.get(folder.name) is folder:
-            del folder.outer.inner[folder.name]
+    def wait(self, wake: int, seconds: float | None) -> bool:
+        """Wait until there is something to read here, or at another descriptor. Says if it is here."""
+        poll = select.poll()
+        poll.register(self._inotify, select.POLLIN)
+        poll.register(wake, select.POLLIN)
+        # A little more rather than less, so that nobody asks again for a time too short to wait for.
+        ready = poll.poll(None if seconds is None else int(seconds * 1e3) + 1 if seconds else 0)
+        return any(descriptor == self._inotify for descriptor, _ in ready)
 
-    # -- events --------------------------------------------------------------------------------------------
-
-    def _look(self) -> list[Event]:
+    def read(self) -> list[Told]:
+        """What has been told, as much as fits into one read; nothing when there is nothing."""
         try:
             data = os.read(self._inotify, _BUFFER)
         except BlockingIOError:
             return []
-        events: list[Event] = []
+        told: list[Told] = []
         at = 0
         while at < len(data):
             watch, mask, _cookie, length = _HEAD.unpack_from(data, at)
             at += _HEAD.size
-            name = data[at : at + length].rstrip(b"\0")
+            told.append(Told(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0"))))
             at += length
-            if mask & _Q_OVERFLOW:
-                return self._again()
-            if (folder := self._folders.get(watch)) is not None:
-                self._understand(events, folder, mask, os.fsdecode(name))
-        return events
+        return told
 
-    def _again(self) -> list[Event]:
-        """The system has dropped events: watch from scratch, and tell that all may have changed."""
+    def close(self) -> None:
+        """Give back what the system lent."""
         os.close(self._inotify)
-        self._inotify = -1
-        self._folders.clear()
-        self._top = -1
-        try:
-            self.open()
-        except ProtocolError as error:
-            if error.number == AhpErrorCode.NOT_FOUND:
-                return [(_DELETED, self._root)]
-            raise
-        return [(_UPDATED, self._root)]
-
-    def _understand(self, events: list[Event], folder: _Folder, mask: int, name: str) -> None:
-        if mask & _IGNORED:
-            self._forget(folder)
-        elif not name:
-            if mask & (_DELETE_SELF | _MOVE_SELF | _UNMOUNT):
-                if folder.watch == self._top:
-                    events.append((_DELETED, self._root))
-            elif mask & _ATTRIB and folder.watch == self._top:
-                events.append((_UPDATED, self._root))
-        elif mask & (_CREATE | _MOVED_TO):
-            path = f"{folder.path.rstrip('/')}/{name}"
-            events.append((_ADDED, path))
-            if mask & _ISDIR and self._recursive and not self._prunes(path[self._start :]):
-                events += ((_ADDED, below) for below in self._enter(path, name, folder))
-        else:
-            path = f"{folder.path.rstrip('/')}/{name}"
-            if mask & (_DELETE | _MOVED_FROM):
-                events.append((_DELETED, path))
-                if mask & _MOVED_FROM and (moved := folder.inner.get(name)) is not None:
-                    self._leave(moved)
-            else:
-                events.append((_UPDATED, path))

@@ -25,7 +25,7 @@ _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATE
 
 
 class Portable:
-    """A `Source` on any system that watchfiles knows.
+    """A `Reader` on any system that watchfiles knows.
 
     Args:
         root: The folder, without links in its path.
@@ -73,7 +73,7 @@ class Portable:
             except WatchfilesRustInternalError:  # a name that it cannot read, for instance: it never recovers
                 self.close()
                 self.open()
-                return [(_UPDATED, self._root)]
+                return [Event(_UPDATED, self._root)]
             if found == "stop":
                 return []
             if not isinstance(found, str):
@@ -114,16 +114,16 @@ def in_order(found: set[tuple[int, str]], listed: Callable[[str], Iterator[str]]
         here = kinds[path]
         if Change.deleted in here:
             if not os.path.lexists(path):
-                events += [(_ADDED, path)] * (Change.added in here)
-                events.append((_DELETED, path))
+                events += [Event(_ADDED, path)] * (Change.added in here)
+                events.append(Event(_DELETED, path))
                 continue
-            events.append((_DELETED, path))
-            events.append((_ADDED, path))
+            events.append(Event(_DELETED, path))
+            events.append(Event(_ADDED, path))
         elif Change.added in here:
-            events.append((_ADDED, path))
+            events.append(Event(_ADDED, path))
         else:
-            events.append((_UPDATED, path))
+            events.append(Event(_UPDATED, path))
             continue
         if not os.path.islink(path):  # noqa: PTH114 - a str
-            events += ((_ADDED, below) for below in listed(path))
+            events += (Event(_ADDED, below) for below in listed(path))
     return events

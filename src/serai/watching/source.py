@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Protocol, TypeAlias
+import threading
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 from serai.ahp.types import ResourceChangeType
+from serai.errors import ProtocolError
+from serai.watching.failures import watch_failed
 
-__all__ = ["LONGEST", "QUIET", "Event", "Source", "source_for"]
-
-Event: TypeAlias = tuple[ResourceChangeType, str]
-"""What happened, and the path. `updated` on the root also says that it is not known what changed below."""
+__all__ = ["LONGEST", "QUIET", "Event", "InThread", "Reader", "Sink", "Source", "source_for"]
 
 QUIET = 0.02
 """So long nothing may happen before a batch is told, in seconds."""
@@ -19,8 +19,49 @@ LONGEST = 0.05
 """So long a batch is held back at most."""
 
 
+class Event(NamedTuple):
+    """What happened to a path. `updated` on the root also says that it is not known what changed below."""
+
+    kind: ResourceChangeType
+    path: str
+    whole: bool = False
+    """It is a folder that was moved away: of what was in it nothing is told but this."""
+
+
+class Sink(Protocol):
+    """Who is told of changes. A source's thread calls it."""
+
+    def opened(self) -> None:
+        """What happens from now on will be told."""
+        ...
+
+    def told(self, events: Sequence[Event]) -> None:
+        """A batch, in the order in which things happened."""
+        ...
+
+    def over(self, error: ProtocolError | None) -> None:
+        """Nothing more will be told, and what the system lent is given back. The last call, and the only."""
+        ...
+
+
 class Source(Protocol):
-    """Tells what changes in a folder. All but `stop` is called by one thread."""
+    """Tells what changes in a folder."""
+
+    def start(self, sink: Sink) -> None:
+        """Begin to watch, and return at once."""
+        ...
+
+    def stop(self) -> None:
+        """End soon, also when it has not begun. Any thread may call it; doing it again does nothing."""
+        ...
+
+    def join(self) -> None:
+        """Wait for the thread, if nobody else needs it. To be called when it has said that it has ended."""
+        ...
+
+
+class Reader(Protocol):
+    """A way of telling changes that waits for them. All but `stop` is called by one thread."""
 
     def open(self) -> None:
         """Begin to watch; what happens after it returns will be told. Raises a `ProtocolError`."""
@@ -39,12 +80,57 @@ class Source(Protocol):
         ...
 
 
+class InThread:
+    """A `Source` that has a thread for a reader.
+
+    Args:
+        reader: What waits for changes.
+        root: The folder that it watches.
+    """
+
+    def __init__(self, reader: Reader, root: str) -> None:
+        self._reader = reader
+        self._root = root
+        self._thread: threading.Thread | None = None
+
+    def start(self, sink: Sink) -> None:
+        """See `Source`."""
+        self._thread = threading.Thread(
+            target=self._run, args=(sink,), name=f"watch {self._root}", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """See `Source`."""
+        self._reader.stop()
+
+    def join(self) -> None:
+        """See `Source`."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self, sink: Sink) -> None:
+        error: ProtocolError | None = None
+        try:
+            self._reader.open()
+            sink.opened()
+            while events := self._reader.read():
+                sink.told(events)
+        except ProtocolError as failed:
+            error = failed
+        except Exception as failed:  # noqa: BLE001 - whatever it is, those who wait must hear of it
+            error = watch_failed(self._root, repr(failed))
+        finally:
+            self._reader.close()
+            sink.over(error)
+
+
 def source_for(root: str, *, recursive: bool, prunes: Callable[[str], bool]) -> Source:
     """The way that fits this system."""
     if sys.platform == "linux":
-        from serai.watching.inotify import Inotify  # noqa: PLC0415 - only Linux has it
+        from serai.watching.hub import HubSource  # noqa: PLC0415 - only Linux has it
 
-        return Inotify(root, recursive=recursive, prunes=prunes)
+        return HubSource(root, recursive=recursive, prunes=prunes)
     from serai.watching.portable import Portable  # noqa: PLC0415 - Linux does not need it
 
-    return Portable(root, recursive=recursive, prunes=prunes)
+    return InThread(Portable(root, recursive=recursive, prunes=prunes), root)

@@ -44,7 +44,8 @@ class Watch:
 
     A folder that disappears is told as `deleted`, and the watch ends. A file may come and go; its watch ends
     with the folder that it is in. `updated` on the root may mean that too much has changed to be told one by
-    one. Made by `Watches.watch`.
+    one. A folder that is moved away is told as `deleted`, and stands for all that was in it; so it is told
+    also when only some of that was asked for. Made by `Watches.watch`.
     """
 
     def __init__(
@@ -105,10 +106,10 @@ class Watch:
         """Pick what is meant, in the watcher's thread."""
         chosen: list[tuple[str, ResourceChangeType]] = []
         gone = False
-        for kind, path in events:
+        for kind, path, whole in events:
             if path.startswith(self._below):
                 relative = path[len(self._below) :]
-                if (self._recursive or "/" not in relative) and self._filter.passes(relative):
+                if self._concerns(relative, whole=whole):
                     chosen.append((f"{self._prefix}/{quote_from_bytes(os.fsencode(relative))}", kind))
             elif path == self._real and self._is_file:
                 chosen.append((self.uri, self._of_file(kind)))
@@ -121,6 +122,12 @@ class Watch:
                 if kind is _UPDATED:
                     chosen.append((self.uri, kind))
         return partial(self._take, chosen, gone) if chosen or gone else None
+
+    def _concerns(self, relative: str, *, whole: bool) -> bool:
+        """Whether a change is meant: also that of a folder which may have had in it what is meant."""
+        if not self._recursive:
+            return "/" not in relative and self._filter.passes(relative)
+        return self._filter.passes(relative) or (whole and self._filter.may_hold(relative))
 
     def end(self, error: ProtocolError | None) -> None:
         """Nothing comes any more."""

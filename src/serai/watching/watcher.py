@@ -1,13 +1,12 @@
-"""What watches on one folder share: a thread that reads what the system tells, and hands it to each of them.
+"""What watches on one folder share: a source of changes, which are handed to each of them.
 
-The thread also sets everything up and picks what each watch wants, so the event loop only ever gets what it
-needs.
+The source has a thread, which also sets everything up and picks what each watch wants. So the event loop only
+ever gets what it needs.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -33,7 +32,7 @@ class Listener(Protocol):
 
 
 class Watcher:
-    """One thread and one watch of the system, for any number of listeners. It begins at once.
+    """One source of changes, for any number of listeners. It begins at once.
 
     Args:
         root: The folder, without links in its path.
@@ -62,9 +61,8 @@ class Watcher:
         self.ready: asyncio.Future[None] = self._loop.create_future()
         """Done when everything is watched; fails with a `ProtocolError` when it cannot be."""
         self.ended: asyncio.Future[None] = self._loop.create_future()
-        """Done when the thread has nothing more to do."""
-        self._thread = threading.Thread(target=self._run, name=f"watch {root}", daemon=True)
-        self._thread.start()
+        """Done when nothing more comes."""
+        self._source.start(self)
 
     def covers(self, folder: str, *, recursive: bool, excludes: frozenset[str]) -> bool:
         """Whether all that someone else wants to hear of is told here anyway."""
@@ -83,7 +81,7 @@ class Watcher:
         self._listeners = (*self._listeners, listener)
 
     async def remove(self, listener: Listener) -> None:
-        """Tell someone no more. When nobody is left it ends, and this returns when its thread has.
+        """Tell someone no more. When nobody is left it ends, and this returns when nothing of it is left.
 
         Cancelling is safe: it ends all the same.
         """
@@ -94,44 +92,44 @@ class Watcher:
         if not self.ended.done():
             self._source.stop()
         await asyncio.shield(self.ended)
-        self._thread.join()  # it has said that it is done: this waits for nothing
+        self._source.join()  # it has said that it is done: this waits for nothing
 
-    # -- the thread ----------------------------------------------------------------------------------------
+    # -- in the source's thread ----------------------------------------------------------------------------
 
-    def _run(self) -> None:
-        error: ProtocolError | None = None
-        try:
-            self._source.open()
-            self._tell(self._opened)
-            while not self._gone and (events := self._source.read()):
-                self._gone = (ResourceChangeType.DELETED, self._root) in events
-                for listener in self._listeners:
-                    if (told := listener.hear(events)) is not None:
-                        self._tell(told)
-        except ProtocolError as failed:
-            error = failed
-        except Exception as failed:  # noqa: BLE001 - whatever it is, those who wait must hear of it
-            error = watch_failed(self._root, repr(failed))
-        finally:
-            if not self._tell(lambda: self._finish(error)):
-                self._source.close()
+    def opened(self) -> None:
+        """See `Sink`."""
+        self._tell(self._is_ready)
 
-    def _tell(self, call: Callable[[], None]) -> bool:
+    def told(self, events: Sequence[Event]) -> None:
+        """See `Sink`."""
+        if self._gone:
+            return
+        self._gone = any(
+            event.kind is ResourceChangeType.DELETED and event.path == self._root for event in events
+        )
+        for listener in self._listeners:
+            if (heard := listener.hear(events)) is not None:
+                self._tell(heard)
+        if self._gone:
+            self._source.stop()
+
+    def over(self, error: ProtocolError | None) -> None:
+        """See `Sink`."""
+        self._tell(lambda: self._finish(error))
+
+    def _tell(self, call: Callable[[], None]) -> None:
         try:
             self._loop.call_soon_threadsafe(call)
         except RuntimeError:  # the loop is closed, so nobody waits any more
             self._source.stop()
-            return False
-        return True
 
     # -- on the event loop ---------------------------------------------------------------------------------
 
-    def _opened(self) -> None:
+    def _is_ready(self) -> None:
         if not self.ready.done():
             self.ready.set_result(None)
 
     def _finish(self, error: ProtocolError | None) -> None:
-        self._source.close()
         self.ended.set_result(None)
         if not self.ready.done():
             self.ready.set_exception(error or watch_failed(self._root, "nobody wants it any more"))

@@ -162,8 +162,8 @@ def notices(turn: Any) -> list[str]:
 
 
 def said(turn: Any) -> str:
-    """The agent's words."""
-    return text_of(turn)
+    """The agent's words; none of a turn that has not begun."""
+    return text_of(turn) if turn is not None else ""
 
 
 def status(call: Any) -> str:

@@ -157,7 +157,7 @@ async def test_a_call_that_was_denied_and_is_asked_about_again_is_another_one(
         await confirm(client, session, call, approved=False)
     over = await ended(client, session, turn)
     assert said(over) == "no,no,no,no"
-    assert sorted(call.tool_call_id for call in calls_of(over)) [:3:2] == ["c0", "c1"]
+    assert sorted(call.tool_call_id for call in calls_of(over))[:3:2] == ["c0", "c1"]
     assert len({call.tool_call_id for call in calls_of(over)}) == 4
 
 

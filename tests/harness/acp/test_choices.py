@@ -27,10 +27,14 @@ def model(client: Client, session: str = ONE) -> str | None:
     return chosen.id if chosen else None
 
 
-async def rejection(client: Client) -> str:
-    """Why the last action was rejected."""
-    await client.until(lambda: "rejectionReason" in client.envelopes[-1])
-    return client.envelopes[-1]["rejectionReason"]
+async def rejection(client: Client, number: int = 1) -> str:
+    """Why an action was rejected, as the first or a later one."""
+
+    def reasons() -> list[str]:
+        return [one["rejectionReason"] for one in client.envelopes if "rejectionReason" in one]
+
+    await client.until(lambda: len(reasons()) >= number)
+    return reasons()[number - 1]
 
 
 async def asked(client: Client, session: str = ONE) -> list[Any]:
@@ -92,7 +96,7 @@ async def test_a_choice_reaches_the_agent_at_once_also_in_a_turn(inn: Inn, clien
     turn = await begin(client, session, "wait")
     await client.hear("delta", content="waiting")
     await client.dispatch(session, "configChanged", config={"mode": "do"})
-    await client.until(lambda: "mode do" in said(client.session(session).active_turn))
+    await client.until(lambda: "mode do now" in said(client.session(session).active_turn))
     await client.dispatch(session, "turnCancelled", turnId=turn)
     await ended(client, session, turn)
     assert values(client)["mode"] == "do"
@@ -142,7 +146,7 @@ async def test_an_agent_without_choices_has_none_to_make(inn: Inn, client: Clien
     await client.dispatch(session, "modelChanged", model={"id": "large"})
     assert await rejection(client) == "bad_model: Quick offers no choice of models"
     await client.dispatch(session, "configChanged", config={"mode": "do"})
-    assert await rejection(client) == "bad_config: Quick has no setting 'mode'"
+    assert await rejection(client, 2) == "bad_config: Quick has no setting 'mode'"
 
 
 async def test_a_wish_that_cannot_be_is_told_in_the_first_turn(inn: Inn, client: Client) -> None:

@@ -379,6 +379,45 @@ async def test_a_base_that_git_has_deleted_takes_no_other_changeset_with_it(
     await inn.until(lambda: counted(session)[0] == 1)
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_repository_that_is_made_meanwhile_is_noticed_at_the_next_turn(
+    inn: Inn, restarts: bool
+) -> None:
+    async def edits(turn: Turn) -> None:
+        async with turn.session.changing.bases.editing(turn.id, [inn.work / "a.txt", inn.work / "new.txt"]):
+            (inn.work / "a.txt").write_text("two\n")
+            (inn.work / "new.txt").write_text("x\n")
+
+    shutil.rmtree(inn.work / ".git")
+    (inn.work / "other.txt").write_text("not noted\n")
+    session = await inn.begin()
+    inn.answer = edits
+    inn.start(session)
+    await inn.until(lambda: counted(session) == [2, None])
+    await idle(inn, session)
+    inn.git("init", "-q")
+    if restarts:
+        await inn.restart()
+        found = await inn.host.session(URI)
+        assert found is not None
+        session = found
+        inn.host.journal.subscriptions.add(URI, inn.someone)
+
+    async def writes(turn: Turn) -> None:
+        del turn
+        (inn.work / "b.txt").write_text("x\n")
+
+    inn.answer = writes
+    inn.start(session, "u")
+    await inn.until(lambda: counted(session) == [4, 3, None])
+    uncommitted = await inn.follow(uri_of("s", Which(ChangesetKind.UNCOMMITTED)))
+    assert [file.id for file in uncommitted.files] == ["a.txt", "b.txt", "new.txt", "other.txt"]
+    since = {file.id: (file.meta or {})["serai.kind"] for file in (await inn.follow(OF_SESSION)).files}
+    assert since == {"a.txt": "modified", "b.txt": "added", "new.txt": "added"}
+    of_turn = await inn.follow(uri_of("s", Which(ChangesetKind.TURN, "u")))
+    assert [file.id for file in of_turn.files] == ["b.txt"]
+
+
 @pytest.mark.parametrize(
     "uri",
     [

@@ -5,6 +5,7 @@
     opening       how the agent's own session is begun, resumed, loaded, forked or made anew
     work          one turn: what the agent tells becomes actions
     calls         its tool calls, and whether they may run
+    choosing      model, mode and options, on both sides the same
     answering     what the agent asks: permissions, files, terminals, questions to the person
     installed     which agents there are, looked for in the background
 

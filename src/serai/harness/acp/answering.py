@@ -97,6 +97,7 @@ class Answering(BasicClient):
         work = self._asked.work
         if work is None or not work.turn.is_running:
             return None
+        work.flush()
         work.delivered("a request for permission")
         answer = await _unless_over(work.calls.ask(request))
         if answer is None:
@@ -191,6 +192,8 @@ class Answering(BasicClient):
     async def create_elicitation(self, request: Elicitation) -> ElicitationAnswer:
         """Ask the person, with a form or by sending them to an address."""
         await self._asked.caught_up()
+        if (work := self._asked.work) is not None:
+            work.flush()
         schema = request.requested_schema or {}
         asked = SessionInputRequest(
             id=request.elicitation_id or str(uuid.uuid4()),

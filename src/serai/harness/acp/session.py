@@ -33,7 +33,7 @@ from serai.acp import (
 from serai.acp.shapes import object_of, text_of
 from serai.ahp import actions as a
 from serai.ahp.rules import Judgement, rejected
-from serai.ahp.types import ModelSelection, PendingMessageKind
+from serai.ahp.types import PendingMessageKind
 from serai.completions.sources import Prompt
 from serai.contract import (
     AgentSession,
@@ -56,6 +56,7 @@ from serai.errors import AgentClosed, AgentError, AgentInactive, AuthRequired, C
 from serai.harness.acp import kept as k
 from serai.harness.acp.answering import Answering
 from serai.harness.acp.choices import MCP_SERVERS, Choices, texts_in
+from serai.harness.acp.choosing import Choosing
 from serai.harness.acp.declared import STEERING_METHOD, declared
 from serai.harness.acp.events import Listeners
 from serai.harness.acp.opening import Opened, Outcome, Wanted, failure_notice, notice_of, open_session
@@ -81,8 +82,8 @@ LOGIN = "serai.login"
 
 _REMEMBERED = 256
 """A repeat of a delivery comes soon or never; so many receipts are enough to know it."""
-_ASIDES = 64
-"""So many things that the agent said between turns are told in the next one."""
+_ASIDE = 64 * 1024
+"""So much of what the agent said between turns is told in the next one."""
 
 
 @dataclass(slots=True)
@@ -113,7 +114,6 @@ class AcpAgentSession(BasicSession):
         self._kept = kept
         self._link: _Link | None = None
         self._opening = asyncio.Lock()
-        self._choosing = asyncio.Lock()
         self._work: Work | None = None
         self._free = asyncio.Event()
         self._free.set()
@@ -125,9 +125,7 @@ class AcpAgentSession(BasicSession):
         """What the next turn begins with."""
         self._aside = ""
         self._retell = False
-        self._complaints: set[str] = set()
-        self._actual = Choices()
-        """What can be chosen, with the values that the agent had when that was last told."""
+        self._choosing = Choosing(harness, self._seat, self._warn)
         self._renamed = False
         self._tasks: set[asyncio.Task[Any]] = set()
         self._released = False
@@ -187,15 +185,8 @@ class AcpAgentSession(BasicSession):
                         "capability_unsupported", f"{self._label} takes no messages in the middle of a turn"
                     )
             case a.SessionConfigChangedAction() if link is not None:
-                choices = Choices.of(link.session)
-                for name, value in action.config.items():
-                    if self._seat.settings.get(name) == value or name in (
-                        ADDITIONAL_DIRECTORIES,
-                        MCP_SERVERS,
-                    ):
-                        continue
-                    if problem := choices.problem_with(name, value):
-                        return rejected("bad_config", f"{self._label} {problem}")
+                if problem := self._choosing.problem_with(link.session, action.config):
+                    return rejected("bad_config", f"{self._label} {problem}")
             case a.SessionModelChangedAction() if link is not None:
                 if problem := Choices.of(link.session).problem_with_model(action.model.id):
                     return rejected("bad_model", f"{self._label} {problem}")
@@ -208,7 +199,7 @@ class AcpAgentSession(BasicSession):
         match action:
             case a.SessionConfigChangedAction() | a.SessionModelChangedAction():
                 if self._link is not None:
-                    self._run(self._choose(self._link))
+                    self._run(self._choosing.choose(self._link.session))
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
                 self._run(self._steer(action))
             case a.SessionTitleChangedAction():
@@ -252,7 +243,7 @@ class AcpAgentSession(BasicSession):
             if self._kept.session_id is not None:
                 self._notices.append(failure_notice(error, self._label))
             raise
-        await self._choose(link)
+        await self._choosing.choose(link.session)
         await self._flush(turn)
         blocks, unknown = blocks_of(turn.message)
         if self._retell:
@@ -392,7 +383,8 @@ class AcpAgentSession(BasicSession):
             raise
         link = self._link = _Link(agent, opened.session)
         self._remember(agent, opened)
-        await self._choose(link)
+        self._emit_opened(opened, wanted)
+        await self._choosing.choose(opened.session)
         link.following = asyncio.create_task(self._follow(link), name=f"agent of {self._context.session}")
         return link
 
@@ -421,15 +413,15 @@ class AcpAgentSession(BasicSession):
         self._retell = anew and bool(retold(self._seat.turns))
         if notice := notice_of(opened, self._label, retold=self._retell):
             self._notices.append(notice)
-        self._adopt_choices(session)
+        self._choosing.adopt(session)
         self._show_commands(session)
-        self._emit_opened(outcome, session.id)
 
-    def _emit_opened(self, outcome: Outcome, session_id: str) -> None:
-        if outcome in (Outcome.RESUMED, Outcome.LOADED):
+    def _emit_opened(self, opened: Opened, wanted: Wanted) -> None:
+        session_id = opened.session.id
+        if opened.outcome in (Outcome.RESUMED, Outcome.LOADED):
             self._emit(SessionResumed(session_id=session_id))
-        elif outcome is Outcome.FORKED:
-            self._emit(SessionForked(session_id=session_id, parent_session_id=session_id))
+        elif opened.outcome is Outcome.FORKED:
+            self._emit(SessionForked(session_id=session_id, parent_session_id=wanted.session_id or ""))
         else:
             self._emit(SessionStarted(session_id=session_id))
 
@@ -453,6 +445,7 @@ class AcpAgentSession(BasicSession):
                     _log.exception("what an agent told was not dealt with")
                     if self._work is not None:
                         await self._work.fail(error, answered=True)
+                        link.session.cancel()
                 self._caught_up.set()
         finally:
             self._caught_up.set()
@@ -463,24 +456,27 @@ class AcpAgentSession(BasicSession):
     async def _take(self, link: _Link, item: Item) -> None:
         work = self._work
         match item:
+            case AgentMessageChunk() | AgentThoughtChunk():
+                if work is not None:
+                    await work.take(item)
+                elif item.text:
+                    self._aside = (self._aside + item.text)[:_ASIDE]
             case Finished():
                 self._work = None
+                self._free.set()
                 if work is not None:
                     await work.finish(item, cancelled=not work.turn.is_running)
-                self._free.set()
             case Failure(error=error):
                 self._work = None
+                self._free.set()
                 if isinstance(error, AgentInactive | CancelIgnored):
                     self._run(self._give_up(link))  # it may still be at the old prompt
                 if work is not None:
                     await work.fail(error, answered=error.number is not None)
-                self._free.set()
             case _:
                 self._keep(link, item)
                 if work is not None:
                     await work.take(item)
-                elif isinstance(item, AgentMessageChunk | AgentThoughtChunk) and item.text:
-                    self._aside = (self._aside + item.text)[: _ASIDES * 1024]
 
     def _keep(self, link: _Link, update: Update) -> None:
         """What holds for the session, and not for a turn."""
@@ -488,7 +484,7 @@ class AcpAgentSession(BasicSession):
             case AvailableCommandsUpdate():
                 self._show_commands(link.session)
             case ConfigOptionUpdate() | CurrentModeUpdate():
-                self._show_choices(link.session)
+                self._choosing.show(link.session)
             case SessionInfoUpdate(title=str(title)):
                 self._entitle(title)
             case RawUpdate():
@@ -511,80 +507,6 @@ class AcpAgentSession(BasicSession):
             for command in session.commands
             if (name := text_of(command.get("name")))
         ]
-
-    # -- what can be chosen --------------------------------------------------------------------------------
-
-    def _show_choices(self, session: AcpSession) -> None:
-        """Tell which settings, and which model, the agent has changed by itself."""
-        choices = Choices.of(session)
-        self._harness.learned(choices)
-        before, self._actual = self._actual, choices
-        old = before.values
-        self._seat.configure(
-            {name: value for name, value in choices.values.items() if name not in old or old[name] != value}
-        )
-        if choices.model is not None and choices.model != before.model:
-            self._seat.choose_model(_selection(self._seat.model, choices.model))
-
-    def _adopt_choices(self, session: AcpSession) -> None:
-        """The session has just been opened: what nobody has chosen is as the agent has it."""
-        choices = self._actual = Choices.of(session)
-        self._harness.learned(choices)
-        chosen = self._seat.settings
-        self._seat.configure({name: value for name, value in choices.values.items() if name not in chosen})
-        if choices.model is not None and self._seat.model is None:
-            self._seat.choose_model(ModelSelection(id=choices.model))
-
-    async def _choose(self, link: _Link) -> None:
-        """Bring the agent to what was chosen. What it refuses is told, and set back."""
-        async with self._choosing:
-            wanted = self._seat.model
-            choices = Choices.of(link.session)
-            if wanted is not None and wanted.id != choices.model:
-                await self._choose_model(link, choices, wanted)
-            extra = (wanted.config or {}) if wanted is not None else {}
-            for name, value in {**self._seat.settings, **extra}.items():
-                choices = Choices.of(link.session)
-                if name in (ADDITIONAL_DIRECTORIES, MCP_SERVERS) or choices.values.get(name) == value:
-                    continue
-                await self._choose_value(link, choices, name, value)
-            choices = self._actual = Choices.of(link.session)
-            self._seat.configure(choices.values)
-            if choices.model is not None:
-                self._seat.choose_model(_selection(self._seat.model, choices.model))
-
-    async def _choose_model(self, link: _Link, choices: Choices, wanted: ModelSelection) -> None:
-        problem = choices.problem_with_model(wanted.id)
-        option = choices.models.model_option
-        if problem is not None or option is None:
-            # Where the model is an argument of the program, it was given when the agent was started.
-            if not self._harness.chooses_model_at_start:
-                self._complain(f"{problem}")
-            return
-        try:
-            await link.session.set_config_option(option.id, wanted.id)
-        except AgentError as error:
-            self._complain(f"did not take the model {wanted.id}: {error.message}")
-
-    async def _choose_value(self, link: _Link, choices: Choices, name: str, value: Any) -> None:
-        problem = choices.problem_with(name, value)
-        if problem is not None:
-            self._complain(problem)
-            return
-        option = choices.named.get(name)
-        try:
-            if option is None:
-                await link.session.set_mode(value)
-            else:
-                await link.session.set_config_option(option.id, value)
-        except AgentError as error:
-            self._complain(f"did not set {name} to {value!r}: {error.message}")
-
-    def _complain(self, problem: str) -> None:
-        """Tell once that something could not be chosen."""
-        if problem not in self._complaints:
-            self._complaints.add(problem)
-            self._warn(f"{self._label} {problem}.")
 
     # -- odds and ends -------------------------------------------------------------------------------------
 
@@ -619,7 +541,3 @@ class AcpAgentSession(BasicSession):
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         with contextlib.suppress(SeraiError):
             await work
-
-
-def _selection(now: ModelSelection | None, model: str) -> ModelSelection:
-    return now if now is not None and now.id == model else ModelSelection(id=model)

@@ -82,6 +82,8 @@ class Work:
         self._delivery_id = delivery_id
         self._seat = seat
         self._part: tuple[type, str | None] | None = None
+        """What is being said: a message or a thought, and which."""
+        self._text: list[str] = []
         self._plan: str | None = None
         self._shown_plan: str | None = None
         self._usage: dict[str, Any] = {}
@@ -94,11 +96,13 @@ class Work:
 
     async def take(self, update: Update) -> None:
         """Something has happened."""
-        if isinstance(update, _OF_A_TURN):
+        if not self.receipt.done() and isinstance(update, _OF_A_TURN):
             self.delivered("the first update")
+        if isinstance(update, AgentMessageChunk | AgentThoughtChunk):
+            await self._say(update)
+            return
+        self.flush()
         match update:
-            case AgentMessageChunk() | AgentThoughtChunk():
-                await self._say(update)
             case ToolCall() | ToolCallUpdate():
                 self._part = None
                 await self.calls.updated(update)
@@ -112,16 +116,25 @@ class Work:
     async def _say(self, chunk: AgentMessageChunk | AgentThoughtChunk) -> None:
         text = chunk.text
         if text is None:
+            self.flush()
             await self._show(chunk.content)
             return
         part = type(chunk), chunk.message_id
         if part != self._part:
+            self.flush()
             self.turn.apart()
             self._part = part
-        if isinstance(chunk, AgentMessageChunk):
-            await self.turn.say(text)
-        else:
-            await self.turn.think(text)
+        self._text.append(text)
+        if len(self._text) == 1:
+            # What an agent writes in one go becomes one action. Nobody waits for it: it is the next step.
+            asyncio.get_running_loop().call_soon(self.flush)
+            await self.turn.room()
+
+    def flush(self) -> None:
+        """What the agent has said so far is in the turn."""
+        if self._text and self._part is not None:
+            text, self._text = "".join(self._text), []
+            self.turn.add(text, reasoning=self._part[0] is AgentThoughtChunk)
 
     async def _show(self, block: dict[str, Any]) -> None:
         """Content that is no text."""
@@ -186,6 +199,7 @@ class Work:
 
     async def finish(self, finished: Finished, *, cancelled: bool) -> None:
         """The agent has answered the prompt."""
+        self.flush()
         if finished.usage:
             await self._tell_usage(finished.usage)
         await self._show_plan()
@@ -204,6 +218,7 @@ class Work:
             error: Why.
             answered: Whether that is what the agent answered, so that it had the prompt.
         """
+        self.flush()
         await self.calls.end()
         if not self.done.done():
             self.done.set_exception(error)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 from serai.harness.demo import deeds, questions, talk, tools
@@ -25,6 +24,8 @@ class Command:
     """What it does, for `help`."""
     run: Callable[[Stage, str], Awaitable[None]]
     """Does it, with what followed."""
+    takes_line: bool = False
+    """Whether all that follows on its line belongs to it, semicolons as well."""
 
     @property
     def usage(self) -> str:
@@ -39,7 +40,8 @@ async def _help(stage: Stage, _argument: str) -> None:
         lines(
             "I am the demo agent. I need no key and no network, and I do only what I am told:\n\n"
             f"{told}\n\n"
-            "Join several with `;` or put each on a line of its own. Anything else I say back to you. "
+            "Join several with `;` or put each on a line of its own; `run` and `save` take the rest of their "
+            "line. Anything else I say back to you. "
             "Attachments are listed. A message that steers me is heard at the next step; `stop` stops me.\n\n"
             "Two settings: `pace` (instant, brisk, human) says how fast I speak, and `approve` (ask, always) "
             "whether my tools ask first."
@@ -70,9 +72,17 @@ COMMANDS: tuple[Command, ...] = (
     Command("tool big", "N", "returns N KiB of output", tools.big_output),
     Command("tool image", "", "returns a picture", tools.picture),
     Command("tool fail", "", "calls a tool that fails, and goes on", tools.failing_tool),
-    Command("run", "COMMAND", "runs a command for real, in a terminal to follow", deeds.run_command),
+    Command(
+        "run",
+        "COMMAND",
+        "runs a command for real, in a terminal to follow",
+        deeds.run_command,
+        takes_line=True,
+    ),
     Command("read", "FILE", "reads a file of the session's folder", deeds.read_file),
-    Command("save", "FILE [TEXT]", "writes a file, so that a changeset appears", deeds.save_file),
+    Command(
+        "save", "FILE [TEXT]", "writes a file, so that a changeset appears", deeds.save_file, takes_line=True
+    ),
     Command("subagent", "[MESSAGE]", "has another demo agent do something", deeds.send_subagent),
     Command("client tool", "NAME [INPUT]", "calls a tool that your client offers", tools.of_client),
     Command(
@@ -95,7 +105,18 @@ _LONGEST_FIRST = sorted(COMMANDS, key=lambda command: -len(command.name))
 
 def split(text: str) -> list[str]:
     """The commands in a message, which are on lines or between semicolons."""
-    return [piece for part in re.split(r"[;\n]", text) if (piece := part.strip())]
+    return [piece for line in text.split("\n") for piece in _split_line(line)]
+
+
+def _split_line(line: str) -> Iterator[str]:
+    while line := line.strip():
+        found = find(line)
+        if found is not None and found[0].takes_line:
+            yield line
+            return
+        piece, _, line = line.partition(";")
+        if piece := piece.strip():
+            yield piece
 
 
 def find(piece: str) -> tuple[Command, str] | None:

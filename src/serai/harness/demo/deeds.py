@@ -6,8 +6,10 @@ All of it happens in the session's folder, and what changes something asks first
 from __future__ import annotations
 
 import json
+import shlex
 from urllib.parse import quote
 
+from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import (
     FileEdit,
     FileEditDiff,
@@ -79,6 +81,10 @@ async def save_file(stage: Stage, argument: str) -> None:
     name, _, text = argument.partition(" ")
     uri = _uri(stage.turn, name)
     text = f"{text.strip() or 'A traveller was here.'}\n"
+    folder = name.rpartition("/")[0]
+    if folder and await _is_missing(stage.turn, _uri(stage.turn, folder)):
+        await stage.say(f"There is no folder `{folder}`. Make it with `run mkdir -p {shlex.quote(folder)}`.")
+        return
     try:
         before = (await stage.turn.read(uri)).data
     except ProtocolError:
@@ -107,6 +113,15 @@ async def save_file(stage: Stage, argument: str) -> None:
     done = ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
     await call.done(Markdown(markdown=f"Wrote `{name}`"), content=[done])
     await stage.say(f"`{name}` is written. The session's changesets show it.")
+
+
+async def _is_missing(turn: Turn, uri: str) -> bool:
+    """Whether nothing is there. What may not be looked at may well be there."""
+    try:
+        await turn.read(uri)
+    except ProtocolError as error:
+        return error.number == AhpErrorCode.NOT_FOUND
+    return False
 
 
 def _edit(turn: Turn, uri: str, before: str | None, after: str) -> FileEdit:

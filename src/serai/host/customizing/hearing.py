@@ -84,7 +84,7 @@ class Ear:
 
     def hear(self, events: Sequence[Event]) -> Callable[[], None] | None:
         """The watcher's thread has a batch."""
-        return self._changed if any(self._places.concerns(path) for _, path in events) else None
+        return self._changed if any(self._places.concerns(event.path) for event in events) else None
 
     def end(self, error: ProtocolError | None) -> None:
         """The watcher has nothing more to tell."""
@@ -113,8 +113,13 @@ async def listen(
 
 
 async def hear_no_more(ears: Sequence[Ear]) -> None:
-    """Close all of them, also when this is cancelled at once."""
-    await asyncio.shield(asyncio.gather(*(ear.close() for ear in ears), return_exceptions=True))
+    """Close all of them. When this is cancelled it waits for that first: it does not take long."""
+    closing = asyncio.gather(*(ear.close() for ear in ears), return_exceptions=True)
+    try:
+        await asyncio.shield(closing)
+    except asyncio.CancelledError:
+        await closing
+        raise
 
 
 def _roots(named: Sequence[Watched]) -> list[str]:

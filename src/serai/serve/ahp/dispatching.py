@@ -71,7 +71,7 @@ def _dispatch(peer: AhpPeer, params: DispatchActionParams) -> None:
     unavailable = journal.unavailable
     if unavailable is not None:
         _reject(peer, params.channel, action, origin, f"{unavailable.code}: {unavailable}")
-    elif not host.clients.counts(peer.client_id, params.client_seq):
+    elif not host.clients.is_new(peer.client_id, peer.count, params.client_seq):
         _reject(peer, params.channel, action, origin, "duplicate")
     else:
         host.dispatch(params.channel, action, origin, peer)
@@ -83,6 +83,13 @@ def _reject(peer: AhpPeer, channel: str, action: a.StateAction, origin: a.Action
     if journal.unavailable is None:
         journal.reject(channel, action, origin, reason, peer)
         return
-    # The line stands still: at once, then, with the last number that there was.
-    made = envelope(channel, wire.encode(action), journal.last_seq, origin_json(origin), reason)
+    # The line stands still: at once, then, with a number that needs no room on the disk.
+    peer.host.run(_reject_now(peer, channel, action, origin, reason))
+
+
+async def _reject_now(
+    peer: AhpPeer, channel: str, action: a.StateAction, origin: a.ActionOrigin, reason: str
+) -> None:
+    seq = await peer.journal.take_number()
+    made = envelope(channel, wire.encode(action), seq, origin_json(origin), reason)
     peer.publish(text_frame(notification(made)))

@@ -14,7 +14,7 @@ from serai.ahp import jsonrpc
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
 from serai.completions.completing import TRIGGERS
-from serai.errors import ProtocolError, SeraiError
+from serai.errors import InvalidParams, ProtocolError, SeraiError
 from serai.journal.envelopes import envelope
 from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES
 from serai.serve.ahp.following import follow, follow_streams, loaded, states
@@ -40,6 +40,8 @@ def ping(peer: AhpPeer, request: jsonrpc.Request) -> None:
 async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """Agree on a version, bind the client id to its token, and give the first snapshots."""
     params: c.InitializeParams = request.params
+    if not params.client_id:
+        raise InvalidParams("a client needs an id", field="params.clientId")
     version = next((v for v in params.protocol_versions if _VERSION.fullmatch(v)), None)
     if version is None:
         peer.fail(
@@ -60,7 +62,7 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
             peer.become(params.client_id)
             row = ClientRow(params.client_id, version, peer.link.token_digest)
             peer.journal.side.clients.append(row)
-            host.clients.start_counting(params.client_id, 0)
+            peer.count = host.clients.start_counting(params.client_id)
         found, release = states(host, follow_streams(peer, channels)), keep()
 
     def answer(seq: int) -> None:
@@ -107,7 +109,7 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
                 )
             mark = await journal.store.mark(params.client_id)
             peer.become(params.client_id)
-            host.clients.go_on_counting(params.client_id, mark)
+            peer.count = host.clients.go_on_counting(params.client_id, mark)
         wanted = follow_streams(peer, wanted)
         found, release = states(host, wanted), keep()
     missing = [channel for channel in wanted if channel not in found]

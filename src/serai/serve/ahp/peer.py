@@ -25,6 +25,7 @@ from serai.errors import (
     ProtocolError,
     SeraiError,
 )
+from serai.host.clients import Count
 from serai.host.host import Host
 from serai.serve import Connection
 from serai.serve.ahp.dispatching import dispatched, unreadable
@@ -64,6 +65,7 @@ class AhpPeer:
         self.link = link
         self.client_id = ""
         """Empty before the handshake."""
+        self.count = Count(0)
         self.is_gone = False
         self.held: list[bytes] | None = None
         """What is published while a replay is being read: it leaves after that."""

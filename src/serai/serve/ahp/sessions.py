@@ -10,6 +10,7 @@ from serai.ahp.channels import ChannelKind, kind_of
 from serai.errors import InvalidParams
 from serai.host.agents import Learning
 from serai.host.creating import resolved_config
+from serai.host.project import directory_of
 from serai.serve.ahp.following import unknown
 
 if TYPE_CHECKING:
@@ -38,6 +39,12 @@ async def create(peer: AhpPeer, request: jsonrpc.Request) -> None:
     params: c.CreateSessionParams = request.params
     if kind_of(params.channel) is not ChannelKind.SESSION:
         raise InvalidParams("a session's URI begins with ahp-session:/", field="params.channel")
+    if not params.channel.removeprefix("ahp-session:").strip("/"):
+        raise InvalidParams("a session's URI needs an id", field="params.channel")
+    if params.working_directory is not None and directory_of(params.working_directory) is None:
+        raise InvalidParams(
+            "it is no folder of this machine, as a file: URI", field="params.workingDirectory"
+        )
     await peer.host.create(params, peer.client_id)
     peer.respond(request)
 

@@ -233,7 +233,7 @@ def wait(session: str) -> Any:
     while (message := receive()).get("method") != "session/cancel":
         if "id" in message and "method" in message:
             send(id=message["id"], result=METHODS[message["method"]](message["params"]))
-            say(session, f"mode {STATE['mode']}")
+            say(session, f"mode {STATE['mode']} now")
     return {"stopReason": "cancelled"}
 
 
@@ -390,6 +390,9 @@ def new(params: dict[str, Any]) -> Any:
     PARAMS[session] = params
     if TOLD.get("chatty"):
         say(session, "welcome")
+    if "options" in TOLD:
+        commands = [{"name": "early", "description": ""}]
+        update(session, "available_commands_update", availableCommands=commands)
     return {"sessionId": session, **reply(session)}
 
 
