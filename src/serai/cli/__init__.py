@@ -20,6 +20,7 @@ __all__ = ["main", "read_words"]
 
 _COMMANDS = {
     "serve": "start the host",
+    "ask": "ask an agent something, without a host",
     "chat": "talk to a session",
     "sessions": "see and manage sessions",
     "agents": "see which agents there are; ask one what it can do",

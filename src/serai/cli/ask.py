@@ -1,0 +1,279 @@
+"""`serai ask`: one question to an agent, without a host."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import stat
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from serai.agents import (
+    AgentStream,
+    AskResult,
+    CostTracker,
+    JsonResult,
+    Options,
+    PermissionAsked,
+    PermissionOption,
+    Policy,
+    TextAdded,
+    ThinkingAdded,
+    ToolCalled,
+    ToolChanged,
+    ToolFilter,
+    ask_json,
+    stream,
+)
+from serai.agents.catalogue import Catalogue, make_catalogue
+from serai.agents.finding import Finder
+from serai.agents.places import Surroundings
+from serai.agents.registry import Registry, load_registry
+from serai.cli.agents import managed_secrets
+from serai.cli.terminal import Terminal, open_terminal
+from serai.config.load import load
+from serai.config.paths import find_paths
+from serai.config.trust import Trust
+from serai.errors import FileUnreadable
+from serai.journal.redact import Redactor
+from serai.journal.secrets import managed_from_environment
+
+__all__ = ["Permissions", "View", "configure"]
+
+_ASK = "ask"
+_KINDS = "read, edit, delete, move, search, execute, think, fetch, other"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai ask`."""
+    parser.description = "Ask an agent something. It is started, answers, and is ended."
+    parser.epilog = (
+        "What is piped in goes behind PROMPT, or is the prompt. The exit code is 0 when the agent came to the "
+        "end of its turn. 'serai agents' lists the agents."
+    )
+    parser.add_argument("agent", metavar="AGENT", help="an agent's name, or another name of it")
+    parser.add_argument("prompt", metavar="PROMPT", nargs="?", help="what is asked (default: standard input)")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument(
+        "--schema",
+        metavar="FILE",
+        help="a JSON Schema: the answer is JSON that is valid under it, and nothing else",
+    )
+    parser.add_argument("--cwd", metavar="DIR", type=Path, default=Path(), help="where the agent works")
+    parser.add_argument("--model", metavar="NAME", help="the model, as the agent calls it")
+    parser.add_argument("--effort", metavar="NAME", help="how much it thinks, in the agent's words")
+    parser.add_argument("--mode", metavar="ID", help="the mode to begin in")
+    parser.add_argument("--system-prompt", metavar="TEXT", help="what holds for the whole conversation")
+    parser.add_argument(
+        "--max-cost-usd", metavar="SUM", type=_sum, help="stop when this was spent, in US dollars"
+    )
+    parser.add_argument(
+        "--permission",
+        metavar="POLICY",
+        choices=[_ASK, *(policy for policy in Policy if policy is not Policy.STREAM)],
+        help="who answers when the agent asks for permission: ask (you, on a terminal; the default there), "
+        "auto-reject (the default elsewhere), auto-allow-once, auto-allow",
+    )
+    parser.add_argument(
+        "--allow-kind",
+        metavar="KIND",
+        action="append",
+        help=f"allow only tools of this kind; may be repeated ({_KINDS})",
+    )
+    parser.add_argument(
+        "--block-kind", metavar="KIND", action="append", help="allow no tools of this kind; may be repeated"
+    )
+    parser.set_defaults(run=partial(_checked, parser))
+
+
+def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    if not options.cwd.is_dir():
+        parser.error(f"--cwd: there is no folder {options.cwd}")
+    options.cwd = options.cwd.resolve()
+    words = [text for text in (options.prompt, _piped()) if text]
+    if not words:
+        parser.error("there is nothing to ask: give a PROMPT, or pipe it in")
+    options.prompt = "\n\n".join(words)
+    return asyncio.run(_main(options))
+
+
+async def _main(options: argparse.Namespace) -> int:
+    with open_terminal(apart=True) as terminal:
+        told = await _told(options, terminal)
+        if options.schema:
+            schema = _read(options.schema)
+            answer = await ask_json(options.agent, options.prompt, schema, **told)
+            _print_json(_json_document(answer) if options.json else answer.data)
+            return 0
+        turn = stream(options.agent, options.prompt, **told)
+        result = await (turn.result() if options.json else _show(turn, terminal))
+        if options.json:
+            _print_json(result.to_wire())
+        if result.stop_reason != "end_turn":
+            terminal.note(f"serai: the turn ended with: {result.stop_reason}")
+            return 1
+    return 0
+
+
+async def _told(options: argparse.Namespace, terminal: Terminal) -> Options:
+    """What the words of the command mean to `serai.agents`."""
+    catalogue, finder = await _agents(options, terminal)
+    redactor = Redactor(managed_from_environment(os.environ) | managed_secrets(catalogue))
+    told: Options = {
+        "catalogue": catalogue,
+        "finder": finder,
+        "cwd": options.cwd,
+        "mask": redactor.redact,
+        "on_warning": lambda warning: terminal.note(f"serai: {warning}"),
+    }
+    for name in ("model", "effort", "mode", "system_prompt"):
+        if (value := getattr(options, name)) is not None:
+            told[name] = value
+    if options.max_cost_usd is not None:
+        told["costs"] = CostTracker(options.max_cost_usd)
+    if options.allow_kind or options.block_kind:
+        told["tools"] = ToolFilter(allow_kinds=options.allow_kind, block_kinds=options.block_kind or ())
+    policy = options.permission or (_ASK if terminal.is_interactive else Policy.AUTO_REJECT)
+    told["permissions"] = Permissions(terminal).ask if policy == _ASK else Policy(policy)
+    return told
+
+
+async def _agents(options: argparse.Namespace, terminal: Terminal) -> tuple[Catalogue, Finder]:
+    paths = find_paths(options.home, os.environ)
+    configuration = load(paths, os.environ, project=options.cwd)
+    for ignored in configuration.ignored:
+        terminal.note(f"serai: {ignored}")
+    place = configuration.settings.agent_registry
+    registry = await load_registry(place) if place else Registry()
+    project = options.cwd if Trust(paths.trust).is_trusted(options.cwd) else None
+    catalogue = make_catalogue(configuration.agents, registry.definitions)
+    return catalogue, Finder(Surroundings.here(project=project))
+
+
+async def _show(turn: AgentStream, terminal: Terminal) -> AskResult:
+    view = View(terminal)
+    async with turn:
+        async for event in turn:
+            match event:
+                case TextAdded(text):
+                    view.text(text)
+                case ThinkingAdded(text):
+                    view.thinking(text)
+                case ToolCalled(call) | ToolChanged(call):
+                    view.tool(call.id, call.title, call.status)
+                case _:
+                    pass
+        terminal.new_line()
+        return await turn.result()
+
+
+class View:
+    """Shows an answer as it comes. Where the output is no terminal, it is exactly the answer's text.
+
+    Args:
+        terminal: Where.
+    """
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._has_text = False
+        self._is_apart = False
+        self._seen: dict[str, str] = {}
+
+    def text(self, text: str) -> None:
+        """More of the answer."""
+        if self._is_apart and self._has_text:
+            self._terminal.new_line()
+            self._terminal.text("\n")
+        self._is_apart = False
+        self._has_text = True
+        self._terminal.text(text)
+
+    def thinking(self, text: str) -> None:
+        """More of what the agent thinks: only where someone is looking."""
+        self._terminal.dim(text)
+
+    def tool(self, call_id: str, title: str, status: str) -> None:
+        """A tool is used, or it is over."""
+        if call_id not in self._seen:
+            self._is_apart = True
+        if self._seen.get(call_id) != status and status in ("in_progress", "completed", "failed"):
+            self._terminal.new_line()
+            self._terminal.dim(f"[{title or call_id}: {status.replace('_', ' ')}]\n")
+        self._seen[call_id] = status
+
+
+class Permissions:
+    """Asks the person at a terminal, one question at a time.
+
+    Args:
+        terminal: Where the person is.
+    """
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._one = asyncio.Lock()
+
+    async def ask(self, asked: PermissionAsked) -> PermissionOption | bool:
+        """What the person chooses. Nothing, or anything else than a number, is no."""
+        if not self._terminal.is_interactive:
+            return False
+        async with self._one:
+            call = asked.call
+            self._terminal.note(f"May it? {call.title or call.id} ({call.kind})")
+            for diff in call.diffs:
+                self._terminal.note(f"  changes {diff.path}")
+            for number, option in enumerate(asked.options, 1):
+                self._terminal.note(f"  {number}  {option.name}")
+            self._terminal.note("A number, or Enter for no: ", end="")
+            line = (await self._terminal.lines.read() or "").strip()
+            self._terminal.typed()
+            if line.isdecimal() and 1 <= int(line) <= len(asked.options):
+                return asked.options[int(line) - 1]
+            return False
+
+
+def _piped() -> str:
+    """What is piped in, or comes from a file. A terminal, or nothing at all, is not waited for."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError):  # there is none
+        return ""
+    if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
+        return ""
+    return sys.stdin.buffer.read().decode(errors="replace").strip()
+
+
+def _read(name: str) -> str:
+    try:
+        return Path(name).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileUnreadable(f"{name} cannot be read: {error}") from None
+
+
+def _sum(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError(text)
+    return value
+
+
+def _json_document(answer: JsonResult[Any]) -> dict[str, Any]:
+    return {
+        "data": answer.data,
+        "raw": answer.raw,
+        "repaired": answer.repaired,
+        **answer.result.to_wire(),
+    }
+
+
+def _print_json(document: Any) -> None:
+    # JSON is UTF-8, whatever the terminal's encoding is.
+    sys.stdout.flush()
+    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+    sys.stdout.buffer.flush()
