@@ -11,7 +11,7 @@ import pytest
 from agents.players import ALL, Players
 from processes.watching import runs, until
 from serai import agents
-from serai.agents import TextAdded, TurnFinished
+from serai.agents import RawEvent, TextAdded, TurnFinished
 from serai.errors import (
     AgentClosed,
     AgentInitTimedOut,
@@ -39,9 +39,11 @@ async def test_an_agent_is_asked_in_one_line(players: Players) -> None:
 async def test_what_an_agent_said_before_the_prompt_is_no_part_of_its_answer(players: Players) -> None:
     """The player says Welcome when a session is made."""
     async with agents.stream("player", "echo Hi", **players.options) as stream:
-        texts = [event.text async for event in stream if isinstance(event, TextAdded)]
+        events = [event async for event in stream]
         assert (await stream.result()).text == "Hi"
-    assert texts == ["Welcome!", "Hi"]
+    assert isinstance(events[0], RawEvent)
+    assert events[0].data["content"]["text"] == "Welcome!"
+    assert [event.text for event in events if isinstance(event, TextAdded)] == ["Hi"]
 
 
 async def test_nothing_of_the_agent_runs_afterwards(players: Players) -> None:

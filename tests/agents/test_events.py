@@ -29,7 +29,7 @@ async def test_a_turn_is_told_event_by_event(players: Players) -> None:
         assert session.commands[0]["name"] == "review"
         assert session.title == "Looking"
     assert [type(event) for event in events] == [
-        TextAdded,  # what it said before
+        RawEvent,  # what it said before anyone asked
         ThinkingAdded,
         PlanChanged,
         TextAdded,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -15,30 +15,30 @@ from serai.errors import Mismatch, PermissionTimedOut
 ALL_KINDS = "allow_once allow_always reject_once reject_always"
 
 
-@pytest.mark.parametrize(
-    ("policy", "offered", "answer"),
-    [
-        ("auto-allow", ALL_KINDS, "allow_always"),
-        ("auto-allow", "reject_once allow_once", "allow_once"),
-        ("auto-allow", "reject_once reject_always", "cancelled"),
-        ("auto-allow", "novel_kind", "cancelled"),
-        ("auto-allow-once", ALL_KINDS, "allow_once"),
-        ("auto-allow-once", "allow_always reject_once", "cancelled"),
-        ("auto-reject", ALL_KINDS, "reject_once"),
-        ("auto-reject", "allow_once reject_always", "reject_always"),
-        ("auto-reject", "allow_once allow_always", "cancelled"),
-        ("auto-reject", "novel_kind", "cancelled"),
-        (agents.Policy.AUTO_REJECT, ALL_KINDS, "reject_once"),
-        (lambda _: True, ALL_KINDS, "allow_once"),
-        (lambda _: False, ALL_KINDS, "reject_once"),
-        (lambda _: False, "allow_once", "cancelled"),
-        (lambda _: None, ALL_KINDS, "cancelled"),
-        (lambda _: "allow_always", ALL_KINDS, "allow_always"),
-        (lambda _: "cancel", ALL_KINDS, "cancelled"),
-        (lambda _: "no such option", ALL_KINDS, "cancelled"),
-        (lambda asked: asked.options[-1], ALL_KINDS, "reject_always"),
-    ],
-)
+CHOICES: list[tuple[PermissionPolicy, str, str]] = [
+    ("auto-allow", ALL_KINDS, "allow_always"),
+    ("auto-allow", "reject_once allow_once", "allow_once"),
+    ("auto-allow", "reject_once reject_always", "cancelled"),
+    ("auto-allow", "novel_kind", "cancelled"),
+    ("auto-allow-once", ALL_KINDS, "allow_once"),
+    ("auto-allow-once", "allow_always reject_once", "cancelled"),
+    ("auto-reject", ALL_KINDS, "reject_once"),
+    ("auto-reject", "allow_once reject_always", "reject_always"),
+    ("auto-reject", "allow_once allow_always", "cancelled"),
+    ("auto-reject", "novel_kind", "cancelled"),
+    (agents.Policy.AUTO_REJECT, ALL_KINDS, "reject_once"),
+    (lambda _: True, ALL_KINDS, "allow_once"),
+    (lambda _: False, ALL_KINDS, "reject_once"),
+    (lambda _: False, "allow_once", "cancelled"),
+    (lambda _: None, ALL_KINDS, "cancelled"),
+    (lambda _: "allow_always", ALL_KINDS, "allow_always"),
+    (lambda _: "cancel", ALL_KINDS, "cancelled"),
+    (lambda _: "no such option", ALL_KINDS, "cancelled"),
+    (lambda asked: asked.options[-1], ALL_KINDS, "reject_always"),
+]
+
+
+@pytest.mark.parametrize(("policy", "offered", "answer"), CHOICES)
 async def test_a_policy_chooses_among_what_is_offered(
     players: Players, policy: PermissionPolicy, offered: str, answer: str
 ) -> None:
@@ -75,18 +75,20 @@ async def test_a_function_that_fails_allows_nothing(players: Players) -> None:
     assert "oh" in players.warnings[0]
 
 
-@pytest.mark.parametrize(
-    ("answer", "outcome"),
-    [
-        (lambda asked: asked.allow(), "allow_once"),
-        (lambda asked: asked.allow(always=True), "allow_always"),
-        (lambda asked: asked.reject(), "reject_once"),
-        (lambda asked: asked.reject(always=True), "reject_always"),
-        (lambda asked: asked.choose("allow_always"), "allow_always"),
-        (lambda asked: asked.cancel(), "cancelled"),
-    ],
-)
-async def test_whoever_follows_the_stream_answers(players: Players, answer: Any, outcome: str) -> None:
+ANSWERS: list[tuple[Callable[[PermissionAsked], bool], str]] = [
+    (lambda asked: asked.allow(), "allow_once"),
+    (lambda asked: asked.allow(always=True), "allow_always"),
+    (lambda asked: asked.reject(), "reject_once"),
+    (lambda asked: asked.reject(always=True), "reject_always"),
+    (lambda asked: asked.choose("allow_always"), "allow_always"),
+    (lambda asked: asked.cancel(), "cancelled"),
+]
+
+
+@pytest.mark.parametrize(("answer", "outcome"), ANSWERS)
+async def test_whoever_follows_the_stream_answers(
+    players: Players, answer: Callable[[PermissionAsked], bool], outcome: str
+) -> None:
     stream = agents.stream("player", f"permit {ALL_KINDS}", permissions="stream", **players.options)
     async with stream:
         async for event in stream:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from agents.players import ALL, Players
 from processes.watching import runs, until
 from serai import agents
-from serai.agents import TextAdded, WireSession
+from serai.agents import TextAdded, WireHost, WireSession
 from serai.errors import (
     AgentClosed,
     CapabilityNotSupportedError,
@@ -102,29 +103,29 @@ async def test_closing_ends_a_turn_that_runs(players: Players) -> None:
         await asking
 
 
-@pytest.mark.parametrize(
-    ("act", "capability"),
-    [
-        (lambda host: host.load_session("x"), "loadSession"),
-        (lambda host: host.resume_session("x"), "sessionCapabilities.resume"),
-        (lambda host: host.fork_session("x"), "sessionCapabilities.fork"),
-        (lambda host: host.list_sessions(), "sessionCapabilities.list"),
-        (lambda host: anext(host.stream_all_sessions()), "sessionCapabilities.list"),
-        (lambda host: host.close_session("x"), "sessionCapabilities.close"),
-        (lambda host: host.delete_session("x"), "sessionCapabilities.delete"),
-        (lambda host: host.logout(), "auth.logout"),
-        (
-            lambda host: host.new_session(mcp_servers=[{"name": "m", "type": "http", "url": "http://m"}]),
-            "mcpCapabilities.http",
-        ),
-        (
-            lambda host: host.new_session(mcp_servers=[{"name": "m", "type": "sse", "url": "http://m"}]),
-            "mcpCapabilities.sse",
-        ),
-    ],
-)
+REFUSED: list[tuple[Callable[[WireHost], Awaitable[Any]], str]] = [
+    (lambda host: host.load_session("x"), "loadSession"),
+    (lambda host: host.resume_session("x"), "sessionCapabilities.resume"),
+    (lambda host: host.fork_session("x"), "sessionCapabilities.fork"),
+    (lambda host: host.list_sessions(), "sessionCapabilities.list"),
+    (lambda host: anext(host.stream_all_sessions()), "sessionCapabilities.list"),
+    (lambda host: host.close_session("x"), "sessionCapabilities.close"),
+    (lambda host: host.delete_session("x"), "sessionCapabilities.delete"),
+    (lambda host: host.logout(), "auth.logout"),
+    (
+        lambda host: host.new_session(mcp_servers=[{"name": "m", "type": "http", "url": "http://m"}]),
+        "mcpCapabilities.http",
+    ),
+    (
+        lambda host: host.new_session(mcp_servers=[{"name": "m", "type": "sse", "url": "http://m"}]),
+        "mcpCapabilities.sse",
+    ),
+]
+
+
+@pytest.mark.parametrize(("act", "capability"), REFUSED, ids=[name for _, name in REFUSED])
 async def test_what_the_agent_does_not_offer_is_refused_before_any_call(
-    players: Players, act: Any, capability: str
+    players: Players, act: Callable[[WireHost], Awaitable[Any]], capability: str
 ) -> None:
     async with agents.host("player", **players.options) as host:
         with pytest.raises(CapabilityNotSupportedError) as caught:
@@ -161,7 +162,8 @@ async def test_earlier_sessions_are_loaded_resumed_forked_listed_closed_and_dele
 @pytest.mark.parametrize("how", ["load", "resume", "fork"])
 async def test_a_session_can_be_an_earlier_one_from_the_start(players: Players, how: Any) -> None:
     players.add("able", capabilities=ALL)
-    result = await agents.ask("able", "echo a", **{**players.options, how: "old"})
+    options: dict[str, Any] = {**players.options, how: "old"}
+    result = await agents.ask("able", "echo a", **options)
     assert result.text == "a"
     assert players.methods == ["initialize", f"session/{how}", "session/prompt"]
 
@@ -177,7 +179,7 @@ async def test_a_session_that_shares_its_agent_is_closed_alone(players: Players)
 async def test_additional_directories_are_forwarded_to_an_agent_that_knows_of_them(players: Players) -> None:
     players.add("able", capabilities=ALL)
     directories: Any = {"additional_directories": ["/more", Path("less")]}
-    async with agents.session("able", **{**players.options, **directories}) as session:
+    async with agents.session("able", **players.options, **directories) as session:
         opened = (await told(session))["opened"]
     assert opened["additionalDirectories"] == ["/more", str(players.project / "less")]
     assert players.warnings == []

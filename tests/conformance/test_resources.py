@@ -85,6 +85,18 @@ async def test_nothing_outside_is_read_or_written_and_the_error_says_what_to_ask
     assert secret.read_text() == "hidden"
 
 
+async def test_additional_folders_of_a_session_are_for_reading(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.txt").write_text("more")
+    more = {"additionalDirectories": [(tmp_path / "more").as_uri()]}
+    (tmp_path / "work").mkdir()
+    await new_session(client, workingDirectory=(tmp_path / "work").as_uri(), config=more)
+    uri = f"{(tmp_path / 'more').as_uri()}/a.txt"
+    assert (await client.request("resourceRead", uri=uri))["data"] == "more"
+    write = {"uri": uri, "data": "x", "encoding": "utf-8"}
+    assert (await refused(client, "resourceWrite", **write)).code == -32009
+
+
 async def test_folders_are_no_longer_served_when_their_last_session_is_gone(
     client: Client, folder: Path
 ) -> None:

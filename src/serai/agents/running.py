@@ -10,7 +10,16 @@ from serai.acp import Failure, Finished, PromptTurn, RawUpdate
 from serai.acp.stream import Item
 from serai.agents.asked import PermissionAsked
 from serai.agents.costs import Meter
-from serai.agents.events import Event, ToolCalled, ToolChanged, UsageChanged, event_of
+from serai.agents.events import (
+    Event,
+    RawEvent,
+    TextAdded,
+    ThinkingAdded,
+    ToolCalled,
+    ToolChanged,
+    UsageChanged,
+    event_of,
+)
 from serai.agents.filters import ToolFilter
 from serai.agents.gathering import Gathering
 from serai.errors import SeraiError
@@ -108,6 +117,8 @@ class RunningTurn:
                 event = event_of(item, self.gathering.uses)
         if self._began:
             self.gathering.add(event)
+        elif isinstance(event, TextAdded | ThinkingAdded):
+            event = RawEvent(item)  # nobody has asked yet: it is no part of the answer
         if isinstance(event, UsageChanged) and event.cost is not None and self._meter.observe(event.cost):
             self.stop(self._meter.tracker.exceeded())
         if isinstance(event, ToolCalled | ToolChanged):

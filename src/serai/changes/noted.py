@@ -14,7 +14,7 @@ from serai.changes.contents import kept_at, read_now
 from serai.changes.records import LINK_MODE, Change, Changes, Limits, Outcome
 from serai.changes.showing import ContentAddress, path_below
 from serai.changes.snapshots import Snapshots
-from serai.changes.writing import put_file, put_link, read_file, take_away
+from serai.changes.writing import Found, put_file, put_link, read_file, take_away
 from serai.errors import FileInTheWay, FileUnreadable, ProtocolError
 
 __all__ = ["NotedChanges"]
@@ -82,6 +82,10 @@ class NotedChanges:
     def noted(self) -> list[str]:
         """The files that tools edited."""
         return self._snapshots.noted
+
+    def at_first(self) -> dict[str, Found | None]:
+        """The files that tools edited, as they were before. Reads the disk."""
+        return self._snapshots.at_first()
 
     async def begin_session(self) -> None:
         """Nothing is to be recorded: the first note of a file is what the session began with."""

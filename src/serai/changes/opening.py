@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -12,9 +13,10 @@ from serai.changes.noted import NotedChanges
 from serai.changes.records import Limits
 from serai.changes.repository import find_repository
 from serai.changes.tracked import TrackedChanges
+from serai.changes.writing import Found
 from serai.errors import GitFailed, GitUnavailable
 
-__all__ = ["SessionChanges", "open_changes"]
+__all__ = ["SessionChanges", "may_be_tracked", "open_changes"]
 
 SessionChanges: TypeAlias = TrackedChanges | NotedChanges
 
@@ -58,7 +60,20 @@ async def open_changes(
                 limits=limits,
             )
             await tracked.open()
+            # What was noted before the directory was in a repository is how the session began.
+            if earlier := await asyncio.to_thread(_noted_before, directory, session_id, folder / "noted"):
+                await tracked.begin_session(earlier)
             return tracked
     return await asyncio.to_thread(
         NotedChanges, directory, session_id, folder=folder / "noted", limits=limits, why=why
     )
+
+
+def _noted_before(directory: str, session_id: str, folder: Path) -> dict[str, Found | None]:
+    return NotedChanges(directory, session_id, folder=folder).at_first() if folder.is_dir() else {}
+
+
+def may_be_tracked(directory: str) -> bool:
+    """Whether a directory may be in a repository. Only looks for what every work tree has; reads the disk."""
+    place = Path(directory)
+    return any(os.path.lexists(folder / ".git") for folder in (place, *place.parents))

@@ -94,6 +94,16 @@ class Snapshots:
         """The files that were noted, in the order of their first notes."""
         return list(self._first)
 
+    def at_first(self) -> dict[str, Found | None]:
+        """The files that were noted, as they were at first: `None` for those that were not there."""
+        found: dict[str, Found | None] = {}
+        for path, side in self._first.items():
+            try:
+                found[path] = Found(self.content(side.content), side.mode) if side is not None else None
+            except FileUnreadable:  # no longer kept
+                continue
+        return found
+
     def since_the_session_began(self) -> Changes:
         """How the files that tools edited differ now from what they were at first. Reads those files."""
         pairs: dict[str, tuple[Side | None, Side | None]] = {}

@@ -9,9 +9,11 @@ base that needs them cannot be compared any more, and says so. Others are not co
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
+import os
 import shutil
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,9 +27,10 @@ from serai.changes.mirror import Mirror
 from serai.changes.records import Change, Changes, LeftOutReason, Limits, Outcome
 from serai.changes.repository import Repository, head_tree
 from serai.changes.restoring import bring_back, filtered
-from serai.changes.scanning import Scanner, is_beyond_a_link, judge_file, take_entries
+from serai.changes.scanning import Scanner, is_beyond_a_link, judge_file, removal, take_entries
 from serai.changes.showing import path_below
 from serai.changes.staging import stage, unstage
+from serai.changes.writing import Found
 from serai.errors import GitFailed, GitTimedOut, ProtocolError, SeraiError
 
 __all__ = ["TrackedChanges"]
@@ -99,11 +102,54 @@ class TrackedChanges:
 
     # -- bases ---------------------------------------------------------------------------------------------
 
-    async def begin_session(self) -> None:
-        """Record what there is as what the session began with, unless that was done before."""
+    async def begin_session(self, earlier: Mapping[str, Found | None] | None = None) -> None:
+        """Record what there is as what the session began with, unless that was done before.
+
+        Args:
+            earlier: Files that were otherwise then, or were not there, by their paths.
+        """
         async with self._lock:
-            if _ref(_SESSION) not in self._bases:
+            if _ref(_SESSION) in self._bases:
+                return
+            if earlier:
+                await self._refresh()
+                await self._keep(_SESSION, await self._written_with(earlier))
+            else:
                 await self._record(_SESSION)
+
+    async def _written_with(self, earlier: Mapping[str, Found | None]) -> str:
+        """The tree of what there is, but with some files as they were."""
+        entries: list[bytes] = []
+        for path, found in earlier.items():
+            full = self._repository.full(path)
+            if found is None:
+                entries.append(removal(self._repository, full))
+                continue
+            stored = await self._mirror.run(
+                *("hash-object", "-w", "--stdin", "--no-filters"), doing="store a file", data=found.data
+            )
+            entry = f"{found.mode:o} {stored.output.decode().strip()}\t".encode()
+            entries.append(entry + os.fsencode(full) + b"\0")
+        async with self._copied_index() as index:
+            environment = self._mirror.environment(index)
+            await self._mirror.run(
+                *("update-index", "--add", "--replace", "-z", "--index-info"),
+                doing="record what there was",
+                data=b"".join(entries),
+                environment=environment,
+            )
+            return await self._written(environment)
+
+    @contextlib.asynccontextmanager
+    async def _copied_index(self) -> AsyncGenerator[Path]:
+        """A copy of the private index, for the length of a block."""
+        index = self._mirror.folder / "index.once"
+        with contextlib.suppress(FileNotFoundError):  # there is none before there are files
+            await asyncio.to_thread(shutil.copy2, self._mirror.index, index)
+        try:
+            yield index
+        finally:
+            index.unlink(missing_ok=True)
 
     async def begin_turn(self, turn_id: str) -> None:
         """Record what there is before a turn."""
@@ -145,9 +191,11 @@ class TrackedChanges:
                 await self._keep(name, known[1])
         self._tree = known
 
-    async def _written(self) -> str:
+    async def _written(self, environment: Mapping[str, str] | None = None) -> str:
         # A partial clone lacks content that nobody looked at; that is no matter here.
-        answer = await self._mirror.run("write-tree", "--missing-ok", doing="record what there is")
+        answer = await self._mirror.run(
+            "write-tree", "--missing-ok", doing="record what there is", environment=environment
+        )
         return answer.output.decode().strip()
 
     async def _keep(self, name: str, tree: str) -> None:
@@ -265,14 +313,10 @@ class TrackedChanges:
             return changes
         small, large = there
         if small:
-            index = self._mirror.folder / "index.once"
-            await asyncio.to_thread(shutil.copy2, self._mirror.index, index)
-            try:
+            async with self._copied_index() as index:
                 full = [self._repository.full(path) for path in small]
                 await take_entries(self._mirror, full, self._mirror.environment(index))
                 changes = await diff_to_index(self._mirror, tree, self._scanner.conflicts, index=index)
-            finally:
-                index.unlink(missing_ok=True)
         return tuple(change for change in changes if change.after is not None or change.path not in large)
 
     def _among_files(self, paths: Iterable[str]) -> tuple[list[str], set[str]] | None:

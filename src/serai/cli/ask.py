@@ -53,11 +53,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai ask`."""
     parser.description = "Ask an agent something. It is started, answers, and is ended."
     parser.epilog = (
-        "What is piped in goes behind PROMPT, or is the prompt. The exit code is 0 when the agent came to the "
-        "end of its turn. 'serai agents' lists the agents."
+        "What is piped in goes behind PROMPT, or is the prompt. The exit code is 0 when the agent came to "
+        "the end of its turn. 'serai agents' lists the agents."
     )
     parser.add_argument("agent", metavar="AGENT", help="an agent's name, or another name of it")
-    parser.add_argument("prompt", metavar="PROMPT", nargs="?", help="what is asked (default: standard input)")
+    prompt = parser.add_argument(
+        "prompt", metavar="[PROMPT]", help="what is asked (default: what is piped in)"
+    )
+    prompt.required = False  # as with nargs="?", which would not be found behind an option
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
         "--schema",
@@ -160,8 +163,8 @@ async def _show(turn: AgentStream, terminal: Terminal) -> AskResult:
     async with turn:
         async for event in turn:
             match event:
-                case TextAdded(text):
-                    view.text(text)
+                case TextAdded(text, message_id):
+                    view.text(text, message_id)
                 case ThinkingAdded(text):
                     view.thinking(text)
                 case ToolCalled(call) | ToolChanged(call):
@@ -173,7 +176,7 @@ async def _show(turn: AgentStream, terminal: Terminal) -> AskResult:
 
 
 class View:
-    """Shows an answer as it comes. Where the output is no terminal, it is exactly the answer's text.
+    """Shows an answer as it comes. Where nobody is looking, it is the answer's text alone.
 
     Args:
         terminal: Where.
@@ -183,10 +186,14 @@ class View:
         self._terminal = terminal
         self._has_text = False
         self._is_apart = False
+        self._message_id: str | None = None
         self._seen: dict[str, str] = {}
 
-    def text(self, text: str) -> None:
-        """More of the answer."""
+    def text(self, text: str, message_id: str | None) -> None:
+        """More of the answer. Messages are paragraphs."""
+        if message_id and self._message_id and message_id != self._message_id:
+            self._is_apart = True
+        self._message_id = message_id
         if self._is_apart and self._has_text:
             self._terminal.new_line()
             self._terminal.text("\n")

@@ -384,7 +384,7 @@ async def test_a_repository_that_is_made_meanwhile_is_noticed_at_the_next_turn(
     inn: Inn, restarts: bool
 ) -> None:
     async def edits(turn: Turn) -> None:
-        async with turn.session.changing.bases.editing(turn.id, [inn.work / "a.txt", inn.work / "new.txt"]):
+        async with session.changing.bases.editing(turn.id, [inn.work / "a.txt", inn.work / "new.txt"]):
             (inn.work / "a.txt").write_text("two\n")
             (inn.work / "new.txt").write_text("x\n")
 

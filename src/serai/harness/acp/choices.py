@@ -21,7 +21,7 @@ from serai.ahp.types import (
     SessionConfigSchema,
     SessionModelInfo,
 )
-from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES
+from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
 
 __all__ = ["EFFORT", "MCP_SERVERS", "MODE", "Choices", "schema_of", "texts_in"]
 
@@ -30,12 +30,7 @@ EFFORT = "effort"
 MCP_SERVERS = "mcpServers"
 
 _OPENING: dict[str, SessionConfigPropertySchema] = {
-    ADDITIONAL_DIRECTORIES: SessionConfigPropertySchema(
-        type="array",
-        title="More folders",
-        description="Folders beside the working directory that the agent may read",
-        items=ConfigPropertySchema(type="string", title="A folder, as a path or a file: URI"),
-    ),
+    ADDITIONAL_DIRECTORIES: MORE_FOLDERS,
     MCP_SERVERS: SessionConfigPropertySchema(
         type="array",
         title="MCP servers",

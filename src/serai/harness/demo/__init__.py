@@ -26,6 +26,7 @@ from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.harness.demo.commands import COMMANDS, perform
 from serai.harness.demo.stage import APPROVE, PACE, PACES
 from serai.harness.demo.talk import DemoFailed
+from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
 
 __all__ = ["COMMANDS", "DemoFailed", "DemoHarness"]
 
@@ -59,6 +60,7 @@ def _schema(pace: str) -> SessionConfigSchema:
                 enum_descriptions=["Someone says yes or no each time", "Nobody is asked"],
                 session_mutable=True,
             ),
+            ADDITIONAL_DIRECTORIES: MORE_FOLDERS,
         },
     )
 

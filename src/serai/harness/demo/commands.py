@@ -43,8 +43,8 @@ async def _help(stage: Stage, _argument: str) -> None:
             "Join several with `;` or put each on a line of its own; `run` and `save` take the rest of their "
             "line. Anything else I say back to you. "
             "Attachments are listed. A message that steers me is heard at the next step; `stop` stops me.\n\n"
-            "Two settings: `pace` (instant, brisk, human) says how fast I speak, and `approve` (ask, always) "
-            "whether my tools ask first."
+            "Settings: `pace` (instant, brisk, human) says how fast I speak, and `approve` (ask, always) "
+            "whether my tools ask first; `additionalDirectories` names more folders that I may read."
         )
     )
 

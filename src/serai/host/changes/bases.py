@@ -16,7 +16,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ErrorInfo
 from serai.changes.catalogue import ChangesetKind, Which
 from serai.changes.noted import NotedChanges
-from serai.changes.opening import SessionChanges, open_changes
+from serai.changes.opening import SessionChanges, may_be_tracked, open_changes
 from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone
 from serai.host.changes.changesets import changes_folder, id_of_session
 from serai.host.project import directory_of
@@ -115,12 +115,7 @@ class Bases:
         directory = self.directory
         if directory is None or not await asyncio.to_thread(directory.is_dir):
             raise FileUnreadable(f"the working directory {directory or ''} is not there")
-        changes = await open_changes(
-            str(directory),
-            id_of_session(self._session.uri),
-            folder=changes_folder(self._host.home, self._session.uri),
-            trusted=lambda: self._is_trusted(directory),
-        )
+        changes = await self._opened_now(directory)
         if self._may_begin:
             await changes.begin_session()
         elif turns := self._session.live.head.turns:
@@ -128,6 +123,24 @@ class Bases:
             if changes.has_git and changes.is_live(Which(ChangesetKind.TURN, last)):
                 await changes.end_turn(last)  # the host was stopped before that was recorded
         self.changes = changes
+        return changes
+
+    async def _opened_now(self, directory: Path) -> SessionChanges:
+        return await open_changes(
+            str(directory),
+            id_of_session(self._session.uri),
+            folder=changes_folder(self._host.home, self._session.uri),
+            trusted=lambda: self._is_trusted(directory),
+        )
+
+    async def _notice_git(self, directory: Path, changes: SessionChanges) -> SessionChanges:
+        """The changes, as git sees them if the directory has become part of a repository."""
+        if changes.has_git or not await asyncio.to_thread(may_be_tracked, str(directory)):
+            return changes
+        found = await self._opened_now(directory)
+        if found.has_git:
+            self.changes = found
+            return found
         return changes
 
     def _is_trusted(self, directory: Path) -> bool:
@@ -150,7 +163,7 @@ class Bases:
             async with asyncio.timeout(self._patience):
                 if self._recording:
                     await asyncio.wait(self._recording)  # the end of the turn before this one
-                changes = await self.opened()
+                changes = await self._notice_git(self.directory, await self.opened())
                 await changes.begin_turn(turn_id)
             self._patience = _PATIENCE
         except TimeoutError:

@@ -11,6 +11,8 @@ from serai.ahp import wire
 from serai.ahp.commands import ResourceRequestParams
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import (
+    ConfigPropertySchema,
+    SessionConfigPropertySchema,
     SessionInputOption,
     SessionInputRequest,
     SessionInputSelectedAnswerValue,
@@ -26,10 +28,18 @@ if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.host.session import Session
 
-__all__ = ["ADDITIONAL_DIRECTORIES", "Files"]
+__all__ = ["ADDITIONAL_DIRECTORIES", "MORE_FOLDERS", "Files"]
 
 ADDITIONAL_DIRECTORIES = "additionalDirectories"
 """The setting of a session that names more folders, which are for reading only."""
+
+MORE_FOLDERS = SessionConfigPropertySchema(
+    type="array",
+    title="Additional folders",
+    description="More folders that the session may read, as paths or file: URIs",
+    items=ConfigPropertySchema(type="string", title="Folder"),
+)
+"""How an agent that can have them offers that setting. It is chosen when a session is made."""
 
 _ANSWER_WITHIN = 300.0
 """How long a person may take to answer whether someone may have a file, in seconds."""
