@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -250,7 +251,7 @@ def prompt(params: dict[str, Any]) -> Any:
     return {"stopReason": result or "end_turn", "usage": usage}
 
 
-METHODS = {
+METHODS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "initialize": initialize,
     "session/new": new,
     "session/load": load,

@@ -212,9 +212,10 @@ async def test_a_prompt_that_nobody_answered_was_perhaps_not_delivered(inn: Inn,
     await client.dispatch(session, "turnCancelled", turnId=turn)
     await ended(client, session, turn)
     await say(client, session, "vanish")
-    found = await receipts(inn)
-    assert [r["status"] for r in found] == ["delivered", "failed"]
-    assert found[1]["reason"] == "outcome_unknown"
+    # The first was cancelled before the agent had it, or the agent has answered that it is.
+    first, second = await receipts(inn)
+    assert first["status"] in {"delivered", "failed"}
+    assert (second["status"], second["reason"]) == ("failed", "outcome_unknown")
 
 
 # -- failing -----------------------------------------------------------------------------------------------
