@@ -93,7 +93,7 @@ async def test_a_session_without_turns_has_an_empty_page(client: Client, session
 @proves("ahp:SessionConfigState/values-for-resolved-properties")
 async def test_settings_are_resolved_with_their_defaults(client: Client) -> None:
     resolved = await client.request("resolveSessionConfig", config={"approve": "always"})
-    assert set(resolved["schema"]["properties"]) == {"pace", "approve"}
+    assert set(resolved["schema"]["properties"]) == {"additionalDirectories", "approve", "pace"}
     assert resolved["values"] == {"pace": "instant", "approve": "always"}
     for params, code in (({"provider": "nobody"}, -32002), ({"config": {"pace": 1}}, -32602)):
         with pytest.raises(Refused) as refused:
