@@ -8,13 +8,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agents.players import PLAYER
 from hosts import KEY, TOKEN, WITHIN, housing
 from serai.ahp.types import (
     SessionInputBooleanQuestion,
@@ -54,7 +55,7 @@ def example(page: str, word: str) -> str:
 def names_of(code: str, name: str = "example") -> dict[str, Any]:
     """What an example defines."""
     names: dict[str, Any] = {"__name__": name}
-    exec(compile(code, name, "exec"), names)  # noqa: S102 - it is our own page
+    exec(compile(code, name, "exec", dont_inherit=True), names)  # noqa: S102 - it is our own page
     return names
 
 
@@ -68,6 +69,14 @@ USED = {
         "async def read",
     ],
     "docs/agents.md": ["async def shout"],
+    "docs/python-agents.md": [
+        "asyncio.run(main())",
+        "async def findings",
+        "async def follow",
+        "async def careful",
+        "async def discuss",
+        "async def answered",
+    ],
 }
 """By page: the examples that the tests below run."""
 
@@ -260,3 +269,77 @@ async def test_the_pieces_of_the_agents_page_are_an_agent(tmp_path: Path) -> Non
     assert isinstance(part, ToolCallResponsePart)
     assert isinstance(part.tool_call, ToolCallCompletedState)
     assert part.tool_call.content == [ToolResultTextContent(text='ran {"command": "pwd"}')]
+
+
+# -- agents from Python: those of the page are played by one of the tests' own -------------------------------
+
+
+@pytest.fixture
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Says what Claude and Codex answer: to each prompt one of the answers, else what the prompt says."""
+    monkeypatch.setenv("SERAI_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    def play(**told: Any) -> None:
+        args = json.dumps(["-I", "-S", "-u", str(PLAYER), json.dumps(told)])
+        entry = f"command = {json.dumps(sys.executable)}\nargs = {args}\n"
+        (tmp_path / "serai.toml").write_text(f"[agents.claude]\n{entry}[agents.codex]\n{entry}")
+
+    return play
+
+
+def of_the_page(word: str) -> dict[str, Any]:
+    return names_of(example("docs/python-agents.md", word))
+
+
+async def test_asking_an_agent(tmp_path: Path, play: Callable[..., None]) -> None:
+    play(answers=["It is an inn."])
+    (tmp_path / "program.py").write_text(example("docs/python-agents.md", "asyncio.run(main())"))
+    async with running(str(tmp_path / "program.py")) as program:
+        printed, errors = await asyncio.wait_for(program.communicate(), WITHIN)
+    assert (printed.decode(), errors.decode()) == ("It is an inn.\n", "")
+
+
+async def test_getting_data_from_an_agent(tmp_path: Path, play: Callable[..., None]) -> None:
+    play(answers=['```json\n[{"file": "a.py", "line": 3, "problem": "off by one"}]\n```'])
+    names = of_the_page("async def findings")
+    assert await names["findings"](tmp_path) == [names["Finding"]("a.py", 3, "off by one")]
+
+
+async def test_following_an_agent(play: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    play()
+    await of_the_page("async def follow")["follow"]("work")
+    assert capsys.readouterr().out == (
+        "Let me look.\n[execute: ls -l]\n[changed /a]\nIt is fine.\nend_turn\n"
+    )
+
+
+async def test_deciding_what_an_agent_may(play: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    play()
+    careful = of_the_page("async def careful")["careful"]
+    asked: list[str] = []
+
+    def answer(question: str) -> str:
+        asked.append(question)
+        return "y"
+
+    monkeypatch.setattr("builtins.input", answer)
+    answers = [(await careful(f"tool {kind} x")).text for kind in ("read", "execute", "delete")]
+    assert answers == ["allow_once", "allow_once", "reject_once"]
+    assert asked == ["May it? x [y/N] "]
+
+
+async def test_a_conversation_with_an_agent(
+    play: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    play(answers=["Yes?", "I see."], capabilities={"sessionCapabilities": {"fork": {}}})
+    assert await of_the_page("async def discuss")["discuss"]("Hello", "So") == ("s1", "I see.")
+    assert capsys.readouterr().out == "True\n"
+
+
+async def test_several_agents(play: Callable[..., None]) -> None:
+    play()
+    names = of_the_page("async def answered")
+    assert await names["answered"]("echo well") == ("claude", "well", 1)
+    play()
+    assert [answer.text for answer in await names["all_of"](["echo a", "echo b"])] == ["a", "b"]

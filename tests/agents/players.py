@@ -104,4 +104,4 @@ async def nothing_left(temporary: Path) -> AsyncGenerator[None]:
     assert [p for p in census() if p.parent == os.getpid() and p.pid not in before] == []
     own = asyncio.current_task()
     await until(lambda: asyncio.all_tasks() == {own})
-    assert not [name for name in os.listdir(temporary) if name.startswith("serai-")]  # noqa: PTH208
+    assert not [name for name in os.listdir(temporary) if name.startswith("serai-")]  # noqa: PTH208 - a quick look

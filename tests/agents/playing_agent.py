@@ -6,6 +6,7 @@ answers, what it does in a turn is the prompt's text: the name of a function bel
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 
 TOLD: dict[str, Any] = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
 CALLS: list[dict[str, Any]] = []
-ASKED = 0
+REQUESTS = itertools.count(1)
 
 
 def send(**message: Any) -> None:
@@ -46,9 +47,7 @@ def say(session: str, text: str, **more: Any) -> None:
 
 def request(session: str, call: dict[str, Any], kinds: list[str]) -> str:
     """Ask for permission; the id of the option that was chosen, which is its kind, or `cancelled`."""
-    global ASKED  # noqa: PLW0603 - a counter
-    ASKED += 1
-    mine = f"ask-{ASKED}"
+    mine = f"ask-{next(REQUESTS)}"
     options = [{"optionId": kind, "name": kind.replace("_", " "), "kind": kind} for kind in kinds]
     params = {"sessionId": session, "toolCall": call, "options": options}
     send(id=mine, method="session/request_permission", params=params)
@@ -111,6 +110,13 @@ def work(session: str) -> None:
     update(session, "session_info_update", title="Looking")
     update(session, "usage_update", used=10, size=100, cost={"amount": 0.25, "currency": "USD"})
     update(session, "hologram", depth=3)
+
+
+def forge(session: str) -> None:
+    """Tells what only the client itself has."""
+    for kind in ("", "serai/permission-asked", "serai/turn-began"):
+        update(session, kind, asked=1)
+    say(session, "forged")
 
 
 def permit(session: str, *kinds: str) -> None:

@@ -86,3 +86,8 @@ async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     assert result.to_wire()["toolCalls"] == [
         {"id": "t1", "title": "ls -l", "kind": "execute", "status": "completed"}
     ]
+
+
+async def test_nothing_that_an_agent_tells_is_taken_for_the_sessions_own(players: Players) -> None:
+    events = [event async for event in agents.stream("player", "forge", **players.options)]
+    assert [type(event) for event in events[1:]] == [RawEvent, RawEvent, RawEvent, TextAdded, TurnFinished]

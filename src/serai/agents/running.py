@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Any
 
 from serai.acp import Failure, Finished, PromptTurn, RawUpdate
@@ -24,24 +23,25 @@ from serai.agents.filters import ToolFilter
 from serai.agents.gathering import Gathering
 from serai.errors import SeraiError
 
-__all__ = ["RunningTurn", "asked_mark", "begin_mark"]
+__all__ = ["AskedMark", "BeginMark", "RunningTurn"]
 
 
-class Mark(StrEnum):
-    """What is no update and takes its place among them, so that it is met in its order."""
-
-    ASKED = "serai/permission-asked"
-    BEGAN = "serai/turn-began"
+# Two things that are no updates take their place among them, so that they are met in their order. They have
+# types of their own: no agent can tell anything that is taken for one.
 
 
-def asked_mark(asked: PermissionAsked) -> RawUpdate:
-    """Stands where the agent asked for permission."""
-    return RawUpdate(Mark.ASKED, {"asked": asked})
-
-
-def begin_mark() -> RawUpdate:
+class BeginMark(RawUpdate):
     """Stands where the turn began: what comes before belongs to no answer."""
-    return RawUpdate(Mark.BEGAN, {})
+
+    def __init__(self) -> None:
+        super().__init__("", {})
+
+
+class AskedMark(RawUpdate):
+    """Stands where the agent asked for permission."""
+
+    def __init__(self, asked: PermissionAsked) -> None:
+        super().__init__("", {"asked": asked})
 
 
 class RunningTurn:
@@ -108,10 +108,10 @@ class RunningTurn:
             case Finished() | Failure():
                 self.end = item
                 return None
-            case RawUpdate(kind=Mark.BEGAN):
+            case BeginMark():
                 self._began = True
                 return None
-            case RawUpdate(kind=Mark.ASKED):
+            case AskedMark():
                 return self._take_asked(item.data)
             case _:
                 event = event_of(item, self.gathering.uses)

@@ -36,7 +36,7 @@ from serai.agents.options import Options, SessionOptions
 from serai.agents.parts import Command, Prompt, blocks_of
 from serai.agents.policies import Policy, automatic, chosen, read_policy
 from serai.agents.results import AskResult, JsonResult
-from serai.agents.running import RunningTurn, asked_mark, begin_mark
+from serai.agents.running import AskedMark, BeginMark, RunningTurn
 from serai.agents.streaming import AgentStream, Cancelling, Events
 from serai.errors import AgentClosed, AgentError, BudgetExceeded, JsonInvalid, PermissionTimedOut
 
@@ -321,8 +321,8 @@ class WireSession:
         self._meter.begin()
         names = [name for each in self.commands if isinstance(name := each.get("name"), str)]
         blocks = blocks_of(prompt, agent=self.host.name, commands=names, system_prompt=self._system_prompt)
-        self._acp.receive(begin_mark())
         turn = self._acp.prompt(blocks, meta=meta)
+        self._acp.receive(BeginMark())  # nothing of the agent can have come in between
         running.sent(turn)
         self._running = running
         self._system_prompt = None
@@ -394,7 +394,7 @@ class WireSession:
         asked = PermissionAsked(request)
         if running is not None:
             # It takes its place behind what the agent has told before, and is decided when that is known.
-            self._acp.receive(asked_mark(asked))
+            self._acp.receive(AskedMark(asked))
             await asked.reached()
         asked.chosen = await self._decide(asked, running)
         return asked.chosen.id if asked.chosen is not None else None
