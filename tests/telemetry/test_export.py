@@ -214,6 +214,18 @@ def test_metrics_arrive_as_they_were(receiver: Receiver, exporting: Callable[...
     assert len(spread.bucket_counts) == len(spread.explicit_bounds) + 1
 
 
+def test_readings_that_come_too_fast_give_way_to_the_newest_and_nothing_is_lost(
+    receiver: Receiver, exporting: Callable[..., Exporter], losses: Losses
+) -> None:
+    exporter, metrics = exporting(), reading()
+    for now in range(200, 300):
+        metrics.actions.add(1)
+        exporter.put(Signal.METRICS, [metrics.read(now, CLEANER)])
+    assert exporter.close(WITHIN)
+    assert losses.counts == {}
+    assert sent_metrics(receiver)[-1]["serai.actions"].sum.data_points[0].as_int == 105
+
+
 def test_differences_are_sent_where_they_are_preferred(
     receiver: Receiver, exporting: Callable[..., Exporter], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,6 +101,8 @@ class _Lane:
     bound: int
     batch: int
     delay: float
+    newest: bool = False
+    """Whether a later record says all that the earlier ones said."""
     queue: deque[Any] = field(default_factory=deque[Any])
     due: float = 0.0
     out: _Out | None = None
@@ -110,6 +112,17 @@ class _Lane:
         if not self.queue:
             return None
         return 0.0 if closing or len(self.queue) >= self.batch else max(0.0, self.due - now)
+
+    def put(self, records: Sequence[Any]) -> int:
+        """Take what fits. Returns how many were lost."""
+        if self.newest:
+            self.queue.extend(records)
+            while len(self.queue) > self.bound:
+                self.queue.popleft()
+            return 0
+        fits = max(0, self.bound - len(self.queue))
+        self.queue.extend(records[:fits])
+        return max(0, len(records) - fits)
 
     def take(self, now: float) -> list[Any]:
         self.due = now + self.delay
@@ -125,7 +138,7 @@ def _lanes(signals: frozenset[Signal], environ: Mapping[str, str]) -> dict[Signa
             seconds = _positive(environ, f"{prefix}_SCHEDULE_DELAY", delay) / 1000
             lanes[signal] = _Lane(bound, min(batch, bound), seconds)
     if Signal.METRICS in signals:
-        lanes[Signal.METRICS] = _Lane(bound=4, batch=4, delay=0.0)
+        lanes[Signal.METRICS] = _Lane(bound=4, batch=4, delay=0.0, newest=True)
     return lanes
 
 
@@ -160,18 +173,20 @@ class Exporter:
         self._thread.start()
 
     def put(self, signal: Signal, records: Sequence[Any]) -> None:
-        """Hand over records; for metrics, one reading. What is too much is lost, and told so."""
+        """Hand over records; for metrics, one reading. What is too much is lost, and told so.
+
+        Of metrics the older readings give way: they count from the start, so the newest says it all.
+        """
         with self._changed:
             if signal not in self.signals or self._closing:
                 return
             lane = self._lanes[signal]
             if not lane.queue:
                 lane.due = time.monotonic() + lane.delay
-            fits = max(0, lane.bound - len(lane.queue))
-            lane.queue.extend(records[:fits])
+            lost = lane.put(records)
             self._changed.notify()
-        if len(records) > fits:
-            self._lost(signal, len(records) - fits)
+        if lost:
+            self._lost(signal, lost)
 
     def close(self, timeout: float) -> bool:
         """Send what waits, for at most so many seconds, and end. Returns whether all was tried.
