@@ -8,7 +8,7 @@ import string
 from collections.abc import Callable, Iterator
 
 from harness import Result, against_peer, take_turns
-from serai.journal.redact import Redactor
+from serai.redact import Redactor
 
 TIMES = 20
 """How often the text is gone through in one round."""

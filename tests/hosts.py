@@ -16,7 +16,7 @@ from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.settings import HostSettings
-from serai.journal.redact import Redactor
+from serai.redact import Redactor
 from serai.serve import Limits
 from serai.serve.ahp.peer import AhpPeer
 from serai.serve.frames import text_frame

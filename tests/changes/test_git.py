@@ -11,7 +11,7 @@ import pytest
 
 from changes.repositories import Repo, the_git
 from serai.changes import git as git_module
-from serai.changes.git import Git, base_environment, both, find_git
+from serai.changes.git import Git, both, find_git
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
 
 
@@ -123,15 +123,6 @@ async def test_input_that_nobody_reads_is_no_matter(tmp_path: Path) -> None:
     git = program(tmp_path, "exec <&-; echo done")
     answer = await git.run("x", doing="print", folder=str(tmp_path), data=b"x" * 1_000_000)
     assert answer.output == b"done\n"
-
-
-def test_words_to_git_in_the_environment_are_not_passed_on() -> None:
-    found = base_environment({"GIT_DIR": "/x", "GIT_EXTERNAL_DIFF": "evil", "LC_ALL": "de", "PATH": "/bin"})
-    assert found["PATH"] == "/bin"
-    assert "GIT_DIR" not in found
-    assert "GIT_EXTERNAL_DIFF" not in found
-    assert found["LC_ALL"] == "C"
-    assert found["GIT_OPTIONAL_LOCKS"] == "0"
 
 
 async def test_when_one_of_two_fails_the_other_is_ended() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ from serai.acp import (
     AuthMethod,
     BasicClient,
     Handshake,
+    Launch,
     PermissionRequest,
     SessionInfo,
     SessionPage,
@@ -27,13 +28,14 @@ from serai.agents.answering import Answering
 from serai.agents.configuring import configure
 from serai.agents.definitions import AgentDefinition
 from serai.agents.finding import Found
-from serai.agents.masking import make_mask
 from serai.agents.opening import Opening
 from serai.agents.options import Options, SessionOptions, checked_options, log_warning, merged
 from serai.agents.sessions import WireSession
 from serai.agents.workplace import Workplace, default_catalogue, default_finder
 from serai.errors import CapabilityNotSupportedError
 from serai.processes.environment import inheritable
+from serai.redact import Redactor
+from serai.redact.environment import managed_from_environment
 
 __all__ = ["WireHost", "host"]
 
@@ -117,7 +119,7 @@ class WireHost:
                 launch,
                 processes,
                 client=Answering(options.get("client") or BasicClient(), self._permit),
-                mask=options.get("mask") or make_mask({**inheritable(os.environ), **launch.env}),
+                mask=options.get("mask") or _mask_of(launch),
                 warn=self.warn,
                 on_stderr=options.get("on_stderr"),
                 **timeouts,
@@ -366,6 +368,11 @@ class WireHost:
 
 
 _OPENINGS = frozenset({"load", "resume", "fork"})
+
+
+def _mask_of(launch: Launch) -> Callable[[str], str]:
+    """Takes secrets out of what the agent logs: those of its own environment, and what looks like one."""
+    return Redactor(managed_from_environment({**inheritable(os.environ), **launch.env})).redact
 
 
 def _folder(options: Options) -> Path:

@@ -1,8 +1,6 @@
 """Running git so that it does what it was asked, and runs nothing else.
 
-A folder may come from a stranger, and git obeys the folder's own configuration. So every command here runs
-without hooks, file-system monitors, pagers, editors, prompts, network protocols, external diffs and text
-conversions, and takes paths literally. Filters are another matter: see `mirror`.
+How it is kept from that is in `processes.git`. Filters are another matter: see `mirror`.
 """
 
 from __future__ import annotations
@@ -18,12 +16,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
+from serai.processes.git import HARDENED, git_environment
 
 __all__ = [
     "OLDEST",
     "Answer",
     "Git",
-    "base_environment",
     "both",
     "find_git",
 ]
@@ -38,34 +36,6 @@ _SECONDS = 60.0
 _MAX_BYTES = 64 << 20
 _MAX_WORDS = 16 << 10
 """How much of what git complains about is kept."""
-
-_HARDENED = (
-    "--no-pager",
-    *("-c", "core.fsmonitor=false"),
-    *("-c", f"core.hooksPath={os.devnull}"),
-    *("-c", "protocol.ext.allow=never"),
-    *("-c", "safe.bareRepository=explicit"),
-    *("-c", "core.askPass="),
-    *("-c", "credential.helper="),
-    *("-c", "diff.external="),
-    *("-c", "core.safecrlf=false"),
-    *("-c", "gc.auto=0"),
-    *("-c", "maintenance.auto=false"),
-)
-
-_ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_ASKPASS": "",
-    "GIT_EDITOR": ":",
-    "GIT_LITERAL_PATHSPECS": "1",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_PAGER": "cat",
-    "GIT_TERMINAL_PROMPT": "0",
-    "LC_ALL": "C",
-    "SSH_ASKPASS": "",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +84,10 @@ class Git:
         try:
             process = await asyncio.create_subprocess_exec(
                 self.program,
-                *_HARDENED,
+                *HARDENED,
                 *arguments,
                 cwd=folder,
-                env={**base_environment(os.environ), **(environment or {})},
+                env={**git_environment(os.environ), **(environment or {})},
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -167,14 +137,6 @@ async def find_git() -> Git:
         said = answer.output.decode("utf-8", "replace").strip()
         raise GitUnavailable(f"git is too old: {said}", remedy=f"Install git {oldest} or newer")
     return Git(program, version)
-
-
-def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment for git: what there is, without any word to git that is not ours."""
-    kept = {
-        name: value for name, value in environ.items() if not name.startswith(("GIT_", "LC_", "LANGUAGE"))
-    }
-    return kept | _ENVIRONMENT
 
 
 async def both(first: Coroutine[Any, Any, T], second: Coroutine[Any, Any, U]) -> tuple[T, U]:

@@ -24,6 +24,7 @@ from serai.ahp.types import (
     FreeForm,
 )
 from serai.changes.records import LINK_MODE, Change, Side
+from serai.uris import uri_of
 
 __all__ = [
     "CONTENT_SCHEME",
@@ -107,7 +108,7 @@ def file_id(path: str) -> str:
 
 def file_uri(directory: str, path: str) -> URI:
     """The `file:` URI of a path in a directory."""
-    return f"file://{quote_from_bytes(os.fsencode(posixpath.join(directory, path)))}"
+    return uri_of(posixpath.join(directory, path))
 
 
 def path_below(directory: str, uri: URI) -> str | None:

@@ -27,9 +27,9 @@ from serai.config.load import load
 from serai.config.paths import find_paths
 from serai.config.trust import Trust
 from serai.errors import AgentError, AuthRequired
-from serai.journal.redact import Redactor
-from serai.journal.secrets import managed_from_environment
 from serai.processes.processes import Processes
+from serai.redact import Redactor
+from serai.redact.environment import managed_from_environment
 
 __all__ = ["configure", "managed_secrets"]
 

@@ -40,8 +40,8 @@ from serai.config.load import load
 from serai.config.paths import find_paths
 from serai.config.trust import Trust
 from serai.errors import FileUnreadable
-from serai.journal.redact import Redactor
-from serai.journal.secrets import managed_from_environment
+from serai.redact import Redactor
+from serai.redact.environment import managed_from_environment
 
 __all__ = ["Permissions", "View", "configure"]
 

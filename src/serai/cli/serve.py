@@ -21,8 +21,8 @@ from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.host.project import directory_of
 from serai.host.settings import HostSettings
-from serai.journal.redact import Redactor
-from serai.journal.secrets import managed_from_environment
+from serai.redact import Redactor
+from serai.redact.environment import managed_from_environment
 from serai.serve import Limits
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from serai.completions.listing import Listing, ListingBuilder
 from serai.completions.turns import in_turns
+from serai.processes.git import HARDENED, git_environment
 
 __all__ = ["ENTRY_LIMIT", "FileIndex"]
 
@@ -35,10 +36,7 @@ _LEFT_OUT = frozenset(
     }
 )  # fmt: skip
 
-_GIT = (
-    "git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
-    "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate",
-)  # fmt: skip
+_GIT = ("git", *HARDENED, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
 
 
 class FileIndex:
@@ -99,13 +97,11 @@ class FileIndex:
 
 async def _from_git(folder: Path) -> tuple[ListingBuilder, bytes] | None:
     """What git knows, and what is new and not ignored; `None` where git does not answer."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
     try:
         process = await asyncio.create_subprocess_exec(
             *_GIT,
             cwd=folder,
-            env=environment,
+            env=git_environment(os.environ),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -26,9 +26,9 @@ from serai.files.moving import move
 from serai.files.reading import Content, open_content, read
 from serai.files.resolving import resolve
 from serai.files.roots import Access, Root, Roots
-from serai.files.uris import path_of, uri_of
 from serai.files.walk import Place, find
 from serai.files.writing import write
+from serai.uris import path_of, uri_of
 
 __all__ = [
     "Access",

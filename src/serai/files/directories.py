@@ -16,8 +16,8 @@ from serai.ahp.commands import (
 from serai.errors import ProtocolError
 from serai.files.refusals import not_found, told
 from serai.files.roots import Access, Roots
-from serai.files.uris import uri_of
 from serai.files.walk import find, make_directories
+from serai.uris import uri_of
 
 __all__ = ["list_directory", "make_directory"]
 

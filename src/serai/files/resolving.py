@@ -10,9 +10,9 @@ from serai.files.content_types import content_type
 from serai.files.kernel import born
 from serai.files.refusals import not_found, told
 from serai.files.roots import Access, Roots
-from serai.files.uris import uri_of
 from serai.files.versions import etag
 from serai.files.walk import find
+from serai.uris import uri_of
 
 __all__ = ["resolve"]
 

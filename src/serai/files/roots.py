@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Flag, auto
 
-from serai.files.uris import path_of
+from serai.uris import path_of
 
 __all__ = ["Access", "Root", "Roots"]
 

@@ -35,7 +35,7 @@ from serai.files.handles import (
 )
 from serai.files.refusals import denied, exists, not_found, outside, told, translated, wrong_kind
 from serai.files.roots import Access, Root, Roots
-from serai.files.uris import path_of
+from serai.uris import path_of
 
 __all__ = ["MAX_LINKS", "Place", "find", "make_directories"]
 

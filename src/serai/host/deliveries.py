@@ -38,7 +38,7 @@ from serai.contract import (
 )
 from serai.host.observing import Observing
 from serai.journal.journal import Journal
-from serai.journal.redact import Redactor
+from serai.redact import Redactor
 from serai.store.contract import StoredRow
 
 __all__ = ["Deferred", "Delivery", "Door", "Unsettled", "deliveries_channel", "unsettled"]

@@ -50,11 +50,11 @@ from serai.host.surroundings.terminals import Terminals
 from serai.host.surroundings.watches import ResourceWatches
 from serai.host.telemetry import HostTelemetry
 from serai.journal.journal import Journal
-from serai.journal.redact import Redactor
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 from serai.processes.leftovers import end_leftovers
 from serai.processes.processes import Processes
+from serai.redact import Redactor
 from serai.store.contract import Opening, SessionRow, Store
 from serai.watching.watch import Watches
 

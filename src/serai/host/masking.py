@@ -11,8 +11,8 @@ from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.errors import ParseError
 from serai.journal.items import Delta, target_of
-from serai.journal.redact import Redactor, StreamRedactor
-from serai.journal.redact.walk import Walker
+from serai.redact import Redactor, StreamRedactor
+from serai.redact.walk import Walker
 
 __all__ = ["Masking", "written"]
 

@@ -1,1 +1,1 @@
-"""The journal: redact, apply, group commit, publish, subscriptions, replay."""
+"""The journal: apply, group commit, publish, subscriptions, replay."""

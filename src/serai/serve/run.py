@@ -14,7 +14,7 @@ from serai.errors import StorageFailed
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.settings import HostSettings
-from serai.journal.redact import Redactor
+from serai.redact import Redactor
 from serai.serve.ahp.peer import AhpPeer
 from serai.serve.frames import text_frame
 from serai.serve.port import PortSettings, serve_port

@@ -23,20 +23,16 @@ from urllib.parse import quote_from_bytes
 
 from serai.ahp.types import ResourceChange, ResourceChangeType
 from serai.errors import ProtocolError
+from serai.uris import uri_of
 from serai.watching.changes import Pending
 from serai.watching.failures import not_found, watch_failed
 from serai.watching.globs import PathFilter
 from serai.watching.source import Event, Source, source_for
 from serai.watching.watcher import Watcher
 
-__all__ = ["Watch", "Watches", "file_uri"]
+__all__ = ["Watch", "Watches"]
 
 _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
-
-
-def file_uri(path: str) -> str:
-    """The URI of an absolute path; its name may have any bytes."""
-    return f"file://{quote_from_bytes(os.fsencode(path))}"
 
 
 class Watch:
@@ -58,7 +54,7 @@ class Watch:
         filter: PathFilter,  # noqa: A002 - it is the word for it
         leave: Callable[[Watch], Awaitable[None]],
     ) -> None:
-        self.uri = file_uri(root)
+        self.uri = uri_of(root)
         """The root, as it was named."""
         self._real = real
         self._below = f"{real.rstrip('/')}/"

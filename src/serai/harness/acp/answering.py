@@ -29,12 +29,12 @@ from serai.ahp.commands import ContentEncoding
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import SessionInputRequest, SessionInputResponseKind
 from serai.errors import ProtocolError
-from serai.files.uris import uri_of
 from serai.harness.acp.calls import Answer
 from serai.harness.acp.forms import questions_of, values_of
 from serai.harness.acp.work import Work
 from serai.host.seat import Seat
 from serai.host.surroundings.terminals import HostTerminal
+from serai.uris import uri_of
 
 __all__ = ["Answering", "Asked"]
 

@@ -20,7 +20,7 @@ from serai.changes.opening import SessionChanges, may_be_tracked, open_changes
 from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone
 from serai.host.changes.changesets import changes_folder, id_of_session
 from serai.host.project import directory_of
-from serai.journal.redact import Redactor
+from serai.redact import Redactor
 
 if TYPE_CHECKING:
     from serai.host.session import Session

@@ -33,9 +33,9 @@ from serai.ahp.types import (
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.channels import Channel
 from serai.host.project import directory_of
-from serai.journal.redact import StreamRedactor
 from serai.journal.subscriptions import Subscriber
 from serai.processes.processes import Processes
+from serai.redact import StreamRedactor
 from serai.terminals.scrollback import BoundedTerminal
 from serai.terminals.terminal import Terminal
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ahp.strategies import action as action_of
 from ahp.strategies import actions_of
-from journal.test_redact_shapes import rnd
+from redact.test_shapes import rnd
 from serai.ahp import wire
 from serai.ahp.actions import (
     RootConfigChangedAction,
@@ -42,7 +42,7 @@ from serai.ahp.types import (
     ToolResultTextContent,
     UserMessage,
 )
-from serai.journal.redact import Redactor
+from serai.redact import Redactor
 
 KNOWN = "a known value"
 SHAPE = "ghp_" + rnd(36)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from serai.journal.redact.managed import SHORTEST
-from serai.journal.redact.shapes import looks_random
+from serai.redact.managed import SHORTEST
+from serai.redact.shapes import looks_random
 
 __all__ = ["managed_from_environment"]
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from serai.journal.redact.patterns import VALUE, Pattern, Run
+from serai.redact.patterns import VALUE, Pattern, Run
 
 __all__ = [
     "LIMIT",

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from serai.ahp.actions import StateAction
-from serai.journal.redact.managed import SHORTEST, ManagedStage, ManagedValues
-from serai.journal.redact.stages import ShapeStage, redact_shapes
-from serai.journal.redact.walk import Walker
+from serai.redact.managed import SHORTEST, ManagedStage, ManagedValues
+from serai.redact.stages import ShapeStage, redact_shapes
+from serai.redact.walk import Walker
 
 __all__ = ["Redactor", "StreamRedactor"]
 

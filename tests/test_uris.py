@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from files.desk import DENIED, refused
 from serai.errors import ProtocolError
-from serai.files.uris import path_of, uri_of
+from serai.uris import path_of, uri_of
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from serai.ahp.types import (
     SessionInputRequest,
     ToolResultEmbeddedResourceContent,
 )
-from serai.journal.redact.shapes import is_secret_value, name_tells
+from serai.redact.shapes import is_secret_value, name_tells
 
 __all__ = ["Walker"]
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from serai.journal.redact.patterns import LOOK_BEHIND, UNSEEN, Finder, Found
-from serai.journal.redact.shapes import LIMIT, PRIVATE_KEY, SHAPES, Shape
+from serai.redact.patterns import LOOK_BEHIND, UNSEEN, Finder, Found
+from serai.redact.shapes import LIMIT, PRIVATE_KEY, SHAPES, Shape
 
 __all__ = ["ShapeStage", "redact_shapes"]
 

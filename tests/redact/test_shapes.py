@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import serai
-from serai.journal.redact import Redactor
-from serai.journal.redact.shapes import LIMIT, SHAPES, looks_random, name_tells
+from serai.redact import Redactor
+from serai.redact.shapes import LIMIT, SHAPES, looks_random, name_tells
 
 ALNUM = string.ascii_letters + string.digits
 URL_SAFE = ALNUM + "-_"

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journal.test_redact_shapes import PEM, PROVIDER_KEYS, rnd
-from serai.journal.redact import Redactor
-from serai.journal.redact.managed import ManagedValues
-from serai.journal.redact.shapes import LIMIT
+from redact.test_shapes import PEM, PROVIDER_KEYS, rnd
+from serai.redact import Redactor
+from serai.redact.managed import ManagedValues
+from serai.redact.shapes import LIMIT
 
 # Few letters, so that values overlap each other and the text by chance. No brackets: masks are made of them.
 LETTERS = "abAB1-_. "

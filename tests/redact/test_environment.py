@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from journal.test_redact_shapes import rnd
-from serai.journal.redact import Redactor
-from serai.journal.secrets import managed_from_environment
+from redact.test_shapes import rnd
+from serai.redact import Redactor
+from serai.redact.environment import managed_from_environment
 
 VALUE = rnd(30)
 

@@ -1,5 +1,5 @@
 """Masks secrets before anything is stored, indexed, logged or sent."""
 
-from serai.journal.redact.redactor import Redactor, StreamRedactor
+from serai.redact.redactor import Redactor, StreamRedactor
 
 __all__ = ["Redactor", "StreamRedactor"]
