@@ -51,7 +51,7 @@ layers: $(VENV)/.dev ## imports point down only
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.dev ## the tests alone
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 bench: $(VENV)/.dev ## ratios against a peer or a limit; writes bench/results.json
 	$(BIN)/python bench/run.py
