@@ -18,7 +18,8 @@ from serai.ahp.types import (
 )
 from serai.cli.chat import converse
 from serai.client import Client
-from serai.host.turn import ToolCall, Turn
+from serai.host.tool_call import ToolCall
+from serai.host.turn import Turn
 
 
 class Agent:

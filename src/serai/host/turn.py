@@ -27,7 +27,6 @@ from serai.ahp.types import (
     ConfirmationOption,
     ContentRef,
     FileEdit,
-    FileEdits,
     FreeForm,
     MarkdownResponsePart,
     ModelSelection,
@@ -38,10 +37,6 @@ from serai.ahp.types import (
     StringOrMarkdown,
     SystemNotificationResponsePart,
     TerminalSessionClaim,
-    ToolCallError,
-    ToolCallResult,
-    ToolResultContent,
-    ToolResultTextContent,
     UsageInfo,
     UserMessage,
 )
@@ -52,13 +47,14 @@ from serai.files import write as write_file
 from serai.host.content import BLOB_SCHEME
 from serai.host.delegation import Subagent, delegate
 from serai.host.expecting import Answers
+from serai.host.tool_call import ToolCall
 from serai.store.contract import BlobRow
 
 if TYPE_CHECKING:
     from serai.host.session import Session
     from serai.host.surroundings.terminals import HostTerminal
 
-__all__ = ["GRANTS", "Answers", "ToolCall", "Turn"]
+__all__ = ["GRANTS", "Answers", "Turn"]
 
 GRANTS = "serai.grants"
 """In a session's `_meta`: the tools that may run without asking again. Only the host writes it."""
@@ -387,143 +383,3 @@ class Turn:
 
     def _act(self, action: a.StateAction) -> None:
         self._session.act_in_turn(self, action)
-
-
-class ToolCall:
-    """A tool call of a running turn."""
-
-    def __init__(self, session: Session, turn: Turn, call_id: str, name: str, tool_input: str | None) -> None:
-        self._session = session
-        self._turn = turn
-        self.id = call_id
-        self.name = name
-        self.input = tool_input
-        """The input that counts: the person may have changed it."""
-        self.approved = False
-        self.option: str | None = None
-        """The option that was chosen."""
-        self.suggestion: UserMessage | None = None
-        """What the person would rather have, when they said no."""
-        self._result: asyncio.Future[Any] | None = None
-
-    def grow(self, more: str, message: StringOrMarkdown | None = None) -> None:
-        """More of the input is known, or what the call is going to do."""
-        self.input = (self.input or "") + more
-        self._session.act_in_turn(
-            self._turn,
-            a.SessionToolCallDeltaAction(
-                turn_id=self._turn.id, tool_call_id=self.id, content=more, invocation_message=message
-            ),
-        )
-
-    async def ready(
-        self,
-        *,
-        message: StringOrMarkdown,
-        confirmed: str | None = None,
-        title: StringOrMarkdown | None = None,
-        options: list[ConfirmationOption] | None = None,
-        editable: bool = False,
-        edits: list[FileEdit] | None = None,
-        meta: FreeForm | None = None,
-    ) -> None:
-        """Ask whether the call may run; also again, while it runs. `approved` then has the answer.
-
-        `meta` says what this confirmation is about. It goes out with the action and is not kept.
-        """
-        asked = confirmed is None
-        answer = self._session.expecting.expect(("call", self.id)) if asked else None
-        self._session.act_in_turn(
-            self._turn,
-            a.SessionToolCallReadyAction(
-                turn_id=self._turn.id,
-                tool_call_id=self.id,
-                meta=meta,
-                invocation_message=message,
-                tool_input=self.input,
-                confirmation_title=title if asked else None,
-                edits=FileEdits(items=edits) if edits and asked else None,
-                editable=editable or None if asked else None,
-                confirmed=confirmed,
-                options=options if asked else None,
-            ),
-        )
-        if answer is None:
-            self.approved = True
-            return
-        action: a.SessionToolCallConfirmedAction = await answer
-        self.approved = action.approved
-        self.option = action.selected_option_id
-        self.suggestion = action.user_suggestion
-        if action.edited_tool_input is not None:
-            self.input = action.edited_tool_input
-
-    def show(self, *content: ToolResultContent) -> None:
-        """Show what the running tool has so far."""
-        self._session.act_in_turn(
-            self._turn,
-            a.SessionToolCallContentChangedAction(
-                turn_id=self._turn.id, tool_call_id=self.id, content=list(content)
-            ),
-        )
-
-    async def done(
-        self,
-        message: StringOrMarkdown,
-        *,
-        text: str | None = None,
-        content: list[ToolResultContent] | None = None,
-        structured: FreeForm | None = None,
-        error: str | None = None,
-        confirm_result: bool = False,
-        meta: FreeForm | None = None,
-    ) -> bool:
-        """The tool has finished, well or (with `error`) not. Returns whether its result may be used.
-
-        `meta` goes out with the action and is not kept.
-        """
-        if text is not None:
-            content = [ToolResultTextContent(text=text), *(content or ())]
-        result = ToolCallResult(
-            success=error is None,
-            past_tense_message=message,
-            content=content,
-            structured_content=structured,
-            error=ToolCallError(message=error) if error is not None else None,
-        )
-        answer = self._session.expecting.expect(("result", self.id)) if confirm_result else None
-        self._session.act_in_turn(
-            self._turn,
-            a.SessionToolCallCompleteAction(
-                turn_id=self._turn.id,
-                tool_call_id=self.id,
-                meta=meta,
-                result=result,
-                requires_result_confirmation=confirm_result or None,
-            ),
-        )
-        if answer is None:
-            return True
-        confirmed: a.SessionToolCallResultConfirmedAction = await answer
-        return confirmed.approved
-
-    def expect_result(self) -> None:
-        """A client runs this call: be ready for its result before the client knows of it."""
-        self._result = self._session.expecting.expect(("complete", self.id))
-
-    async def result(self) -> ToolCallResult:
-        """Wait for the result of a call that a client runs. A client that takes too long has failed."""
-        if self._result is None:
-            raise RuntimeError(f"call {self.id!r} is not run by a client")
-        limit = self._session.settings.client_tool_timeout
-        try:
-            async with asyncio.timeout(limit):
-                action: a.SessionToolCallCompleteAction = await self._result
-        except TimeoutError:
-            await self.done("The client did not answer", error=f"the client did not answer in {limit:g} s")
-            return ToolCallResult(
-                success=False,
-                past_tense_message="The client did not answer",
-                error=ToolCallError(message=f"the client did not answer in {limit:g} s"),
-            )
-        return action.result

@@ -26,7 +26,8 @@ from serai.ahp.types import (
 )
 from serai.contract import AgentSessionEvent, ToolCalled, ToolCompleted, ToolFailed
 from serai.harness.acp.contents import contents_of, edit_of, edited_paths, text_in
-from serai.host.turn import ToolCall, Turn
+from serai.host.tool_call import ToolCall
+from serai.host.turn import Turn
 
 __all__ = ["Answer", "Calls", "choose", "offered"]
 

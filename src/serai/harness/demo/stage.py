@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from serai.ahp.types import ToolCallConfirmationReason
-from serai.host.turn import ToolCall, Turn
+from serai.host.tool_call import ToolCall
+from serai.host.turn import Turn
 
 __all__ = ["APPROVE", "PACE", "PACES", "Misuse", "Stage", "Stopped", "lines", "number", "quoted", "words"]
 

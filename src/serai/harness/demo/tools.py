@@ -25,7 +25,8 @@ from serai.ahp.types import (
 )
 from serai.harness.demo.questions import ask_text
 from serai.harness.demo.stage import Misuse, Stage, number, quoted
-from serai.host.turn import ToolCall, Turn
+from serai.host.tool_call import ToolCall
+from serai.host.turn import Turn
 
 __all__ = [
     "OPTIONS",
