@@ -140,7 +140,6 @@ def test_it_tells_of_git_of_watching_and_of_terminals(
 
 def test_a_limit_that_is_low_is_told_with_how_to_raise_it(tmp_path: Path) -> None:
     (tmp_path / "max_user_watches").write_text("1024\n")
-    (tmp_path / "max_user_instances").write_text("128\n")
     found = _watches(tmp_path)
     assert not found.well
     assert "1,024 folders" in found.says

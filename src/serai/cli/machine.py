@@ -20,7 +20,6 @@ __all__ = ["Finding", "bad", "machine_findings", "process_findings"]
 
 _LIMITS = Path("/proc/sys/fs/inotify")
 _FEW_WATCHES = 8192
-_FEW_INSTANCES = 64
 
 
 class Finding(NamedTuple):
@@ -56,17 +55,16 @@ def _watches(limits: Path = _LIMITS) -> Finding:
     """How many folders may be watched. Elsewhere than on Linux the system sets no such limit."""
     if sys.platform != "linux":
         return Finding("watching", well=True, says="this system has no limit of its own")
-    watches, instances = _number(limits / "max_user_watches"), _number(limits / "max_user_instances")
-    if watches is None or instances is None:
+    watches = _number(limits / "max_user_watches")
+    if watches is None:
         return Finding("watching", well=False, says=f"{limits} cannot be read: is there inotify?")
-    says = f"{watches:,} folders may be watched (fs.inotify.max_user_watches), in {instances:,} instances"
-    if watches < _FEW_WATCHES or instances < _FEW_INSTANCES:
+    says = f"{watches:,} folders may be watched (fs.inotify.max_user_watches)"
+    if watches < _FEW_WATCHES:
         return Finding(
             "watching",
             well=False,
             says=says,
-            remedy="Large projects need more: sysctl -w fs.inotify.max_user_watches=524288"
-            " fs.inotify.max_user_instances=512",
+            remedy="Large projects need more: sysctl -w fs.inotify.max_user_watches=524288",
         )
     return Finding("watching", well=True, says=says)
 
