@@ -66,6 +66,8 @@ USED = {
         "async def watch",
         "async def answer_everything",
         "def tell",
+        "async def lend",
+        "async def shell",
         "async def read",
     ],
     "docs/agents.md": ["async def shout"],
@@ -76,6 +78,8 @@ USED = {
         "async def careful",
         "async def discuss",
         "async def answered",
+        "async def review",
+        "async def converse",
     ],
 }
 """By page: the examples that the tests below run."""
@@ -254,6 +258,35 @@ async def test_what_the_connection_tells_and_what_the_host_may_read(
     assert (await read(None)).data == "the content"
 
 
+async def test_lend_a_tool(tmp_path: Path) -> None:
+    lend = names_of(example("docs/client.md", "async def lend"))["lend"]
+
+    async def caller(turn: Turn) -> None:
+        client = turn.active_client
+        assert client is not None
+        call = await turn.tool(
+            "open_file",
+            "Open a file",
+            message="open it",
+            input='{"path": "a.txt"}',
+            confirmed="not-needed",
+            client_id=client.client_id,
+        )
+        await turn.say(str((await call.result()).content))
+
+    async with talking(tmp_path, caller) as session:
+        await lend(session)
+        result = await (await session.prompt("go")).result()
+    assert "opened a.txt" in result.text
+
+
+async def test_use_a_terminal_of_the_host(capsys: pytest.CaptureFixture[str]) -> None:
+    shell = names_of(example("docs/client.md", "async def shell"))["shell"]
+    async with housing() as house, asyncio.timeout(WITHIN), connect(house.url, TOKEN) as client:
+        await shell(client)
+    assert "make; exit" in capsys.readouterr().out
+
+
 async def test_the_pieces_of_the_agents_page_are_an_agent(tmp_path: Path) -> None:
     """What stands there indented: the tool call, with something to run in the place of `run`."""
     page = (ROOT / "docs/agents.md").read_text("utf-8")
@@ -343,3 +376,11 @@ async def test_several_agents(play: Callable[..., None]) -> None:
     assert await names["answered"]("echo well") == ("claude", "well", 1)
     play()
     assert [answer.text for answer in await names["all_of"](["echo a", "echo b"])] == ["a", "b"]
+
+
+async def test_an_agent_as_a_model(tmp_path: Path, play: Callable[..., None]) -> None:
+    play(answers=['{"verdict": "good", "problems": []}'])
+    names = of_the_page("async def review")
+    assert await names["review"](tmp_path) == names["Review"](verdict="good", problems=[])
+    play(answers=["Yes?", "I see."])
+    assert await of_the_page("async def converse")["converse"]("Hello", "So") == "I see."
