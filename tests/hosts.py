@@ -220,6 +220,8 @@ class House:
         self._limits = limits or Limits()
         self._task: asyncio.Task[None] | None = None
         self.store = make_store()
+        self.tokens = [TOKEN, OTHER_TOKEN]
+        """What opens its door from the next start on."""
 
     @property
     def url(self) -> str:
@@ -240,7 +242,7 @@ class House:
             serve_port(
                 PortSettings(
                     port=0,
-                    token_digests=frozenset({digest(TOKEN), digest(OTHER_TOKEN)}),
+                    token_digests=frozenset(map(digest, self.tokens)),
                     limits=self._limits,
                 ),
                 lambda connection: AhpPeer(self.host, connection),

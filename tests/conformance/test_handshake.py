@@ -8,7 +8,7 @@ import pytest
 
 from conformance.client import Client, Refused, connecting
 from conformance.conftest import ONE, ROOT, Connect, new_session
-from hosts import OTHER_TOKEN, House
+from hosts import OTHER_TOKEN, TOKEN, House
 
 
 @pytest.mark.parametrize(
@@ -150,3 +150,19 @@ async def test_a_host_that_restarted_knows_its_clients_and_their_tokens(house: H
         assert refused.value.code == -32009
     async with connecting(house.url, "mine") as client:
         assert (await client.reconnect())["type"] in {"replay", "snapshot"}
+
+
+@pytest.mark.parametrize("way", ["initialize", "reconnect"])
+async def test_a_client_keeps_its_id_when_its_token_was_replaced(house: House, way: str) -> None:
+    async with connecting(house.url, "mine") as client:
+        await client.initialize()
+    house.tokens = [OTHER_TOKEN]
+    await house.restart()
+    async with connecting(house.url, "mine", token=OTHER_TOKEN) as client:
+        await (client.initialize() if way == "initialize" else client.reconnect())
+    house.tokens = [TOKEN, OTHER_TOKEN]
+    await house.restart()
+    async with connecting(house.url, "mine", token=TOKEN) as thief:
+        with pytest.raises(Refused) as refused:
+            await thief.initialize()
+        assert refused.value.code == -32009

@@ -45,6 +45,10 @@ class Connection(Protocol):
         """SHA-256, in hexadecimal, of the token that opened the connection; empty if none was needed."""
         ...
 
+    def admits(self, token_digest: str) -> bool:
+        """Whether the token with this digest opens connections now."""
+        ...
+
     @property
     def is_open(self) -> bool:
         """Whether what is sent may still arrive. Once false, always false."""

@@ -203,6 +203,10 @@ class Guard:
             for own in self._hosts
         )
 
+    def admits(self, token_digest: str) -> bool:
+        """Whether the token with this digest opens the door."""
+        return token_digest in self._digests
+
     def _admit(self, tokens: list[str]) -> Admission | Refusal:
         remedy = "Use the address that `serai serve` prints, or send the header `Authorization: Bearer TOKEN`"
         if not tokens:

@@ -135,6 +135,10 @@ class WebSocket(asyncio.Protocol):
 
     # -- for the peer --------------------------------------------------------------------------------------
 
+    def admits(self, token_digest: str) -> bool:
+        """See `Connection`."""
+        return self._guard.admits(token_digest)
+
     @property
     def is_open(self) -> bool:
         """Whether what is sent may still arrive."""

@@ -96,7 +96,7 @@ class ClientRow(NamedTuple):
     version: str
     """The protocol version that was negotiated."""
     token: str
-    """A digest of the token that first used this id; never the token."""
+    """A digest of the token that it belongs to; never the token."""
 
 
 class BlobRow(NamedTuple):

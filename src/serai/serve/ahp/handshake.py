@@ -58,10 +58,9 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
     channels = list(dict.fromkeys(params.initial_subscriptions or ()))
     async with loaded(host, channels) as keep:
         async with host.clients.handshakes:
-            await _check_binding(peer, params.client_id)
+            await _known(peer, params.client_id)
             peer.become(params.client_id)
-            row = ClientRow(params.client_id, version, peer.link.token_digest)
-            peer.journal.side.clients.append(row)
+            _bind(peer, params.client_id, version)
             peer.count = host.clients.start_counting(params.client_id)
         found, release = states(host, follow_streams(peer, channels)), keep()
 
@@ -81,15 +80,25 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
     peer.journal.then(answer)
 
 
-async def _check_binding(peer: AhpPeer, client_id: str) -> ClientRow | None:
+async def _known(peer: AhpPeer, client_id: str) -> ClientRow | None:
+    """What is known of a client id.
+
+    Raises:
+        ProtocolError: It belongs to another token. One that was replaced opens no door any more: then whoever
+            has its successor goes on.
+    """
     await peer.journal.committed()  # an earlier connection may have bound it just now
     known = await peer.journal.store.client(client_id)
-    if known is not None and known.token != peer.link.token_digest:
+    if known is not None and known.token != peer.link.token_digest and peer.link.admits(known.token):
         raise ProtocolError(
             f"the client id {client_id!r} belongs to another token; choose another id",
             number=AhpErrorCode.PERMISSION_DENIED,
         )
     return known
+
+
+def _bind(peer: AhpPeer, client_id: str, version: str) -> None:
+    peer.journal.side.clients.append(ClientRow(client_id, version, peer.link.token_digest))
 
 
 async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
@@ -102,13 +111,16 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
     wanted = list(dict.fromkeys(params.subscriptions))
     async with loaded(host, wanted) as keep:
         async with host.clients.handshakes:
-            if await _check_binding(peer, params.client_id) is None:
+            known = await _known(peer, params.client_id)
+            if known is None:
                 raise ProtocolError(
                     f"the client {params.client_id!r} is not known; initialize instead",
                     number=AhpErrorCode.NOT_FOUND,
                 )
             mark = await journal.store.mark(params.client_id)
             peer.become(params.client_id)
+            if known.token != peer.link.token_digest:
+                _bind(peer, params.client_id, known.version)
             peer.count = host.clients.go_on_counting(params.client_id, mark)
         wanted = follow_streams(peer, wanted)
         found, release = states(host, wanted), keep()
