@@ -1,0 +1,160 @@
+"""What is said to an agent, from a message history: only what it does not know yet. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic_ai.messages import (
+    BinaryContent,
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    NativeToolCallPart,
+    NativeToolReturnPart,
+    RetryFeedbackPart,
+    SystemPromptPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from serai.agents.parts import Part
+from serai.models.contents import parts_of
+
+__all__ = ["SYSTEM", "Said", "said_in", "with_standing"]
+
+SYSTEM = "serai"
+"""The provider's name, in pydantic-ai's words."""
+
+_BEGAN = "This is how the conversation went until now."
+_GO_ON = "Go on with it. This is said now:"
+
+
+@dataclass(slots=True)
+class Said:
+    """What a request says to an agent."""
+
+    standing: str = ""
+    """What holds for the whole conversation: instructions, and the system prompts that it begins with."""
+    parts: list[Part] = field(default_factory=list[Part])
+    """What is said now. Texts that follow one another are one."""
+    has_answers: bool = False
+    """Whether there are answers that the agent does not know, and that are told among the parts."""
+    has_tool_turns: bool = False
+    """Whether tool calls or results were left out."""
+
+    def add(self, *parts: Part) -> None:
+        """Say more."""
+        for part in parts:
+            last = self.parts[-1] if self.parts else None
+            if isinstance(part, str) and isinstance(last, str):
+                self.parts[-1] = f"{last}\n\n{part}"
+            elif part:
+                self.parts.append(part)
+
+
+def said_in(
+    messages: Sequence[ModelMessage],
+    *,
+    instructions: Iterable[str] = (),
+    session_id: str | None = None,
+    files: Mapping[str, BinaryContent] | None = None,
+) -> Said:
+    """What is new in a history for a session.
+
+    A session knows all up to its own last answer. Answers of others that came after that are told in the
+    prompt; tool calls and results are left out, and so is what was thought.
+
+    Args:
+        messages: The history.
+        instructions: What holds for the request.
+        session_id: The session; `None` for a new one, which knows nothing.
+        files: Files that were downloaded, by their addresses.
+    """
+    begin = _known(messages, session_id)
+    unknown = list(messages[begin:])
+    said = Said()
+    standing: list[str] = []
+    if begin == 0 and unknown and isinstance(unknown[0], ModelRequest):
+        count = _leading(unknown[0].parts)
+        standing += [part.content for part in unknown[0].parts[:count] if isinstance(part, SystemPromptPart)]
+        unknown[0] = ModelRequest(unknown[0].parts[count:])
+    said.standing = "\n\n".join(text.strip() for text in [*standing, *instructions] if text.strip())
+
+    said.has_tool_turns = any(
+        isinstance(part, ToolCallPart | ToolReturnPart | NativeToolCallPart | NativeToolReturnPart)
+        for message in unknown
+        for part in message.parts
+    )
+    said.has_answers = any(isinstance(message, ModelResponse) and message.text for message in unknown)
+    last_answer = max((n for n, each in enumerate(unknown) if isinstance(each, ModelResponse)), default=-1)
+    if said.has_answers:
+        said.add(_BEGAN)
+    for number, message in enumerate(unknown):
+        if isinstance(message, ModelResponse):
+            if message.text:
+                said.add(f"Assistant:\n{message.text}")
+            if number == last_answer and said.has_answers:
+                said.add(_GO_ON)
+            continue
+        parts = [part for each in message.parts for part in _parts(each, dict(files or {}))]
+        if parts and number < last_answer and said.has_answers:
+            first, *parts = parts if isinstance(parts[0], str) else ["", *parts]
+            said.add(f"User:\n{first}".rstrip())
+        said.add(*parts)
+    return said
+
+
+def with_standing(said: Said, told: str | None) -> list[Part]:
+    """The parts, with what holds for the whole conversation where the agent has not been told so before.
+
+    Args:
+        said: What is said.
+        told: What it was told last.
+    """
+    if said.standing == (told or ""):
+        return list(said.parts)
+    if not said.standing:
+        text = "The earlier instructions do not hold any more."
+    elif told:
+        text = f"These instructions hold from now on, instead of the earlier ones:\n\n{said.standing}"
+    else:
+        text = said.standing
+    first = said.parts[0] if said.parts else None
+    if isinstance(first, str) and first.startswith("/"):  # a command must stay at the beginning
+        return [*said.parts, text]
+    whole = Said(parts=[text])
+    whole.add(*said.parts)
+    return whole.parts
+
+
+def _known(messages: Sequence[ModelMessage], session_id: str | None) -> int:
+    """How many messages a session knows."""
+    for number in range(len(messages), 0, -1):
+        message = messages[number - 1]
+        if (
+            session_id is not None
+            and isinstance(message, ModelResponse)
+            and (message.provider_name, message.provider_response_id) == (SYSTEM, session_id)
+        ):
+            return number
+    return 0
+
+
+def _leading(parts: Sequence[ModelRequestPart]) -> int:
+    """How many parts at the beginning are system prompts."""
+    return next((n for n, part in enumerate(parts) if not isinstance(part, SystemPromptPart)), len(parts))
+
+
+def _parts(part: ModelRequestPart, files: dict[str, BinaryContent]) -> list[Part]:
+    match part:
+        case UserPromptPart():
+            return parts_of(part.content, files)
+        case SystemPromptPart():
+            return [part.content]
+        case RetryFeedbackPart():  # only in histories that pydantic-ai has not prepared
+            return [part.model_response()]
+        case _:
+            return []

@@ -1,0 +1,170 @@
+"""An agent as a model of pydantic-ai."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any, Self, Unpack
+
+from pydantic_ai import RunContext
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, check_allow_model_requests
+from pydantic_ai.profiles import ModelProfile, ModelProfileSpec, merge_profile
+from pydantic_ai.settings import ModelSettings, merge_model_settings
+
+from serai.agents.attempts import Candidate
+from serai.agents.clients import AgentClient, client
+from serai.agents.options import Options
+from serai.agents.sessions import WireSession
+from serai.models.contents import downloaded
+from serai.models.history import SYSTEM, said_in
+from serai.models.ignoring import refuse_tools, warn_of_history, warn_of_settings
+from serai.models.responses import AgentResponse
+from serai.models.sources import FreshSessions, OpenSession, Source
+from serai.models.turns import Turn
+
+__all__ = ["AgentModel"]
+
+_PROFILE = ModelProfile(
+    supports_tools=False,
+    supports_json_schema_output=False,
+    supports_json_object_output=False,
+    supports_image_output=False,
+    supports_thinking=False,
+    supported_native_tools=frozenset(),
+    default_structured_output_mode="prompted",
+    supports_inline_system_prompts=True,  # to an agent, everything is a prompt: there is nothing to mark off
+    context_window=None,
+)
+
+
+class AgentModel(Model[Any]):
+    """An agent that answers the requests of a pydantic-ai `Agent`.
+
+    The agent is started for each request and is gone after it; `AgentModel.of` asks a session that is open.
+    Cancelling a run cancels the agent's turn. What the agent does with its own tools is part of the answer:
+    native tool calls and returns, which nobody executes again.
+
+    Errors are pydantic-ai's: `ModelAPIError` and below, on which a `FallbackModel` goes on to the next, with
+    Serai's error as `__cause__`. A spent budget is a `UsageLimitExceeded`.
+
+    Args:
+        agent: The agent's id or another name of it, a description of it, or `agents.client(…)`.
+        settings: Settings of pydantic-ai. An agent takes none of them: a warning lists what is ignored.
+        profile: What else pydantic-ai should know or believe of the model.
+        **options: See `serai.agents.Options`; they go over those of a client.
+
+    Raises:
+        TypeError: There is no such option, or two exclude each other.
+    """
+
+    def __init__(
+        self,
+        agent: Candidate,
+        *,
+        settings: ModelSettings | None = None,
+        profile: ModelProfileSpec | None = None,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(settings=settings, profile=_profile(profile))
+        known = agent if isinstance(agent, AgentClient) else client(agent)
+        self._source: Source = FreshSessions(known.having(**options))
+
+    @classmethod
+    def of(
+        cls,
+        session: WireSession,
+        *,
+        settings: ModelSettings | None = None,
+        profile: ModelProfileSpec | None = None,
+    ) -> Self:
+        """A model that asks an open session: its conversation goes on, and it stays open.
+
+        Of a message history, only what came after the session's own last answer is sent.
+
+        Args:
+            session: The session.
+            settings: As for a model.
+            profile: As for a model.
+        """
+        model = cls(session.host.name, settings=settings, profile=profile)
+        model._source = OpenSession(session)
+        return model
+
+    @property
+    def model_name(self) -> str:
+        """The agent's name, and that of its model where one was asked for: `claude/sonnet`."""
+        return self._source.model_name
+
+    @property
+    def system(self) -> str:
+        """The provider: `serai`."""
+        return SYSTEM
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model_name!r})"
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """Ask the agent, and wait for the whole answer. Cancelling it cancels the agent's turn.
+
+        Raises:
+            ModelAPIError: The agent cannot be asked, or its turn has failed.
+            UsageLimitExceeded: The budget of a `CostTracker` is spent.
+            UserError: Something is wanted that no agent has: function tools, for instance.
+        """
+        async with self._asked(messages, model_settings, model_request_parameters) as response:
+            async for _ in response:
+                pass
+            return response.get()
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,  # noqa: ARG002 - pydantic-ai gives it
+    ) -> AsyncGenerator[StreamedResponse]:
+        """Ask the agent, and follow the answer while it comes. Leaving the block cancels the agent's turn.
+
+        Raises:
+            ModelAPIError: As for `request`, here or while the answer comes.
+        """
+        async with self._asked(messages, model_settings, model_request_parameters) as response:
+            yield response
+
+    @asynccontextmanager
+    async def _asked(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> AsyncGenerator[AgentResponse]:
+        check_allow_model_requests()
+        agent = self._source.agent
+        settings = merge_model_settings(self.settings, model_settings)
+        _, parameters = self.prepare_request(model_settings, model_request_parameters)
+        refuse_tools(agent, parameters)
+        said = said_in(
+            messages,
+            instructions=[part.content for part in self._get_instruction_parts(messages, parameters) or ()],
+            session_id=self._source.session_id,
+            files=await downloaded(messages),
+        )
+        warn_of_settings(agent, dict(settings or {}))
+        warn_of_history(agent, said)
+        async with Turn(lambda: self._source.opened(said), self.model_name) as turn:
+            await turn.began()
+            yield AgentResponse(parameters, turn=turn, name=self.model_name)
+
+
+def _profile(wanted: ModelProfileSpec | None) -> ModelProfileSpec:
+    """What is true of agents, and over that what was asked for."""
+    if callable(wanted):
+        return lambda default: wanted(merge_profile(default, _PROFILE))
+    return merge_profile(_PROFILE, wanted)

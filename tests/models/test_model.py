@@ -1,0 +1,177 @@
+"""An agent as a model: what pydantic-ai gets of it."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic_ai import Agent, ModelRetry, NativeOutput, PromptedOutput, ToolOutput
+from pydantic_ai.direct import model_request
+from pydantic_ai.exceptions import (
+    UserError,
+)
+from pydantic_ai.messages import (
+    ModelMessagesTypeAdapter,
+    NativeToolCallPart,
+    NativeToolReturnPart,
+    TextPart,
+    ThinkingPart,
+)
+from pydantic_ai.models import override_allow_model_requests
+
+from agents.players import Players
+from models.conversing import ROME, ROME_JSON, City, Making, answer_of, said, texts
+from serai import agents
+from serai.agents.policies import Policy
+from serai.models import AgentModel, AgentModelWarning
+
+
+async def test_an_agent_answers(model: Making) -> None:
+    result = await Agent(model()).run("echo Good morning")
+    assert result.output == "Goodmorning"
+    response = answer_of(result.all_messages())
+    assert (response.model_name, response.provider_name) == ("player", "serai")
+    assert (response.provider_response_id, response.finish_reason) == ("s1", "stop")
+    assert response.provider_details == {"finish_reason": "end_turn", "agent": "player", "session_id": "s1"}
+    assert (result.usage.input_tokens, result.usage.output_tokens) == (1000, 100)
+
+
+async def test_a_model_has_the_names_of_its_agent(model: Making) -> None:
+    plain, chosen = model(), model(model="large")
+    assert (plain.system, plain.model_name, plain.model_id) == ("serai", "player", "serai:player")
+    assert chosen.model_name == "player/large"
+    assert repr(chosen) == "AgentModel('player/large')"
+    assert plain != model()
+
+
+async def test_the_options_of_sessions_hold(model: Making, players: Players) -> None:
+    chosen = model(model="large", permissions="auto-reject")
+    assert (await Agent(chosen).run("permit allow_once reject_once")).output == "reject_once"
+    assert "session/set_config_option" in players.methods
+    with pytest.raises(TypeError, match="no option 'colour'"):
+        model(colour="red")
+
+
+async def test_nobody_is_asked_who_cannot_answer(model: Making, players: Players) -> None:
+    result = await Agent(model(permissions=Policy.STREAM)).run("permit allow_once reject_once")
+    assert result.output == "cancelled"
+    assert "nobody follows its stream" in players.warnings[0]
+
+
+async def test_the_tools_of_an_agent_are_told_as_native_ones(model: Making) -> None:
+    result = await Agent(model()).run("work")
+    assert result.output == "It is fine."
+    thought, look, call, came, fine = answer_of(result.all_messages()).parts
+    assert (thought, look, fine) == (ThinkingPart("hm"), TextPart("Let me look."), TextPart("It is fine."))
+    assert isinstance(call, NativeToolCallPart)
+    assert (call.tool_name, call.args, call.tool_call_id) == ("execute", {"command": "ls -l"}, "t1")
+    assert call.provider_details == {"title": "ls -l", "kind": "execute", "locations": []}
+    assert isinstance(came, NativeToolReturnPart)
+    assert (came.content, came.outcome, came.tool_call_id) == ("README.md", "success", "t1")
+    assert came.provider_details is not None
+    assert [each["type"] for each in came.provider_details["content"]] == ["content", "diff", "terminal"]
+
+
+async def test_a_tool_that_was_refused_has_failed(model: Making) -> None:
+    result = await Agent(model(permissions="auto-reject")).run("work")
+    [came] = [p for p in answer_of(result.all_messages()).parts if isinstance(p, NativeToolReturnPart)]
+    assert came.outcome == "failed"
+
+
+async def test_a_history_with_an_agents_answer_can_be_stored(model: Making) -> None:
+    messages = (await Agent(model()).run("work")).all_messages()
+    stored = ModelMessagesTypeAdapter.dump_json(messages)
+    assert ModelMessagesTypeAdapter.validate_json(stored) == messages
+
+
+async def test_the_cost_of_a_session_is_not_summed(players: Players) -> None:
+    async with agents.session("player", **players.options) as session:
+        model = AgentModel.of(session)
+        first = await model_request(model, said("cost 0.5"))
+        second = await model_request(model, said("cost 0.75"))
+    assert (first.usage.cost, second.usage.cost) == (Decimal("0.5"), Decimal("0.25"))
+    assert second.provider_details is not None
+    assert second.provider_details["session_cost"] == {"amount": 0.75, "currency": "USD"}
+
+
+async def test_it_can_be_used_without_a_loop(model: Making) -> None:
+    def run() -> str:
+        try:
+            return Agent(model()).run_sync("echo sync").output
+        finally:
+            asyncio.get_event_loop().close()  # pydantic-ai made it for this thread
+
+    assert await asyncio.to_thread(run) == "sync"
+
+
+async def test_requests_that_are_not_allowed_are_not_made(model: Making, players: Players) -> None:
+    with override_allow_model_requests(False), pytest.raises(RuntimeError, match="not allowed"):
+        await Agent(model()).run("echo a")
+    assert not players._record.exists()
+
+
+async def test_an_agent_of_the_sdk_answers(players: Players, model: Making) -> None:
+    result = await Agent(model(players.add_independent())).run("say hello")
+    assert isinstance(result.output, str)
+    assert answer_of(result.all_messages()).finish_reason == "stop"
+
+
+@pytest.mark.parametrize("output", [City, PromptedOutput(City)])
+async def test_an_output_type_is_asked_for_in_the_prompt(
+    players: Players, model: Making, output: Any
+) -> None:
+    players.add("json", answers=[f"Here it is:\n```json\n{ROME_JSON}\n```"])
+    result = await Agent(model("json"), output_type=output, instructions="Be brief.").run("Which city?")
+    assert result.output == ROME
+    [text] = texts(players)
+    assert text.startswith("Be brief.\n\nAlways respond with a JSON object")
+    assert '"title": "City"' in text
+    assert text.endswith("\n\nWhich city?")
+
+
+async def test_an_answer_that_is_wrong_is_sent_back_to_the_session(players: Players) -> None:
+    players.add("json", answers=["It is Rome.", ROME_JSON])
+    async with agents.session("json", **players.options) as session:
+        result = await Agent(AgentModel.of(session), output_type=City).run("Which city?")
+    assert result.output == ROME
+    first, second = texts(players)
+    assert "Always respond" in first
+    assert "validation_errors" in second
+    assert "Which city?" not in second
+    assert "Always respond" not in second
+
+
+async def test_an_answer_that_is_wrong_is_told_to_an_agent_that_is_started_anew(odd: AgentModel) -> None:
+    with pytest.warns(AgentModelWarning, match=r"earlier answers .* AgentModel\.of\(session\)"):
+        result = await Agent(odd, output_type=City).run("Which city?")
+    assert result.output == ROME
+    assert (result.usage.requests, result.usage.unmeasured_requests) == (2, 2)
+
+
+async def test_validators_of_outputs_can_ask_again(players: Players) -> None:
+    players.add("json", answers=[ROME_JSON, '{"name": "Ulm", "people": 4}'])
+    async with agents.session("json", **players.options) as session:
+        agent = Agent(AgentModel.of(session), output_type=City)
+
+        @agent.output_validator
+        def small(city: City) -> City:
+            if city.name == "Rome":
+                raise ModelRetry("another one, please")
+            return city
+
+        assert (await agent.run("Which city?")).output.name == "Ulm"
+    assert "another one, please" in texts(players)[1]
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [(NativeOutput(City), "Native structured output"), (ToolOutput(City), "Tool output")],
+)
+async def test_other_ways_to_get_data_are_refused(
+    model: Making, players: Players, output: Any, words: str
+) -> None:
+    with pytest.raises(UserError, match=words):
+        await Agent(model(), output_type=output).run("a")
+    assert not players._record.exists()
