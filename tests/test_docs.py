@@ -78,6 +78,8 @@ USED = {
         "async def careful",
         "async def discuss",
         "async def answered",
+        "async def ask_mine",
+        "async def test_fixing",
         "async def review",
         "async def converse",
     ],
@@ -323,6 +325,19 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]
 
 def of_the_page(word: str) -> dict[str, Any]:
     return names_of(example("docs/python-agents.md", word))
+
+
+async def test_an_agent_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "my-agent"
+    told = json.dumps({"answers": ["It is mine."]})
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S -u {PLAYER} '{told}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert await of_the_page("async def ask_mine")["ask_mine"]("hi") == "It is mine."
+
+
+async def test_testing_without_agents() -> None:
+    await of_the_page("async def test_fixing")["test_fixing"]()
 
 
 async def test_asking_an_agent(tmp_path: Path, play: Callable[..., None]) -> None:

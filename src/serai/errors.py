@@ -26,7 +26,7 @@
     │   ├── RateLimited         rate_limit                it sent too many requests to its model
     │   └── UsageLimitReached   usage_limit               its account has nothing left to spend
     ├── AgentUnknown            agent_unknown             there is no agent of that name
-    ├── AttemptsExhausted       retry_exhausted           none of several agents gave an answer
+    ├── AttemptsExhausted       retry_exhausted           several attempts brought no answer
     ├── BudgetExceeded          budget_exceeded           what may be spent has been spent
     ├── CapabilityUnsupported   capability_unsupported    a session was asked for what it did not declare
     ├── ConfigInvalid           config_invalid            a setting has a value that it cannot have
@@ -231,9 +231,15 @@ class AgentInitFailed(AgentError):
 
 
 class AgentInitTimedOut(AgentInitFailed):
-    """An agent did not answer `initialize` in time. Its process was ended."""
+    """An agent did not answer `initialize` in `timeout` seconds. Its process was ended."""
 
     code = "init_timeout"
+
+    def __init__(
+        self, message: str, *, agent: str | None = None, timeout: float | None = None, data: Any = None
+    ) -> None:
+        super().__init__(message, agent=agent, data=data)
+        self.timeout = timeout
 
 
 class VersionMismatch(AgentInitFailed):
@@ -248,9 +254,20 @@ class VersionMismatch(AgentInitFailed):
 
 
 class AgentNotInstalled(AgentError):
-    """The program of an agent is not there."""
+    """The program of an agent is not there. `install` is the command to install it, where that is known."""
 
     code = "agent_not_installed"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        agent: str | None = None,
+        install: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(message, agent=agent, remedy=remedy)
+        self.install = install
 
 
 class AgentNotStarted(AgentError):
@@ -411,7 +428,7 @@ class AgentUnknown(SeraiError):
 
 
 class AttemptsExhausted(SeraiError):
-    """Several agents were asked, and none gave an answer that counts.
+    """Several agents were asked, or one several times, and there was no answer that counts.
 
     Args:
         message: What happened.

@@ -129,11 +129,6 @@ def tool(session: str, kind: str, *title: str) -> None:
     say(session, request(session, {"toolCallId": "x"}, ["allow_once", "reject_once"]))
 
 
-def unasked(session: str, kind: str) -> None:
-    update(session, "tool_call", toolCallId="u", title="rm", kind=kind, status="in_progress")
-    update(session, "tool_call_update", toolCallId="u", status="completed")
-
-
 def wait(session: str) -> str:
     say(session, "waiting")
     while receive().get("method") != "session/cancel":

@@ -192,7 +192,7 @@ async def test_secrets_of_the_environment_are_in_no_error(players: Players) -> N
     players.add("secretive", env={"PLAYER_API_KEY": "wholly-unguessable-0"})
     with pytest.raises(AgentClosed) as caught:
         await agents.ask("secretive", "crash", **players.options)
-    assert "the key is [redacted]" in caught.value.stderr_tail
+    assert "the key is [secret:PLAYER_API_KEY]" in caught.value.stderr_tail
     assert "unguessable" not in json.dumps(caught.value.to_wire())
 
 

@@ -8,6 +8,7 @@ from agents.players import ALL, Players
 from serai import agents
 from serai.acp import Cost
 from serai.agents import CostTracker, Price
+from serai.agents.testing import ScriptedAgent, ScriptedTurn
 from serai.errors import BudgetExceeded
 
 
@@ -141,3 +142,56 @@ def test_cached_tokens_have_prices_of_their_own() -> None:
     usage = {"inputTokens": 10, "cachedReadTokens": 100, "cachedWriteTokens": 1000, "outputTokens": None}
     assert Price(1, 1).of(usage) == pytest.approx(0.00111)
     assert Price(1, 1, cached_read=0, cached_write=2).of(usage) == pytest.approx(0.00201)
+
+
+@pytest.mark.parametrize(
+    ("model", "price"),
+    [
+        ("small", 1),
+        ("small-20260101", 1),
+        ("small-4-5-20260101", 1),
+        ("small-4", 1),
+        ("small@20260101", 1),
+        ("smaller", 3),
+        ("4", 3),
+        (None, 3),
+    ],
+)
+def test_a_price_holds_for_the_versions_of_a_model(model: str | None, price: float) -> None:
+    tracker = CostTracker(prices={"a::small": Price(1, 1), "a": Price(3, 3)})
+    assert tracker.price_for("a", model) == Price(price, price)
+    assert tracker.price_for("b", model) is None
+    tracker.prices["*"] = Price(9, 9)
+    assert tracker.price_for("b", model) == Price(9, 9)
+
+
+async def test_a_turn_that_was_asked_without_it_can_be_counted() -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        turn.tokens = {"inputTokens": 1_000_000}
+        if turn.number == 1:
+            turn.usage(cost_usd=0.5)
+
+    agent = ScriptedAgent(turn)
+    told, untold = [await agents.ask(agent, "go") for _ in range(2)]
+    tracker = CostTracker(2.0)
+    assert (tracker.record(told), tracker.record(untold)) == (0.5, None)
+    tracker.prices["scripted::m"] = Price(1, 1)
+    assert tracker.record(untold, "m-1") == 1.0
+    assert (tracker.turns, tracker.spent_usd, tracker.by_agent) == (3, 1.5, {"scripted": 1.5})
+    with pytest.raises(BudgetExceeded):
+        tracker.record(told)
+
+
+async def test_an_agent_that_says_that_it_costs_nothing_is_warned_of_once() -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        turn.tokens = {"inputTokens": 5}
+        turn.usage(cost_usd=0.0)
+
+    warnings: list[str] = []
+    async with agents.session(
+        ScriptedAgent(turn), costs=CostTracker(1), on_warning=warnings.append
+    ) as session:
+        for _ in range(2):
+            assert (await session.ask("go")).cost_usd == 0
+    [warning] = warnings
+    assert "cost nothing" in warning

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, cast
 
 import pytest
 
+from serai import agents
 from serai.acp import ToolCallUpdate
 from serai.agents import ToolFilter, ToolUse
+from serai.agents.testing import ScriptedAgent, ScriptedTurn
 
 
 @pytest.mark.parametrize(
@@ -47,3 +49,63 @@ def test_a_tools_own_name_is_found_where_agents_put_it(meta: Any) -> None:
     use = ToolUse("1").after(ToolCallUpdate(tool_call_id="1", title="ls", meta=meta))
     assert (use.name, use.title) == ("Bash", "ls")
     assert use.after(ToolCallUpdate(tool_call_id="1", status="completed")).name == "Bash"
+
+
+# -- what a function says ----------------------------------------------------------------------------------
+
+
+async def later(use: ToolUse) -> bool | str:
+    return use.kind == "read" or "only reading is allowed"
+
+
+def wrong(use: ToolUse) -> bool:
+    raise ZeroDivisionError(use.title)
+
+
+FUNCTIONS: list[tuple[agents.OnToolUse, str, str]] = [
+    (later, "read", ""),
+    (later, "execute", "only reading is allowed"),
+    (lambda _: False, "read", "has not allowed it"),
+    (lambda _: cast("Any", None), "read", "has not allowed it"),
+    (lambda _: cast("Any", {"rewrite": {}}), "read", "has not allowed it"),
+    (wrong, "read", "ZeroDivisionError"),
+]
+
+
+@pytest.mark.parametrize("policy", ["auto-allow-once", "stream"])
+@pytest.mark.parametrize(("function", "kind", "reason"), FUNCTIONS)
+async def test_a_function_may_say_no(
+    function: agents.OnToolUse, kind: str, reason: str, policy: Literal["auto-allow-once", "stream"]
+) -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        turn.say(await turn.ask_permission("cat x", kind))
+
+    warnings: list[str] = []
+    only = ToolFilter(block_kinds=["delete"], on_tool_use=function)
+    async with agents.stream(
+        ScriptedAgent(turn), "go", permissions=policy, tools=only, on_warning=warnings.append
+    ) as stream:
+        async for event in stream:
+            if isinstance(event, agents.PermissionAsked):
+                assert event.allow() is (not reason and policy == "stream")
+                assert bool(event.refusal) is bool(reason)
+                assert reason in (event.refusal or "")
+        result = await stream.result()
+    assert result.text == ("reject_once" if reason else "allow_once")
+    assert len(warnings) == bool(reason)
+    assert all(reason in warning for warning in warnings)
+
+
+async def test_of_two_filters_both_count() -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        turn.say(await turn.ask_permission("x", turn.text))
+
+    careful = agents.client(ScriptedAgent(turn), tools=ToolFilter(block_kinds=["delete"]))
+    more = careful.having(tools=ToolFilter(on_tool_use=lambda use: use.kind != "fetch"))
+    answers = [(await more.ask(kind)).text for kind in ("read", "delete", "fetch")]
+    assert answers == ["allow_always", "reject_once", "reject_once"]
+    assert (await careful.ask("fetch")).text == "allow_always"
+
+
+def test_the_kinds_are_those_of_the_protocol() -> None:
+    assert {"read", "edit", "execute", "other"} < agents.TOOL_KINDS

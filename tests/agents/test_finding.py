@@ -182,6 +182,7 @@ async def test_what_was_found_is_remembered_for_a_while(machine: Machine) -> Non
     machine.program("plain")
     now = 9.0
     assert not (await finder.find(PROGRAM)).installed
+    assert (await finder.find(PROGRAM, is_wanted=True)).installed
     changed = msgspec.structs.replace(PROGRAM, label="Other")
     assert (await finder.find(changed)).installed
     now = 20.0

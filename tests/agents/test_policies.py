@@ -4,15 +4,44 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from agents.players import Players
 from serai import agents
 from serai.agents import PermissionAsked, PermissionPolicy, ToolFilter
+from serai.agents.testing import ScriptedAgent, ScriptedTurn
 from serai.errors import Mismatch, PermissionTimedOut
 
 ALL_KINDS = "allow_once allow_always reject_once reject_always"
+
+
+class Asker(ScriptedAgent):
+    """Does what the prompt says: `permit` and the options, `tool` and its kind and title, or `unasked`."""
+
+    def __init__(self) -> None:
+        super().__init__(self._play)
+        self.warnings: list[str] = []
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"on_warning": self.warnings.append}
+
+    async def _play(self, turn: ScriptedTurn) -> None:
+        word, *words = turn.text.split()
+        if word == "permit":
+            turn.say(await turn.ask_permission("rm x", options=words))
+        elif word == "tool":  # told before, and not again in the request
+            call = turn.tool(" ".join(words[1:]), words[0])
+            turn.say(await turn.ask_permission(call=call, options=("allow_once", "reject_once")))
+        else:
+            call = turn.tool("rm", words[0], status="in_progress")
+            turn.tool_update(call)
+
+
+@pytest.fixture
+def asker() -> Asker:
+    return Asker()
 
 
 CHOICES: list[tuple[PermissionPolicy, str, str]] = [
@@ -40,17 +69,17 @@ CHOICES: list[tuple[PermissionPolicy, str, str]] = [
 
 @pytest.mark.parametrize(("policy", "offered", "answer"), CHOICES)
 async def test_a_policy_chooses_among_what_is_offered(
-    players: Players, policy: PermissionPolicy, offered: str, answer: str
+    asker: Asker, policy: PermissionPolicy, offered: str, answer: str
 ) -> None:
-    result = await agents.ask("player", f"permit {offered}", permissions=policy, **players.options)
+    result = await agents.ask(asker, f"permit {offered}", permissions=policy, **asker.options)
     assert result.text == answer
 
 
-async def test_without_a_policy_all_is_allowed(players: Players) -> None:
-    assert (await agents.ask("player", f"permit {ALL_KINDS}", **players.options)).text == "allow_always"
+async def test_without_a_policy_all_is_allowed(asker: Asker) -> None:
+    assert (await agents.ask(asker, f"permit {ALL_KINDS}", **asker.options)).text == "allow_always"
 
 
-async def test_a_function_may_take_its_time_and_sees_the_call(players: Players) -> None:
+async def test_a_function_may_take_its_time_and_sees_the_call(asker: Asker) -> None:
     seen: list[PermissionAsked] = []
 
     async def decide(asked: PermissionAsked) -> bool:
@@ -58,21 +87,21 @@ async def test_a_function_may_take_its_time_and_sees_the_call(players: Players) 
         seen.append(asked)
         return asked.call.kind == "read"
 
-    result = await agents.ask("player", "tool read cat x", permissions=decide, **players.options)
+    result = await agents.ask(asker, "tool read cat x", permissions=decide, **asker.options)
     assert result.text == "allow_once"
     assert seen[0].call.title == "cat x"  # told before the request, not in it
     assert not seen[0].allow()  # someone else answers
-    result = await agents.ask("player", "tool execute rm x", permissions=decide, **players.options)
+    result = await agents.ask(asker, "tool execute rm x", permissions=decide, **asker.options)
     assert result.text == "reject_once"
 
 
-async def test_a_function_that_fails_allows_nothing(players: Players) -> None:
+async def test_a_function_that_fails_allows_nothing(asker: Asker) -> None:
     def decide(_: PermissionAsked) -> bool:
         raise ZeroDivisionError("oh")
 
-    result = await agents.ask("player", f"permit {ALL_KINDS}", permissions=decide, **players.options)
+    result = await agents.ask(asker, f"permit {ALL_KINDS}", permissions=decide, **asker.options)
     assert result.text == "cancelled"
-    assert "oh" in players.warnings[0]
+    assert "oh" in asker.warnings[0]
 
 
 ANSWERS: list[tuple[Callable[[PermissionAsked], bool], str]] = [
@@ -87,9 +116,9 @@ ANSWERS: list[tuple[Callable[[PermissionAsked], bool], str]] = [
 
 @pytest.mark.parametrize(("answer", "outcome"), ANSWERS)
 async def test_whoever_follows_the_stream_answers(
-    players: Players, answer: Callable[[PermissionAsked], bool], outcome: str
+    asker: Asker, answer: Callable[[PermissionAsked], bool], outcome: str
 ) -> None:
-    stream = agents.stream("player", f"permit {ALL_KINDS}", permissions="stream", **players.options)
+    stream = agents.stream(asker, f"permit {ALL_KINDS}", permissions="stream", **asker.options)
     async with stream:
         async for event in stream:
             if isinstance(event, PermissionAsked):
@@ -101,10 +130,8 @@ async def test_whoever_follows_the_stream_answers(
         assert (await stream.result()).text == outcome
 
 
-async def test_to_reject_where_that_is_not_offered_cancels(players: Players) -> None:
-    async with agents.stream(
-        "player", "permit allow_once", permissions="stream", **players.options
-    ) as stream:
+async def test_to_reject_where_that_is_not_offered_cancels(asker: Asker) -> None:
+    async with agents.stream(asker, "permit allow_once", permissions="stream", **asker.options) as stream:
         async for event in stream:
             if isinstance(event, PermissionAsked):
                 with pytest.raises(Mismatch):
@@ -113,24 +140,24 @@ async def test_to_reject_where_that_is_not_offered_cancels(players: Players) -> 
         assert (await stream.result()).text == "cancelled"
 
 
-async def test_when_nobody_follows_a_request_is_cancelled_with_a_warning(players: Players) -> None:
-    result = await agents.ask("player", f"permit {ALL_KINDS}", permissions="stream", **players.options)
+async def test_when_nobody_follows_a_request_is_cancelled_with_a_warning(asker: Asker) -> None:
+    result = await agents.ask(asker, f"permit {ALL_KINDS}", permissions="stream", **asker.options)
     assert result.text == "cancelled"
-    assert "nobody follows its stream" in players.warnings[0]
+    assert "nobody follows its stream" in asker.warnings[0]
 
 
-async def test_an_answer_that_does_not_come_in_time_fails_the_turn(players: Players) -> None:
+async def test_an_answer_that_does_not_come_in_time_fails_the_turn(asker: Asker) -> None:
     stream = agents.stream(
-        "player", f"permit {ALL_KINDS}", permissions="stream", permission_timeout=0.05, **players.options
+        asker, f"permit {ALL_KINDS}", permissions="stream", permission_timeout=0.05, **asker.options
     )
     with pytest.raises(PermissionTimedOut, match="rm x"):
         await stream.result()
-    assert "session/cancel" in players.methods
+    assert "session/cancel" in asker.methods
 
 
-async def test_a_turn_that_is_cancelled_takes_its_question_back(players: Players) -> None:
+async def test_a_turn_that_is_cancelled_takes_its_question_back(asker: Asker) -> None:
     asked: list[PermissionAsked] = []
-    async with agents.session("player", permissions="stream", **players.options) as session:
+    async with agents.session(asker, permissions="stream", **asker.options) as session:
         async with session.stream(f"permit {ALL_KINDS}") as stream:
             async for event in stream:
                 if isinstance(event, PermissionAsked):
@@ -143,26 +170,22 @@ async def test_a_turn_that_is_cancelled_takes_its_question_back(players: Players
 # -- filters -----------------------------------------------------------------------------------------------
 
 
-async def test_a_filter_refuses_before_the_policy_is_asked(players: Players) -> None:
+async def test_a_filter_refuses_before_the_policy_is_asked(asker: Asker) -> None:
     tools = ToolFilter(block_kinds=["execute"])
-    options = players.options
-    assert (await agents.ask("player", "tool execute ls", tools=tools, **options)).text == "reject_once"
-    assert (await agents.ask("player", "tool read ls", tools=tools, **options)).text == "allow_once"
-    assert (await agents.ask("player", "permit allow_once", tools=tools, **options)).text == "cancelled"
+    options = asker.options
+    assert (await agents.ask(asker, "tool execute ls", tools=tools, **options)).text == "reject_once"
+    assert (await agents.ask(asker, "tool read ls", tools=tools, **options)).text == "allow_once"
+    assert (await agents.ask(asker, "permit allow_once", tools=tools, **options)).text == "cancelled"
 
 
-async def test_what_passes_a_filter_is_still_a_matter_of_the_policy(players: Players) -> None:
+async def test_what_passes_a_filter_is_still_a_matter_of_the_policy(asker: Asker) -> None:
     tools = ToolFilter(allow_kinds=["read"])
-    result = await agents.ask(
-        "player", "tool read x", tools=tools, permissions="auto-reject", **players.options
-    )
+    result = await agents.ask(asker, "tool read x", tools=tools, permissions="auto-reject", **asker.options)
     assert result.text == "reject_once"
 
 
-async def test_a_tool_that_is_used_without_asking_is_warned_of_once(players: Players) -> None:
-    await agents.ask(
-        "player", "unasked execute", tools=ToolFilter(block_kinds=["execute"]), **players.options
-    )
-    assert players.warnings == [
+async def test_a_tool_that_is_used_without_asking_is_warned_of_once(asker: Asker) -> None:
+    await agents.ask(asker, "unasked execute", tools=ToolFilter(block_kinds=["execute"]), **asker.options)
+    assert asker.warnings == [
         "A tool was used without asking: rm (execute) — tools of the kind execute are blocked."
     ]

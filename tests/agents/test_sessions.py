@@ -13,9 +13,11 @@ import pytest
 from agents.players import ALL, Players
 from processes.watching import runs, until
 from serai import agents
-from serai.agents import TextAdded, WireHost, WireSession
+from serai.agents import ModeChanged, TextAdded, WireHost, WireSession
+from serai.agents.testing import ScriptedAgent, ScriptedTurn
 from serai.errors import (
     AgentClosed,
+    AgentInactive,
     CapabilityNotSupportedError,
     Mismatch,
     PromptInvalid,
@@ -283,15 +285,15 @@ async def test_a_model_that_is_chosen_by_an_argument_is_not_chosen_again(players
 async def test_variables_and_meta_reach_the_agent(players: Players) -> None:
     options: dict[str, Any] = {
         **players.options,
-        "env": {"PLAYER_API_KEY": "0123456789"},
+        "env": {"PLAYER_API_KEY": "k-0123456789abcdef"},
         "meta": {"trace": "t"},
     }
     async with agents.session("player", **options) as session:
         heard = json.loads((await session.ask("told", meta={"span": 1})).text)
-        assert (heard["opened"]["_meta"], heard["meta"]) == ({"trace": "t"}, {"span": 1})
+        assert (heard["opened"]["_meta"], heard["meta"]) == ({"trace": "t"}, {"trace": "t", "span": 1})
         with pytest.raises(AgentClosed) as caught:
             await session.ask("crash")
-        assert "[redacted]" in str(caught.value)
+        assert "[secret:PLAYER_API_KEY]" in str(caught.value)
 
 
 async def test_what_the_program_serves_is_what_the_agent_is_told(players: Players) -> None:
@@ -326,3 +328,37 @@ async def test_when_nobody_takes_what_it_says_the_agent_has_to_wait(players: Pla
                         # what waits is bounded, though the agent has 30 MB to tell
                         assert session.acp._stream._weight < 10_000_000
         assert size >= 30_000_000
+
+
+# -- modes -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("repeats", [True, False])
+async def test_a_mode_that_was_set_is_told_once_whether_the_agent_repeats_it_or_not(repeats: bool) -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        if turn.number == 1 and repeats:
+            turn.update("current_mode_update", currentModeId="do")
+        if turn.number == 2:
+            turn.update("current_mode_update", currentModeId="ask")
+            turn.update("current_mode_update", currentModeId="ask")
+
+    agent = ScriptedAgent(turn, modes=["ask", "do", "plan"])
+    async with agents.session(agent, mode="plan") as session:
+        await session.set_mode("do")
+        told = [
+            [event.mode_id async for event in session.stream("go") if isinstance(event, ModeChanged)]
+            for _ in range(3)
+        ]
+        assert session.modes is not None
+        assert session.modes.current == "ask"
+    assert told == [["do"], ["ask"], []]
+
+
+async def test_what_an_agent_tells_of_itself_is_no_sign_of_work() -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        for used in range(100):
+            turn.usage(used, 100)
+            await asyncio.sleep(0.02)
+
+    with pytest.raises(AgentInactive):
+        await agents.ask(ScriptedAgent(turn), "go", inactivity_timeout=0.1)

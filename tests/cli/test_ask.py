@@ -66,6 +66,15 @@ async def test_the_prompt_can_be_piped_in(asking: Asking) -> None:
     assert "nothing to ask" in done.err
 
 
+async def test_the_prompt_can_be_an_option_or_a_file(asking: Asking, tmp_path: Path) -> None:
+    file = tmp_path / "prompt"
+    file.write_text("echo from a file")
+    assert (await asking.ask("-p", "echo a")).out == "a\n"
+    assert (await asking.ask("--prompt-file", str(file))).out == "fromafile\n"
+    assert "[file_unreadable]" in (await asking.ask("--prompt-file", "nowhere")).err
+    assert "more than once" in (await asking.ask("-p", "echo a", "echo b")).err
+
+
 async def test_the_result_as_json(asking: Asking) -> None:
     done = await asking.ask("--json", "work")
     result = json.loads(done.out)
@@ -82,6 +91,8 @@ async def test_an_answer_under_a_schema(asking: Asking, tmp_path: Path) -> None:
     schema.write_text('{"type": "object", "required": ["x"]}')
     asking.tell(answers=["{}", '```json\n{"x": "é"}\n```'])
     done = await asking.ask("--schema", str(schema), "Where?")
+    assert (done.code, json.loads(done.out)) == (0, {"x": "é"})
+    done = await asking.ask("--schema", schema.read_text(), "Where?")
     assert (done.code, json.loads(done.out)) == (0, {"x": "é"})
     done = await asking.ask("--json", "--schema", str(schema), "Where?")
     document = json.loads(done.out)

@@ -84,13 +84,16 @@ class Agent:
         inactivity_timeout: float | None,
         cancel_timeout: float,
         on_stderr: Callable[[str], None] | None,
+        overhear: Callable[[str, bytes], None] | None,
     ) -> None:
         self.launch = launch
         self.events: deque[Event] = deque(maxlen=_EVENTS)
         """The last notifications that ACP does not have."""
         self._client = client
         listener = Listener(updated=self._updated, asked=self._asked, notified=self._notified)
-        self._connection = Connection(launch, listener, mask=mask, over=self._over, on_stderr=on_stderr)
+        self._connection = Connection(
+            launch, listener, mask=mask, over=self._over, on_stderr=on_stderr, overhear=overhear
+        )
         self._has = client.capabilities
         self._serving = Serving(self._connection.peer, client, self._has, self._answered)
         self._handshake = Handshake.of(None)
@@ -119,6 +122,7 @@ class Agent:
         inactivity_timeout: float | None = INACTIVITY_TIMEOUT,
         cancel_timeout: float = CANCEL_TIMEOUT,
         on_stderr: Callable[[str], None] | None = None,
+        overhear: Callable[[str, bytes], None] | None = None,
     ) -> Agent:
         """Start an agent and initialise it. When this fails or is cancelled, nothing of it is left.
 
@@ -133,6 +137,8 @@ class Agent:
                 is asked, the time does not count. `None` or 0 for ever.
             cancel_timeout: How long it may take to stop when a prompt is cancelled, before it is ended.
             on_stderr: Is told every line of its log, redacted.
+            overhear: Is told every line of the conversation as it is, with `client` or `agent` for who
+                wrote it.
 
         Raises:
             AgentNotInstalled: The program is not there.
@@ -150,6 +156,7 @@ class Agent:
             inactivity_timeout=inactivity_timeout,
             cancel_timeout=cancel_timeout,
             on_stderr=on_stderr,
+            overhear=overhear,
         )
         await agent._open(processes, initialize_timeout or None)
         return agent
@@ -383,7 +390,8 @@ class Agent:
         try:
             told = await connection.call("initialize", params, limit=limit)
         except AgentInactive as error:
-            late = AgentInitTimedOut(error.message, agent=self.name, data={"stderrTail": self.stderr_tail})
+            tail = {"stderrTail": self.stderr_tail}
+            late = AgentInitTimedOut(error.message, agent=self.name, timeout=limit, data=tail)
             raise connection.failures.of_log(self.stderr_tail) or late from None
         except AgentClosed as error:
             failed = AgentInitFailed(error.message, agent=self.name, data=error.to_wire())

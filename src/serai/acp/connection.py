@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from serai.acp.failures import Failures
-from serai.acp.lines import LONGEST
+from serai.acp.lines import LONGEST, Lines
 from serai.acp.peer import Failed, Listener, Peer, Then
 from serai.acp.pipes import Pipes
 from serai.acp.stderr import Tail
@@ -55,6 +56,12 @@ class Launch:
     """The command with which a person signs in to it, when it is known."""
     install: str | None = None
     """What to do when it is not there, as a sentence without a full stop."""
+    env_filter: Callable[[dict[str, str]], Mapping[str, str]] | None = None
+    """Is given all variables at last, and says which it is started with."""
+    auth_patterns: tuple[str, ...] = ()
+    """Lines of its log with one of these say that a person has to sign in: then it is ended at once."""
+    usage_patterns: tuple[str, ...] = ()
+    """The same for an account that has nothing left to spend."""
 
 
 class Connection:
@@ -66,6 +73,7 @@ class Connection:
         mask: Takes secrets out of what it says.
         over: Is called once, when the process is gone and all that it said has been heard.
         on_stderr: Is told every line of its log, redacted.
+        overhear: Is told every line of the conversation as it is, with `client` or `agent` for who wrote it.
     """
 
     def __init__(
@@ -76,9 +84,14 @@ class Connection:
         mask: Callable[[str], str],
         over: Callable[[], None],
         on_stderr: Callable[[str], None] | None = None,
+        overhear: Callable[[str, bytes], None] | None = None,
     ) -> None:
         self.name = launch.name
-        self.tail = Tail(mask, on_stderr)
+        self._on_stderr = on_stderr
+        has_patterns = bool(launch.auth_patterns or launch.usage_patterns)
+        self.tail = Tail(mask, self._logged if has_patterns else on_stderr)
+        self._overhear = overhear
+        self._overheard = Lines()
         self.failures = Failures(launch.name, mask)
         self.failures.argv = launch.argv
         self.failures.login = launch.login
@@ -125,12 +138,13 @@ class Connection:
             launch.argv,
             what=f"the agent {launch.name}",
             cwd=launch.cwd,
-            environ={**inheritable(os.environ), **launch.env},
+            environ=_environ(launch),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self._pipes = await Pipes.connect(self._child, output=self.peer.feed, log=self.tail.feed)
+        output = self.peer.feed if self._overhear is None else self._fed
+        self._pipes = await Pipes.connect(self._child, output=output, log=self.tail.feed)
         self._watching = asyncio.create_task(self._watch())
 
     # -- the process ---------------------------------------------------------------------------------------
@@ -280,7 +294,24 @@ class Connection:
             self._let_flow()
 
     def _write(self, line: bytes) -> None:
+        if self._overhear is not None:
+            self._overhear("client", line.rstrip(b"\n"))
         self._pipes.write(line)
+
+    def _fed(self, data: bytes) -> None:
+        if self._overhear is not None and self._overheard.size <= LONGEST:
+            for line in self._overheard.feed(data):
+                self._overhear("agent", line)
+        self.peer.feed(data)
+
+    def _logged(self, line: str) -> None:
+        if self._on_stderr is not None:
+            self._on_stderr(line)
+        launch = self._launch
+        if any(re.search(pattern, line, re.IGNORECASE) for pattern in launch.usage_patterns):
+            self.break_off(lambda: self.failures.usage_limit(line))
+        elif any(re.search(pattern, line, re.IGNORECASE) for pattern in launch.auth_patterns):
+            self.break_off(lambda: self.failures.auth_required(line))
 
     def fill(self, session_id: str, *, full: bool) -> None:
         """Too much of a session waits to be taken, or no longer. Meanwhile the agent has to wait."""
@@ -302,3 +333,8 @@ class Connection:
         """Read all that is left."""
         self._urgent += 1
         self._let_flow()
+
+
+def _environ(launch: Launch) -> Mapping[str, str]:
+    environ = {**inheritable(os.environ), **launch.env}
+    return environ if launch.env_filter is None else launch.env_filter(environ)

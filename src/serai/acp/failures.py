@@ -167,8 +167,12 @@ class Failures:
             if error is AuthRequired:
                 return self.auth_required(line)
             if error is UsageLimitReached:
-                return UsageLimitReached(f"the agent {self._agent!r} says: {line}", agent=self._agent)
+                return self.usage_limit(line)
         return None
+
+    def usage_limit(self, words: str) -> UsageLimitReached:
+        """The account has nothing left to spend."""
+        return UsageLimitReached(f"the agent {self._agent!r} says: {words}", agent=self._agent)
 
     def _masked(self, data: Any) -> Any:
         if isinstance(data, str):

@@ -129,7 +129,7 @@ class AcpSession:
         if self._replaying:
             self.replayed.append(update)
             return
-        if self._silence is not None:
+        if self._silence is not None and type(update) not in _STATE:  # which is told without any work
             self._silence.heard()
         self._stream.put(update, size)
 

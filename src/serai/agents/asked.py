@@ -36,6 +36,10 @@ class PermissionAsked:
         """Whether an answer is waited for."""
         self.chosen: PermissionOption | None = None
         """What was answered; `None` while nothing was, and when the request was cancelled."""
+        self.refusal: str | None = None
+        """Why the tool filter has said no, if it has."""
+        self.is_judged = False
+        """Whether the tool filter has looked at it."""
         loop = asyncio.get_running_loop()
         self._reached: asyncio.Future[None] = loop.create_future()
         self._answer: asyncio.Future[PermissionOption | None] = loop.create_future()
@@ -77,14 +81,12 @@ class PermissionAsked:
 
     # -- for the session -----------------------------------------------------------------------------------
 
-    def reach(self, call: ToolUse, *, is_open: bool) -> None:
-        """All that was told before the request has been taken.
+    def reach(self, *, is_open: bool) -> None:
+        """All that was told before the request has been taken, and `call` is as it is known then.
 
         Args:
-            call: The call, as it is known then.
             is_open: Whether an answer is waited for from now on.
         """
-        self.call = call
         if not self._reached.done():  # else nobody wants to know any more
             self.is_open = is_open
             self._reached.set_result(None)

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, Unpack, cast, overload
 
 from serai.acp import AgentCapabilities
+from serai.agents.adapters import AgentRef
 from serai.agents.catalogue import Catalogue
 from serai.agents.events import TurnFinished
 from serai.agents.finding import Finder
 from serai.agents.hosting import WireHost
 from serai.agents.json_answers import shape_of
+from serai.agents.models import Models, models_of
 from serai.agents.opening import Opening
 from serai.agents.options import Options, checked_options
 from serai.agents.parts import Prompt
 from serai.agents.results import AskResult, JsonResult
 from serai.agents.sessions import WireSession
+from serai.agents.starting import list_models
 from serai.agents.streaming import AgentStream, Cancelling, Events
 from serai.agents.workplace import default_catalogue, default_finder
 
-__all__ = ["Detected", "ask", "ask_json", "capabilities", "detect", "session", "stream"]
+__all__ = ["Detected", "ask", "ask_json", "capabilities", "detect", "models", "session", "stream"]
 
 T = TypeVar("T")
 
@@ -45,14 +49,14 @@ class Detected:
     """How to install it."""
 
 
-def session(agent: str, **options: Unpack[Options]) -> Opening[WireSession]:
+def session(agent: AgentRef, **options: Unpack[Options]) -> Opening[WireSession]:
     """Start an agent with one session: `async with agents.session("claude") as session`.
 
     Or `await` it, and `close` it. The agent ends with the session. With `load`, `resume` or `fork` it is an
     earlier session that is opened. When opening fails or is cancelled, nothing is left of the agent.
 
     Args:
-        agent: The agent's id, or another name of it.
+        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
         **options: See `Options`.
 
     Raises:
@@ -64,13 +68,13 @@ def session(agent: str, **options: Unpack[Options]) -> Opening[WireSession]:
     return Opening(lambda: _open(agent, checked))
 
 
-async def ask(agent: str, prompt: Prompt, **options: Unpack[Options]) -> AskResult:
+async def ask(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> AskResult:
     """Ask an agent something, and wait for the whole answer.
 
     Cancelling it cancels the turn. When it returns or raises, nothing of the agent is left.
 
     Args:
-        agent: The agent's id, or another name of it.
+        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
         prompt: Text, a `Command`, or a list of parts.
         **options: See `Options`.
 
@@ -85,19 +89,21 @@ async def ask(agent: str, prompt: Prompt, **options: Unpack[Options]) -> AskResu
 
 @overload
 async def ask_json(
-    agent: str, prompt: Prompt, schema: type[T], **options: Unpack[Options]
+    agent: AgentRef, prompt: Prompt, schema: type[T], **options: Unpack[Options]
 ) -> JsonResult[T]: ...
 @overload
 async def ask_json(
-    agent: str, prompt: Prompt, schema: Any, **options: Unpack[Options]
+    agent: AgentRef, prompt: Prompt, schema: Any, **options: Unpack[Options]
 ) -> JsonResult[Any]: ...
-async def ask_json(agent: str, prompt: Prompt, schema: Any, **options: Unpack[Options]) -> JsonResult[Any]:
+async def ask_json(
+    agent: AgentRef, prompt: Prompt, schema: Any, **options: Unpack[Options]
+) -> JsonResult[Any]:
     """Ask an agent for JSON of a certain shape. An answer that does not have it is sent back once.
 
     Otherwise as `ask`.
 
     Args:
-        agent: The agent's id, or another name of it.
+        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
         prompt: Text, a `Command`, or a list of parts.
         schema: A type that msgspec knows, a pydantic model, or a JSON Schema (a mapping, or text).
         **options: See `Options`.
@@ -111,14 +117,14 @@ async def ask_json(agent: str, prompt: Prompt, schema: Any, **options: Unpack[Op
         return await opened.ask_json(prompt, schema)
 
 
-def stream(agent: str, prompt: Prompt, **options: Unpack[Options]) -> AgentStream:
+def stream(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> AgentStream:
     """Ask an agent something, and follow the answer while it comes.
 
     The agent is started with the first event, and is gone before the last, `TurnFinished`. Use it with
     `async with` where you may stop early.
 
     Args:
-        agent: The agent's id, or another name of it.
+        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
         prompt: Text, a `Command`, or a list of parts.
         **options: See `Options`.
     """
@@ -141,11 +147,11 @@ def stream(agent: str, prompt: Prompt, **options: Unpack[Options]) -> AgentStrea
     return AgentStream(events, lambda: opened[0].id if opened else None)
 
 
-async def capabilities(agent: str, **options: Unpack[Options]) -> AgentCapabilities:
+async def capabilities(agent: AgentRef, **options: Unpack[Options]) -> AgentCapabilities:
     """What an agent can do: it is started in an empty folder, asked, and ended.
 
     Args:
-        agent: The agent's id, or another name of it.
+        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
         **options: See `Options`; those of sessions do not matter.
 
     Raises:
@@ -153,15 +159,45 @@ async def capabilities(agent: str, **options: Unpack[Options]) -> AgentCapabilit
         AgentError: It does not start.
     """
     checked = checked_options(options)
-    with tempfile.TemporaryDirectory(prefix="serai-") as folder:
-        if "catalogue" not in checked:  # the project's own configuration counts, though the folder does not
-            here = Path(checked.get("cwd") or Path.cwd())
-            checked["catalogue"] = await asyncio.to_thread(default_catalogue, here)
-        host = await WireHost.start(agent, cast("Options", {**checked, "cwd": folder}))
+    async with _elsewhere(checked) as there:
+        host = await WireHost.start(agent, there)
         try:
             return host.capabilities
         finally:
             await host.close()
+
+
+async def models(agent: AgentRef, **options: Unpack[Options]) -> Models:
+    """Which models and efforts an agent has.
+
+    Where its program can list them it is asked for that; else it is started in an empty folder, with a
+    session, and ended. `WireSession.models` tells the same of a session that is open.
+
+    Args:
+        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
+        **options: See `Options`.
+
+    Raises:
+        AgentUnknown: There is no agent of that name.
+        AgentError: It does not start, or makes no session: mostly, nobody is signed in.
+    """
+    checked = checked_options(options)
+    async with _elsewhere(checked) as there:
+        if listed := await list_models(agent, there):
+            return models_of((), listed)
+        async with session(agent, **there) as opened:
+            return opened.models
+
+
+@asynccontextmanager
+async def _elsewhere(options: Options) -> AsyncGenerator[Options]:
+    """The options for an empty folder. The project's own configuration counts all the same."""
+    with tempfile.TemporaryDirectory(prefix="serai-") as folder:
+        there = cast("Options", {**options, "cwd": folder})
+        if "catalogue" not in there:
+            here = Path(options.get("cwd") or Path.cwd())
+            there["catalogue"] = await asyncio.to_thread(default_catalogue, here)
+        yield there
 
 
 async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = None) -> list[Detected]:
@@ -192,7 +228,7 @@ async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = 
     ]
 
 
-async def _open(agent: str, options: Options) -> WireSession:
+async def _open(agent: AgentRef, options: Options) -> WireSession:
     host = await WireHost.start(agent, options)
     try:
         return await host.open_session(options, owns_host=True)

@@ -6,26 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from serai.agents.adapters import AgentRef
 from serai.agents.clients import AgentClient
 from serai.agents.options import Options, checked_options, merged
 from serai.agents.results import AskResult
-from serai.errors import (
-    AgentClosed,
-    AgentInitFailed,
-    AgentNotInstalled,
-    AgentNotStarted,
-    AgentOverloaded,
-    AttemptsExhausted,
-    AuthRequired,
-    RateLimited,
-    SeraiError,
-    UsageLimitReached,
-)
+from serai.errors import AttemptsExhausted, SeraiError
 
-__all__ = ["Attempt", "Candidate", "clients_of", "exhausted", "is_anothers_turn", "is_transient"]
+__all__ = ["Attempt", "Candidate", "clients_of", "exhausted"]
 
-Candidate: TypeAlias = str | AgentClient
-"""An agent by its name, or with defaults of its own: `agents.client("codex", model="…")`."""
+Candidate: TypeAlias = AgentRef | AgentClient
+"""An agent, or one with defaults of its own: `agents.client("codex", model="…")`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +29,6 @@ class Attempt:
     """What it failed with. Without result and error it was cancelled."""
 
 
-def is_transient(error: BaseException) -> bool:
-    """Whether the same may work a little later: the agent is gone, or what it works with is too busy."""
-    return isinstance(error, AgentClosed | AgentOverloaded | RateLimited)
-
-
-def is_anothers_turn(error: BaseException) -> bool:
-    """Whether another agent may do what this one cannot: it does not start, or has no access, or is busy."""
-    reasons = AgentNotInstalled | AgentNotStarted | AgentInitFailed | AuthRequired | UsageLimitReached
-    return isinstance(error, reasons) or is_transient(error)
-
-
 def clients_of(candidates: Sequence[Candidate], options: Options) -> list[AgentClient]:
     """The candidates with what holds for all. What one says for itself counts.
 
@@ -60,9 +39,9 @@ def clients_of(candidates: Sequence[Candidate], options: Options) -> list[AgentC
         raise ValueError("there is no agent to ask")
     shared = checked_options(options)
     return [
-        AgentClient(one, shared)
-        if isinstance(one, str)
-        else AgentClient(one.agent, merged(shared, one.defaults))
+        AgentClient(one.agent, merged(shared, one.defaults))
+        if isinstance(one, AgentClient)
+        else AgentClient(one, shared)
         for one in candidates
     ]
 

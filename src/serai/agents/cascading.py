@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, Unpack
 
-from serai.agents.attempts import Attempt, Candidate, clients_of, exhausted, is_anothers_turn
+from serai.agents.attempts import Attempt, Candidate, clients_of, exhausted
 from serai.agents.options import Options
 from serai.agents.parts import Prompt
 from serai.agents.results import AskResult
+from serai.agents.transience import is_anothers_turn
 from serai.errors import SeraiError
 
 __all__ = ["Accept", "CascadeResult", "Stage", "cascade"]
@@ -65,11 +66,11 @@ async def cascade(
         except SeraiError as error:
             if not is_anothers_turn(error):
                 raise
-            rejected.append(Attempt(client.agent, error=error))
+            rejected.append(Attempt(client.name, error=error))
             continue
         if await _does(step, result):
-            return CascadeResult(result, client.agent, number, tuple(rejected))
-        rejected.append(Attempt(client.agent, result))
+            return CascadeResult(result, client.name, number, tuple(rejected))
+        rejected.append(Attempt(client.name, result))
     raise exhausted(rejected)
 
 

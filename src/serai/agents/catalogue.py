@@ -145,16 +145,7 @@ def _changed(definition: AgentDefinition, entry: AgentSettings) -> AgentDefiniti
         for name in ("label", "description", "aliases", "homepage", "install", "login", "fs", "terminal")
         if (value := getattr(entry, name)) is not None
     }
-    ways = definition.ways
-    if entry.command is not None:
-        usual = next((way for way in ways if way.is_acp), ways[0])
-        kept = Way(
-            program=entry.command,
-            args=usual.args,
-            model_args=usual.model_args,
-            effort_args=usual.effort_args,
-        )
-        ways = (kept,)
+    ways = definition.started_by(entry.command).ways if entry.command is not None else definition.ways
     if entry.args is not None:
         ways = tuple(msgspec.structs.replace(way, args=entry.args) for way in ways if way.is_acp) or ways
     changes["ways"] = ways

@@ -6,7 +6,9 @@ from typing import Any, TypeVar, Unpack, overload
 
 from serai.acp import AgentCapabilities
 from serai.agents import asking, hosting
+from serai.agents.adapters import AgentRef, name_of
 from serai.agents.hosting import WireHost
+from serai.agents.models import Models
 from serai.agents.opening import Opening
 from serai.agents.options import Options, checked_options, merged
 from serai.agents.parts import Prompt
@@ -19,11 +21,11 @@ __all__ = ["AgentClient", "client"]
 T = TypeVar("T")
 
 
-def client(agent: str, **defaults: Unpack[Options]) -> AgentClient:
+def client(agent: AgentRef, **defaults: Unpack[Options]) -> AgentClient:
     """An agent with defaults: `agents.client("codex", model="…", cwd=project)`. Nothing is started.
 
     Args:
-        agent: The agent's id, or another name of it.
+        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
         **defaults: See `Options`.
     """
     return AgentClient(agent, checked_options(defaults))
@@ -33,12 +35,17 @@ class AgentClient:
     """An agent with defaults. Everything here is as the function of the same name in `serai.agents`.
 
     What a call says goes over the defaults; `env`, `meta` and `config` are joined with them, and MCP servers
-    by their names.
+    by their names. Of two tool filters both count.
     """
 
-    def __init__(self, agent: str, defaults: Options) -> None:
+    def __init__(self, agent: AgentRef, defaults: Options) -> None:
         self.agent = agent
         self.defaults = defaults
+
+    @property
+    def name(self) -> str:
+        """What the agent is called."""
+        return name_of(self.agent)
 
     def having(self, **more: Unpack[Options]) -> AgentClient:
         """The same agent with further defaults."""
@@ -69,6 +76,10 @@ class AgentClient:
     def host(self, **options: Unpack[Options]) -> Opening[WireHost]:
         """As `agents.host`."""
         return hosting.host(self.agent, **merged(self.defaults, options))
+
+    async def models(self, **options: Unpack[Options]) -> Models:
+        """As `agents.models`."""
+        return await asking.models(self.agent, **merged(self.defaults, options))
 
     async def capabilities(self, **options: Unpack[Options]) -> AgentCapabilities:
         """As `agents.capabilities`."""

@@ -6,6 +6,7 @@ the last figure counts: adding them up would count the same money again and agai
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from serai.errors import BudgetExceeded
 __all__ = ["CostTracker", "Meter", "Price"]
 
 _MILLION = 1_000_000
+_VERSION = re.compile(r"[-@:.]v?\d+$")
+"""The end of a model's name that tells its version or its date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ class CostTracker:
 
     Args:
         budget_usd: What may be spent.
-        prices: For agents that tell tokens but no cost, by `agent::model`, `agent` or `*`.
+        prices: For agents that tell tokens but no cost, by `agent::model`, `agent` or `*`. A model's name
+            also stands for its dated versions: `codex::small` for `small-20260101`.
         estimate: What a turn has cost, for agents that tell neither; `None` when it cannot say.
     """
 
@@ -62,7 +66,8 @@ class CostTracker:
         self.budget_usd = budget_usd
         self.turns = 0
         """How many turns there were."""
-        self._prices = dict(prices or {})
+        self.prices: dict[str, Price] = dict(prices or {})
+        """What tokens cost, by `agent::model`, `agent` or `*`. It may be changed at any time."""
         self._estimate = estimate
         self._by_agent: dict[str, float] = {}
         self._sessions: dict[tuple[str, str], float] = {}
@@ -101,6 +106,29 @@ class CostTracker:
         """What will have been spent after so many more turns like those before."""
         return self.spent_usd + turns * self.average_per_turn
 
+    def price_for(self, agent: str, model: str | None = None) -> Price | None:
+        """What the tokens of an agent's model cost; `None` where there is no price."""
+        names = [agent, "*"]
+        while model:
+            names.insert(-2, f"{agent}::{model}")
+            shorter = _VERSION.sub("", model)
+            model = shorter if shorter != model else None
+        return next((self.prices[name] for name in names if name in self.prices), None)
+
+    def record(self, result: AskResult, model: str | None = None) -> float | None:
+        """Count a turn that was asked without this tracker. Returns what it has cost; `None`: nobody knows.
+
+        Raises:
+            BudgetExceeded: With this turn the budget is spent.
+        """
+        usd = result.cost_usd if result.cost_usd is not None else self.estimated(result, model)
+        self.turns += 1
+        if usd is not None:
+            self.add(result.agent, result.session_id, usd)
+        if self.is_exceeded:
+            raise self.exceeded()
+        return usd
+
     def exceeded(self) -> BudgetExceeded:
         """The error that says so."""
         return BudgetExceeded(spent_usd=self.spent_usd, budget_usd=self.budget_usd or 0.0)
@@ -117,7 +145,7 @@ class CostTracker:
             budget_usd: Its budget; by default the same.
         """
         budget = self.budget_usd if budget_usd is None else budget_usd
-        other = CostTracker(budget, prices=self._prices, estimate=self._estimate)
+        other = CostTracker(budget, prices=self.prices, estimate=self._estimate)
         other.turns = self.turns
         other._by_agent |= self._by_agent
         other._sessions |= self._sessions
@@ -160,8 +188,7 @@ class CostTracker:
             told = self._estimate(result)
             if told is not None:
                 return told
-        names = (f"{result.agent}::{model}", result.agent, "*")
-        price = next((self._prices[name] for name in names if name in self._prices), None)
+        price = self.price_for(result.agent, model)
         return price.of(result.usage) if price is not None and result.usage else None
 
     def is_first(self, warning: str) -> bool:
@@ -223,6 +250,10 @@ class Meter:
     def end(self, result: AskResult, model: str | None) -> float | None:
         """A turn is over. What it has cost, told by the agent or estimated; `None` when that is not known."""
         self.tracker.turns += 1
+        if self._turn == 0 and result.usage and self.tracker.budget_usd is not None:
+            self._warn_once(
+                f'Agent "{self._agent}" tells that its turns cost nothing — the budget does not hold it back.'
+            )
         if self._turn is None:
             self._turn = self.tracker.estimated(result, model)
             if self._turn is not None:

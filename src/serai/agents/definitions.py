@@ -15,6 +15,7 @@ from serai.errors import ConfigInvalid
 __all__ = ["AgentDefinition", "Evidence", "Quirk", "Way"]
 
 Word = Annotated[str, Meta(min_length=1)]
+Pattern = Annotated[str, Meta(min_length=1)]
 
 _VALUE = re.compile(r"[A-Za-z0-9._:-]+")
 """What may become part of an argument. Anything else could be read as more than a value."""
@@ -109,6 +110,12 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Whether it is offered to have commands run in terminals of the host."""
     native_system_prompt: bool = False
     """Whether it takes a system prompt of its own; elsewhere that goes before the first message."""
+    auth_patterns: tuple[Pattern, ...] = ()
+    """Regular expressions, without regard to case: a line of its log with one says that it wants someone to
+    sign in. Then it is ended at once, and whoever waits for it is told. Without any, its log counts only when
+    it does not start."""
+    usage_patterns: tuple[Pattern, ...] = ()
+    """The same for an account that has nothing left to spend."""
     quirks: frozenset[Quirk] = frozenset()
 
     @property
@@ -120,6 +127,21 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     def names(self) -> tuple[str, ...]:
         """Its id and its aliases."""
         return (self.id, *self.aliases)
+
+    def __post_init__(self) -> None:
+        for pattern in (*self.auth_patterns, *self.usage_patterns):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+
+    def started_by(self, program: str) -> AgentDefinition:
+        """The same agent, started by another program. The arguments stay."""
+        usual = next((way for way in self.ways if way.is_acp), self.ways[0])
+        way = Way(
+            program=program, args=usual.args, model_args=usual.model_args, effort_args=usual.effort_args
+        )
+        return msgspec.structs.replace(self, ways=(way,))
 
     def __repr__(self) -> str:
         return f"AgentDefinition({self.id!r})"  # its variables may be secrets

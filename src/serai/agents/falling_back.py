@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
-from serai.agents.attempts import Attempt, Candidate, clients_of, exhausted, is_anothers_turn
+from serai.agents.attempts import Attempt, Candidate, clients_of, exhausted
 from serai.agents.options import Options
 from serai.agents.parts import Prompt
 from serai.agents.results import AskResult
+from serai.agents.transience import is_anothers_turn
 from serai.errors import SeraiError
 
 __all__ = ["FailoverResult", "failover"]
@@ -54,14 +55,14 @@ async def failover(
     attempts: list[Attempt] = []
     for client in clients_of(candidates, options):
         if on_attempt is not None:
-            on_attempt(client.agent)
+            on_attempt(client.name)
         try:
             result = await client.ask(prompt)
         except SeraiError as error:
             if not should_go_on(error):
                 raise
-            attempts.append(Attempt(client.agent, error=error))
+            attempts.append(Attempt(client.name, error=error))
         else:
-            attempts.append(Attempt(client.agent, result))
-            return FailoverResult(result, client.agent, tuple(attempts))
+            attempts.append(Attempt(client.name, result))
+            return FailoverResult(result, client.name, tuple(attempts))
     raise exhausted(attempts)

@@ -6,12 +6,22 @@ often the command line itself. So filter by kind where you can.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Awaitable, Callable, Iterable
 from fnmatch import fnmatchcase
+from typing import TypeAlias
 
 from serai.agents.tool_uses import ToolUse
 
-__all__ = ["ToolFilter"]
+__all__ = ["TOOL_KINDS", "OnToolUse", "ToolFilter"]
+
+TOOL_KINDS = frozenset(
+    {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
+)
+"""The kinds that ACP has. An agent may tell newer ones."""
+
+OnToolUse: TypeAlias = Callable[[ToolUse], bool | str | Awaitable[bool | str]]
+"""Looks at a call: `True` when it may pass; `False`, or a few words that say why, when it may not."""
 
 
 class ToolFilter:
@@ -19,6 +29,8 @@ class ToolFilter:
 
     Names are compared with the title and, where an agent tells it, the tool's own name; without regard to
     case, and `*` stands for anything. A call whose kind the agent does not tell is of the kind `other`.
+
+    Two filters can be joined by `&`: then a tool has to pass both.
 
     A filter works where the agent asks. One that uses a tool without asking cannot be stopped by it: that is
     told as a warning.
@@ -28,6 +40,8 @@ class ToolFilter:
         block_kinds: Kinds that are not.
         allow_names: The only names that are allowed.
         block_names: Names that are not.
+        on_tool_use: Looks at what has passed so far. When it raises, the answer is no. ACP has no way to
+            change a tool's input, so it cannot.
     """
 
     def __init__(
@@ -37,14 +51,41 @@ class ToolFilter:
         block_kinds: Iterable[str] = (),
         allow_names: Iterable[str] | None = None,
         block_names: Iterable[str] = (),
+        on_tool_use: OnToolUse | None = None,
     ) -> None:
         self._allow_kinds = None if allow_kinds is None else _folded(allow_kinds)
         self._block_kinds = _folded(block_kinds)
         self._allow_names = None if allow_names is None else _folded(allow_names)
         self._block_names = _folded(block_names)
+        self._on_tool_use = on_tool_use
+        self._others: tuple[ToolFilter, ...] = ()
+
+    def __and__(self, other: ToolFilter) -> ToolFilter:
+        both = ToolFilter()
+        both._others = (self, other)
+        return both
+
+    async def judge(self, use: ToolUse) -> str | None:
+        """Why a tool may not be used, `on_tool_use` included; `None` when it may."""
+        if reason := self.refuses(use):
+            return reason
+        for other in self._others:
+            if reason := await other.judge(use):
+                return reason
+        if self._on_tool_use is None:
+            return None
+        verdict = self._on_tool_use(use)
+        if inspect.isawaitable(verdict):
+            verdict = await verdict
+        if verdict is True:
+            return None
+        return verdict if isinstance(verdict, str) and verdict else "on_tool_use has not allowed it"
 
     def refuses(self, use: ToolUse) -> str | None:
-        """Why a tool may not be used, as a few words; `None` when it may."""
+        """Why the lists do not let a tool be used, as a few words; `None` when they do."""
+        for other in self._others:
+            if reason := other.refuses(use):
+                return reason
         kind = use.kind.casefold()
         names = [name.casefold() for name in (use.name, use.title) if name]
         if kind in self._block_kinds:

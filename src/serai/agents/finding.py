@@ -83,6 +83,7 @@ class Found:
             raise AgentNotInstalled(
                 f"{self.label} cannot be started: {self.reason}",
                 agent=self.id,
+                install=self.definition.install or None,
                 remedy=_how_to_install(self.definition),
             )
         chosen = self.way.choosing(model=model, effort=effort)
@@ -141,14 +142,19 @@ class Finder:
         self._found: dict[str, tuple[float, Found]] = {}
         self._versions: dict[tuple[str, ...], asyncio.Task[str | None]] = {}
 
-    async def find(self, definition: AgentDefinition) -> Found:
+    async def find(self, definition: AgentDefinition, *, is_wanted: bool = False) -> Found:
         """What there is of one agent. It never raises.
 
         Cancelling it stops the waiting; a program that is being asked has its few seconds all the same.
+
+        Args:
+            definition: The agent.
+            is_wanted: Whether it is to be started. If it was not there a moment ago, it is looked for anew.
         """
         if (known := self._found.get(definition.id)) is not None:
             since, found = known
-            if self._clock() - since < self._age and found.definition == definition:
+            is_fresh = self._clock() - since < self._age and found.definition == definition
+            if is_fresh and (found.launch is not None or not is_wanted):
                 return found
         try:
             found = await self._find(definition)
@@ -254,6 +260,8 @@ class Finder:
             name=found.id,
             login=found.definition.login,
             install=_how_to_install(found.definition),
+            auth_patterns=found.definition.auth_patterns,
+            usage_patterns=found.definition.usage_patterns,
         )
         return replace(found, launch=launch)
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, Unpack, cast
+from typing import Any, Unpack, cast
 
 from serai.acp import (
     AcpSession,
@@ -24,18 +22,26 @@ from serai.acp import (
     SessionPage,
 )
 from serai.acp import Opening as AcpOpening
+from serai.agents.adapters import Adapter, AgentRef
 from serai.agents.answering import Answering
 from serai.agents.configuring import configure
 from serai.agents.definitions import AgentDefinition
-from serai.agents.finding import Found
-from serai.agents.opening import Opening
-from serai.agents.options import Options, SessionOptions, checked_options, log_warning, merged
+from serai.agents.opening import Closing, Opening
+from serai.agents.options import (
+    OPENINGS,
+    Options,
+    SessionOptions,
+    checked_options,
+    log_warning,
+    merged,
+)
+from serai.agents.recording import Recorder
 from serai.agents.sessions import WireSession
-from serai.agents.workplace import Workplace, default_catalogue, default_finder
+from serai.agents.starting import definition_of, find, folder_of, mask_of
+from serai.agents.tracing import trace_context
+from serai.agents.workplace import Workplace
 from serai.errors import CapabilityNotSupportedError
-from serai.processes.environment import inheritable
-from serai.redact import Redactor
-from serai.redact.environment import managed_from_environment
+from serai.processes.processes import Processes
 
 __all__ = ["WireHost", "host"]
 
@@ -46,13 +52,13 @@ _TIMEOUTS = {
 }
 
 
-def host(agent: str, **options: Unpack[Options]) -> Opening[WireHost]:
+def host(agent: AgentRef, **options: Unpack[Options]) -> Opening[WireHost]:
     """Start an agent: `async with agents.host("claude") as host`, or `await` it and `close` it.
 
     What is said here holds for all its sessions. When starting fails or is cancelled, nothing of it is left.
 
     Args:
-        agent: Its id, or another name of it.
+        agent: Its id or another name of it, an `AgentDefinition`, or an `Adapter`.
         **options: See `Options`.
 
     Raises:
@@ -64,50 +70,63 @@ def host(agent: str, **options: Unpack[Options]) -> Opening[WireHost]:
     return Opening(lambda: WireHost.start(agent, checked))
 
 
-class WireHost:
+class WireHost(Closing):
     """A running agent. `agents.host` starts it; a session has it as `session.host`.
 
     What the agent does not offer is refused before anything is sent: `CapabilityNotSupportedError`, with the
     name that was looked at in its handshake.
     """
 
-    def __init__(self, definition: AgentDefinition, options: Options) -> None:
+    def __init__(self, agent: AgentRef, definition: AgentDefinition, options: Options) -> None:
         self.definition = definition
+        self._ref = agent
         self._options = options
         self._sessions: dict[str, WireSession] = {}
         self._launched: dict[str, str] = {}
         self._workplace: Workplace | None = None
+        self._recorder: Recorder | None = None
         self._closing: asyncio.Task[None] | None = None
         self._agent: Agent
 
     @classmethod
-    async def start(cls, name: str, options: Options) -> WireHost:
+    async def start(cls, agent: AgentRef, options: Options) -> WireHost:
         """As `agents.host`."""
-        cwd = _folder(options)
-        catalogue = options.get("catalogue")
-        if catalogue is None:
-            catalogue = await asyncio.to_thread(default_catalogue, cwd)
-        definition = catalogue.definition_for(name)
-        finder = options.get("finder") or default_finder(cwd)
-        found = await finder.find(definition)
-        started = cls(definition, options)
-        await started._start(found, cwd)
-        return started
-
-    async def _start(self, found: Found, cwd: Path) -> None:
-        options = self._options
+        cwd = folder_of(options)
+        if isinstance(agent, Adapter):
+            launch = await agent.launch(options)
+            started = cls(agent, definition_of(agent, launch), options)
+            await started._start(launch, cwd, options.get("processes") or agent.processes)
+            return started
+        found = await find(agent, options)
+        started = cls(agent, found.definition, options)
         if found.way is not None:
             if found.way.model_args and "model" in options:
-                self._launched["model"] = options["model"]
+                started._launched["model"] = options["model"]
             if found.way.effort_args and "effort" in options:
-                self._launched["effort"] = options["effort"]
+                started._launched["effort"] = options["effort"]
         launch = found.launching(
-            model=self._launched.get("model"),
-            effort=self._launched.get("effort"),
+            model=started._launched.get("model"),
+            effort=started._launched.get("effort"),
             with_mcp=bool(options.get("mcp_servers")),
         )
-        launch = replace(launch, cwd=cwd, env={**options.get("env", {}), **launch.env})
-        processes = options.get("processes")
+        await started._start(launch, cwd, options.get("processes"))
+        return started
+
+    async def again(self) -> WireHost:
+        """The same agent once more, started with the same options."""
+        return await WireHost.start(self._ref, self._options)
+
+    async def _start(self, launch: Launch, cwd: Path, processes: Processes | None) -> None:
+        options = self._options
+        launch = replace(
+            launch,
+            cwd=cwd,
+            env={**options.get("env", {}), **launch.env},
+            env_filter=options.get("env_filter") or launch.env_filter,
+        )
+        mask = options.get("mask") or mask_of(launch)
+        if (path := options.get("record")) is not None:
+            self._recorder = Recorder(Path(path), mask)
         if processes is None:
             self._workplace = Workplace()
             processes = self._workplace.processes
@@ -119,15 +138,30 @@ class WireHost:
                 launch,
                 processes,
                 client=Answering(options.get("client") or BasicClient(), self._permit),
-                mask=options.get("mask") or _mask_of(launch),
+                mask=mask,
                 warn=self.warn,
-                on_stderr=options.get("on_stderr"),
+                on_stderr=self._hears_log(),
+                overhear=self._recorder.line if self._recorder is not None else None,
                 **timeouts,
             )
         except BaseException:
+            if self._recorder is not None:
+                self._recorder.close(None, None)
             if self._workplace is not None:
                 await self._workplace.close()
             raise
+
+    def _hears_log(self) -> Callable[[str], None] | None:
+        told, recorder = self._options.get("on_stderr"), self._recorder
+        if recorder is None:
+            return told
+
+        def hear(line: str) -> None:
+            recorder.log(line)
+            if told is not None:
+                told(line)
+
+        return hear
 
     # -- what it is ----------------------------------------------------------------------------------------
 
@@ -283,17 +317,6 @@ class WireHost:
             self._closing = asyncio.create_task(self._close())
         await asyncio.shield(self._closing)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
-
     # -- for its sessions ----------------------------------------------------------------------------------
 
     def warn(self, warning: str) -> None:
@@ -312,38 +335,48 @@ class WireHost:
             options: All that holds for it.
             owns_host: Whether the agent ends with it.
         """
-        how = _opening(options)
-        text = options.get("system_prompt")
-        if text and self.definition.native_system_prompt:
-            how["meta"] = {"systemPrompt": {"append": text}, **how.get("meta", {})}
-        acp = await self._opened(options, how)
+        acp = await self._opened(options)
         session = WireSession(
             self,
             acp,
             options,
             owns_host=owns_host,
             is_known=bool(options.get("load") or options.get("resume")),
-            system_prompt=None if self.definition.native_system_prompt else text,
+            system_prompt=None if self.definition.native_system_prompt else options.get("system_prompt"),
         )
-        self._sessions[acp.id] = session
-        try:
-            await configure(acp, options, self._launched, agent=self.name, warn=self.warn)
-        except BaseException:
-            acp.forget()
-            self.forget(session)
-            raise
+        await self._configured(session, acp, options)
+        session.opened()
         return session
+
+    async def admit(self, session: WireSession, options: Options) -> AcpSession:
+        """Open a session that another process of the agent had. The session is told of it by its caller."""
+        acp = await self._opened(options)
+        await self._configured(session, acp, options)
+        return acp
 
     # -- inside --------------------------------------------------------------------------------------------
 
     async def _new(self, options: Options) -> WireSession:
         defaults = cast(
-            "Options", {name: value for name, value in self._options.items() if name not in _OPENINGS}
+            "Options", {name: value for name, value in self._options.items() if name not in OPENINGS}
         )
         return await self.open_session(merged(defaults, checked_options(options)))
 
-    async def _opened(self, options: Options, how: AcpOpening) -> AcpSession:
-        cwd = _folder(options)
+    async def _configured(self, session: WireSession, acp: AcpSession, options: Options) -> None:
+        self._sessions[acp.id] = session
+        try:
+            await configure(acp, options, self._launched, agent=self.name, warn=self.warn)
+        except BaseException:
+            acp.forget()
+            del self._sessions[acp.id]
+            raise
+
+    async def _opened(self, options: Options) -> AcpSession:
+        how = _opening(options)
+        text = options.get("system_prompt")
+        if text and self.definition.native_system_prompt:
+            how["meta"] = {"systemPrompt": {"append": text}, **how.get("meta", {})}
+        cwd = folder_of(options)
         if (session_id := options.get("load")) is not None:
             return await self._agent.load_session(session_id, cwd, **how)
         if (session_id := options.get("resume")) is not None:
@@ -359,6 +392,9 @@ class WireHost:
     async def _close(self) -> None:
         await self._agent.close()
         self._sessions.clear()
+        if self._recorder is not None:
+            how = self._agent.exit
+            self._recorder.close(how.code if how else None, how.signal if how else None)
         if self._workplace is not None:
             await self._workplace.close()
 
@@ -367,24 +403,12 @@ class WireHost:
             raise CapabilityNotSupportedError(capability, agent=self.name)
 
 
-_OPENINGS = frozenset({"load", "resume", "fork"})
-
-
-def _mask_of(launch: Launch) -> Callable[[str], str]:
-    """Takes secrets out of what the agent logs: those of its own environment, and what looks like one."""
-    return Redactor(managed_from_environment({**inheritable(os.environ), **launch.env})).redact
-
-
-def _folder(options: Options) -> Path:
-    return Path(options.get("cwd") or Path.cwd()).absolute()
-
-
 def _opening(options: Options) -> AcpOpening:
     how = AcpOpening()
     if "mcp_servers" in options:
         how["mcp_servers"] = tuple(options["mcp_servers"])
     if "additional_directories" in options:
         how["additional_directories"] = [Path(each) for each in options["additional_directories"]]
-    if "meta" in options:
-        how["meta"] = options["meta"]
+    if meta := {**trace_context(), **options.get("meta", {})}:
+        how["meta"] = meta
     return how

@@ -40,12 +40,17 @@ class _Curious(BasicClient):
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """Options that are yes or no are understood."""
-        return ClientCapabilities(boolean_options=True)
+        """Options that are yes or no are understood, and a person can sign in elsewhere."""
+        return ClientCapabilities(boolean_options=True, terminal_auth=True)
 
 
 async def introduce(
-    launch: Launch, processes: Processes, *, mask: Callable[[str], str], seconds: float = _START
+    launch: Launch,
+    processes: Processes,
+    *,
+    mask: Callable[[str], str],
+    seconds: float = _START,
+    commands_within: float = _COMMANDS,
 ) -> Introduction:
     """Start an agent in an empty folder, ask it, and end it. Nothing of it is left, also when cancelled.
 
@@ -54,6 +59,7 @@ async def introduce(
         processes: Where it is started and written down.
         mask: Takes secrets out of what it says.
         seconds: How long it may take to start.
+        commands_within: How long it may take, after it has made a session, to tell its commands.
 
     Raises:
         AgentError: It does not start, or says nothing. Where it only makes no session, that is in `problem`.
@@ -71,19 +77,19 @@ async def introduce(
             inactivity_timeout=_SESSION,
         )
         try:
-            return await _ask(agent, folder)
+            return await _ask(agent, folder, commands_within)
         finally:
             await agent.close()
 
 
-async def _ask(agent: Agent, folder: Path) -> Introduction:
+async def _ask(agent: Agent, folder: Path, commands_within: float) -> Introduction:
     told = asyncio.Event()
     try:
         session = await agent.new_session(folder, on_update=lambda _: told.set())
     except AgentError as problem:
         return Introduction(agent.handshake, problem=problem)
     try:
-        async with asyncio.timeout(_COMMANDS):
+        async with asyncio.timeout(commands_within):
             while not session.commands and agent.is_running:
                 await told.wait()
                 told.clear()

@@ -1,19 +1,35 @@
-"""Something that has to be opened and closed: `await` it, or use it with `async with`."""
+"""Things that have to be opened and closed: `await` them, or use them with `async with`."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
-__all__ = ["Opening"]
-
-
-class _Closable(Protocol):
-    async def close(self) -> None: ...
+__all__ = ["Closing", "Opening"]
 
 
-T = TypeVar("T", bound=_Closable)
+class Closing(ABC):
+    """Something open. A block of `async with` closes it."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Close it. Again does no harm."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+T = TypeVar("T", bound=Closing)
 
 
 class Opening(Generic[T]):
@@ -34,11 +50,6 @@ class Opening(Generic[T]):
         self._opened = await self._open()
         return self._opened
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *what: object) -> None:
         if self._opened is not None:
             await self._opened.close()

@@ -13,11 +13,15 @@ from serai.agents.costs import CostTracker
 from serai.agents.filters import ToolFilter
 from serai.agents.finding import Finder
 from serai.agents.policies import PermissionPolicy, read_policy
+from serai.agents.retrying import Renewed, Retries
 from serai.processes.processes import Processes
 
-__all__ = ["Options", "SessionOptions", "checked_options", "merged"]
+__all__ = ["OPENINGS", "Options", "SessionOptions", "checked_options", "log_warning", "merged"]
 
 _log = logging.getLogger("serai.agents")
+
+OPENINGS = ("load", "resume", "fork")
+"""The options that name an earlier session."""
 
 
 class SessionOptions(TypedDict, total=False):
@@ -40,7 +44,8 @@ class SessionOptions(TypedDict, total=False):
     additional_directories: Iterable[Path | str]
     """Folders beside `cwd`. An agent that does not know of such works without them, with one warning."""
     meta: Mapping[str, Any]
-    """The `_meta` of the request that opens the session."""
+    """The `_meta` of the request that opens the session, and of its prompts. `traceparent` of a span that is
+    active goes along by itself."""
     permissions: PermissionPolicy
     """Who answers when the agent asks for permission; by default `auto-allow`."""
     permission_timeout: float
@@ -56,18 +61,32 @@ class Options(SessionOptions, total=False):
 
     env: Mapping[str, str]
     """Variables beside those of this program. Those of the catalogue win."""
+    env_filter: Callable[[dict[str, str]], Mapping[str, str]]
+    """Is given all variables that the agent would have, and returns those that it gets."""
+    program: Path | str
+    """The agent's program, by name or path, instead of the one that would be found. The arguments stay."""
     client: ClientSide
     """Who serves files, terminals and questions of the agent. It is told exactly what that one has."""
     on_warning: Callable[[str], None]
     """Is told, in a sentence, what was left out or could not be done; by default that is logged."""
     on_stderr: Callable[[str], None]
     """Is told every line of the agent's log, redacted."""
+    record: Path | str
+    """A file to which the conversation with the agent is written, redacted; `serai.agents.testing.Replay`
+    plays it. What it holds already stays."""
+    retries: Retries | int
+    """How often `ask` is tried again when the agent has ended or its model is busy; by default never, since a
+    turn that failed may have changed files. An agent that has ended is started anew."""
+    recycle_after: int
+    """After so many turns a session's agent is started anew; by default (0) never."""
+    on_renewed: Callable[[Renewed], None]
+    """Is told when a session's agent was started anew, and what it knows of what was said before."""
     mask: Callable[[str], str]
     """Takes secrets out of the agent's log and its errors."""
     start_timeout: float
     """How long it may take to start, in seconds (30); 0 for ever."""
     inactivity_timeout: float
-    """How long it may be silent in a turn (180). While someone is asked, time does not count. 0 for ever."""
+    """How long it may do nothing in a turn (180). While someone is asked, time does not count. 0 for ever."""
     cancel_timeout: float
     """How long it may take to stop (30), before it is ended."""
     catalogue: Catalogue
@@ -94,7 +113,7 @@ def checked_options(options: Mapping[str, Any]) -> Options:
     for name in options:
         if name not in Options.__annotations__:
             raise TypeError(f"there is no option {name!r}")
-    openings = [name for name in ("load", "resume", "fork") if options.get(name) is not None]
+    openings = [name for name in OPENINGS if options.get(name) is not None]
     if len(openings) > 1:
         raise TypeError(f"{' and '.join(openings)} cannot be meant at once")
     if "permissions" in options:
@@ -103,7 +122,10 @@ def checked_options(options: Mapping[str, Any]) -> Options:
 
 
 def merged(first: Options, second: Options) -> Options:
-    """Both; what the second says counts. Variables and `_meta` are joined, MCP servers by their names."""
+    """Both; what the second says counts. Variables and `_meta` are joined, MCP servers by their names.
+
+    Of two tool filters both count: to say more never allows more.
+    """
     both: dict[str, Any] = {**first, **second}
     for name in ("env", "meta", "config"):
         if (one := first.get(name)) is not None and (other := second.get(name)) is not None:
@@ -111,6 +133,8 @@ def merged(first: Options, second: Options) -> Options:
     if "mcp_servers" in first and "mcp_servers" in second:
         servers = [read_server(server) for server in (*first["mcp_servers"], *second["mcp_servers"])]
         both["mcp_servers"] = tuple({server.name: server for server in servers}.values())
+    if "tools" in first and "tools" in second:
+        both["tools"] = first["tools"] & second["tools"]
     return checked_options(both)
 
 

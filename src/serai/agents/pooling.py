@@ -6,12 +6,11 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack, overload
+from typing import Any, TypeVar, Unpack, overload
 
 from serai.agents.attempts import Candidate, clients_of
 from serai.agents.clients import AgentClient
-from serai.agents.opening import Opening
+from serai.agents.opening import Closing, Opening
 from serai.agents.options import Options
 from serai.agents.parts import Prompt
 from serai.agents.results import AskResult, JsonResult
@@ -54,7 +53,7 @@ class _Worker:
         self.session = session
 
 
-class AgentPool:
+class AgentPool(Closing):
     """Agents that wait for work. `agents.pool` opens it.
 
     A worker is used by one at a time; whoever comes when all are busy waits, in order. Its session goes on
@@ -138,17 +137,6 @@ class AgentPool:
             if not waiting.done():
                 waiting.set_exception(_closed())
         await asyncio.gather(*(worker.session.close() for worker in self._workers))
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     async def _take(self) -> _Worker:
         if self._closed:

@@ -65,7 +65,7 @@ async def race(
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
     attempts = [
-        Attempt(client.agent) if task.cancelled() else task.result()
+        Attempt(client.name) if task.cancelled() else task.result()
         for client, task in zip(clients, tasks, strict=True)
     ]
     if winner is None:
@@ -78,6 +78,6 @@ async def race(
 
 async def _attempt(client: AgentClient, prompt: Prompt) -> Attempt:
     try:
-        return Attempt(client.agent, await client.ask(prompt))
+        return Attempt(client.name, await client.ask(prompt))
     except SeraiError as error:
-        return Attempt(client.agent, error=error)
+        return Attempt(client.name, error=error)

@@ -11,6 +11,7 @@ from serai.agents.asked import PermissionAsked
 from serai.agents.costs import Meter
 from serai.agents.events import (
     Event,
+    ModeChanged,
     RawEvent,
     TextAdded,
     ThinkingAdded,
@@ -51,6 +52,7 @@ class RunningTurn:
         gathering: Collects the result.
         meter: Counts what it costs.
         tools: Which tools may be used.
+        mode: The mode that the session was in when that was last told.
         is_asking: Whether whoever follows the events is to answer what the agent asks permission for.
         warn: Is told what could not be done.
     """
@@ -61,10 +63,12 @@ class RunningTurn:
         meter: Meter,
         tools: ToolFilter | None,
         *,
+        mode: str | None,
         is_asking: bool,
         warn: Callable[[str], None],
     ) -> None:
         self.gathering = gathering
+        self.mode = mode
         self.is_asking = is_asking
         self.end: Finished | Failure | None = None
         """How it ended, once that has been taken."""
@@ -88,6 +92,11 @@ class RunningTurn:
         """The types of parts that were left out of the prompt."""
         return self._turn.dropped if self._turn is not None else ()
 
+    @property
+    def has_used_tools(self) -> bool:
+        """Whether the agent has told of a tool call: it may have changed something."""
+        return any(True for _ in self.gathering.uses)
+
     def sent(self, turn: PromptTurn) -> None:
         """The prompt has been sent."""
         self._turn = turn
@@ -103,7 +112,10 @@ class RunningTurn:
         self.cancel()
 
     def take(self, item: Item) -> Event | None:
-        """The event that an item is; `None` for its beginning, its end, and what has been told already."""
+        """The event that an item is; `None` for its beginning, its end, and what has been told already.
+
+        A permission that is asked for has to be judged, and `reach`ed then.
+        """
         match item:
             case Finished() | Failure():
                 self.end = item
@@ -123,6 +135,10 @@ class RunningTurn:
             self.stop(self._meter.tracker.exceeded())
         if isinstance(event, ToolCalled | ToolChanged):
             self._look_at(event)
+        if isinstance(event, ModeChanged):
+            if event.mode_id == self.mode:
+                return None  # it was set from here, and the agent tells it once more
+            self.mode = event.mode_id
         return event
 
     def _take_asked(self, data: dict[str, Any]) -> PermissionAsked:
@@ -131,8 +147,7 @@ class RunningTurn:
         if is_new:
             self.gathering.add(ToolCalled(use))
         self._asked.add(use.id)
-        refused = self._tools is not None and self._tools.refuses(use)
-        asked.reach(use, is_open=self.is_asking and not refused)
+        asked.call = use
         return asked
 
     def _look_at(self, event: ToolCalled | ToolChanged) -> None:

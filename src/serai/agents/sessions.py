@@ -3,42 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing, nullcontext, suppress
 from dataclasses import replace
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
 
 from serai.acp import (
     AcpSession,
-    AgentCapabilities,
-    ConfigOption,
+    CurrentModeUpdate,
     Failure,
     Finished,
     Item,
-    Modes,
-    PermissionOption,
     PermissionRequest,
-    Update,
-    UsageUpdate,
-    text_block,
 )
 from serai.agents.asked import PermissionAsked
+from serai.agents.attached import Attached
 from serai.agents.costs import CostTracker
 from serai.agents.events import TurnFinished
 from serai.agents.gathering import Gathering
-from serai.agents.json_answers import Shape, Unfit, instructions, read_answer, repair_instructions, shape_of
-from serai.agents.models import models_of
+from serai.agents.json_answers import shape_of
+from serai.agents.json_asking import ask_for
+from serai.agents.opening import Closing
 from serai.agents.options import Options, SessionOptions
-from serai.agents.parts import Command, Prompt, blocks_of
-from serai.agents.policies import Policy, automatic, chosen, read_policy
+from serai.agents.parts import Prompt, blocks_of
+from serai.agents.permitting import Permitting
+from serai.agents.renewing import renew
 from serai.agents.results import AskResult, JsonResult
+from serai.agents.retrying import Context, Renewed, Why, persistently, read_retries
 from serai.agents.running import AskedMark, BeginMark, RunningTurn
 from serai.agents.streaming import AgentStream, Cancelling, Events
-from serai.errors import AgentClosed, AgentError, BudgetExceeded, JsonInvalid, PermissionTimedOut
+from serai.agents.tracing import trace_context
+from serai.errors import AgentClosed, AgentError, BudgetExceeded
 
 if TYPE_CHECKING:
     from serai.agents.hosting import WireHost
@@ -50,7 +46,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class WireSession:
+class WireSession(Attached, Closing):
     """One conversation. `agents.session` opens it, and so does `WireHost.new_session`.
 
     One turn at a time: what is asked meanwhile waits for its turn, in order. Use it with `async with`, or
@@ -75,76 +71,33 @@ class WireSession:
         is_known: bool,
         system_prompt: str | None,
     ) -> None:
-        self.host = host
-        """The running agent, with `capabilities` and what else it is."""
-        self._acp = acp
+        super().__init__(host, acp)
         self._options = options
         self._owns_host = owns_host
-        self._system_prompt = system_prompt
-        self._policy = read_policy(options.get("permissions", Policy.AUTO_ALLOW))
+        self._permitting = Permitting(options, agent=host.name, warn=host.warn)
+        self._retries = read_retries(options.get("retries"))
         tracker = options.get("costs")
-        self._meter = (tracker if tracker is not None else CostTracker()).meter(
-            host.name,
-            acp.id,
-            told=acp.usage.cost if acp.usage else None,
-            is_known=is_known,
-            warn=host.warn,
-        )
+        self._tracker = tracker if tracker is not None else CostTracker()
+        self._has_past = is_known or bool(options.get("fork"))
         self._turns = asyncio.Lock()
         self._running: RunningTurn | None = None
         self._settling: asyncio.Task[None] | None = None
+        self._renewing: asyncio.Task[None] | None = None
+        self._closed = asyncio.Event()
+        self._attach(host, acp, is_known=is_known, system_prompt=system_prompt)
 
-    # -- what it is ----------------------------------------------------------------------------------------
+    def _attach(self, host: WireHost, acp: AcpSession, *, is_known: bool, system_prompt: str | None) -> None:
+        self._host = host
+        self._acp = acp
+        self._system_prompt = system_prompt
+        self._count = 0
+        told = acp.usage.cost if acp.usage else None
+        self._meter = self._tracker.meter(host.name, acp.id, told=told, is_known=is_known, warn=host.warn)
+        self.opened()
 
-    @property
-    def id(self) -> str:
-        """The agent's name for it: what `load`, `resume` and `fork` take."""
-        return self._acp.id
-
-    @property
-    def cwd(self) -> Path:
-        """Where the agent works."""
-        return self._acp.cwd
-
-    @property
-    def capabilities(self) -> AgentCapabilities:
-        """What the agent can do."""
-        return self.host.capabilities
-
-    @property
-    def modes(self) -> Modes | None:
-        """The modes that it has, and the one that it is in."""
-        return self._acp.modes
-
-    @property
-    def config_options(self) -> tuple[ConfigOption, ...]:
-        """What can be chosen for it, with the values now: the model, for instance."""
-        return self._acp.config_options
-
-    @property
-    def commands(self) -> tuple[Mapping[str, Any], ...]:
-        """The agent's own commands: `name`, `description`, `input`."""
-        return self._acp.commands
-
-    @property
-    def title(self) -> str | None:
-        """What it is about, in the agent's words."""
-        return self._acp.title
-
-    @property
-    def usage(self) -> UsageUpdate | None:
-        """What the agent told last of its context window, and of the cost of the whole session."""
-        return self._acp.usage
-
-    @property
-    def history(self) -> tuple[Update, ...]:
-        """What the agent told again when an earlier session was opened."""
-        return tuple(self._acp.replayed)
-
-    @property
-    def acp(self) -> AcpSession:
-        """The session underneath, for what is not offered here."""
-        return self._acp
+    def opened(self) -> None:
+        """All that was chosen for it has been set: what changes from now on is news. The host calls it."""
+        self._mode = self._acp.modes.current if self._acp.modes is not None else None
 
     # -- asking --------------------------------------------------------------------------------------------
 
@@ -160,12 +113,44 @@ class WireSession:
 
         Raises:
             AgentError: The turn has failed; which error says why.
+            AttemptsExhausted: It has failed as often as `retries` says.
             BudgetExceeded: What may be spent has been spent.
         """
-        stream = AgentStream(
-            lambda cancelling: self.follow(prompt, cancelling, meta=meta, is_attended=False), lambda: self.id
-        )
-        return await stream.result()
+        retries = self._retries
+        if retries is None:
+            return await self._once(prompt, meta)
+        begun: list[RunningTurn] = []
+
+        def once() -> Awaitable[AskResult]:
+            begun.clear()
+            return self._once(prompt, meta, begun=begun.append, is_held=True)
+
+        def may_go_on(error: AgentError) -> bool:
+            has_used_tools = any(running.has_used_tools for running in begun)
+            is_alive = not self._closed.is_set() and (self._owns_host or self.host.is_running)
+            return is_alive and retries.covers(error, has_used_tools=has_used_tools)
+
+        async with self._turns:  # all the time, so that nobody comes in between
+            name = self.host.name
+            return await persistently(once, retries, may_go_on=may_go_on, pause=self._pause, agent=name)
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._closed.wait()
+
+    async def _once(
+        self,
+        prompt: Prompt,
+        meta: Mapping[str, Any] | None,
+        *,
+        begun: Callable[[RunningTurn], None] | None = None,
+        is_held: bool = False,
+    ) -> AskResult:
+        def events(cancelling: Cancelling) -> Events:
+            return self.follow(prompt, cancelling, meta=meta, is_attended=False, begun=begun, is_held=is_held)
+
+        return await AgentStream(events, lambda: self.id).result()
 
     @overload
     async def ask_json(self, prompt: Prompt, schema: type[T]) -> JsonResult[T]: ...
@@ -183,20 +168,7 @@ class WireSession:
             Mismatch: The schema is none. Nothing was sent.
             AgentError: As for `ask`.
         """
-        shape = shape_of(schema)
-        parts = [prompt] if isinstance(prompt, str | Command) else list(prompt)
-        result = await self.ask([*parts, text_block(instructions(shape))])
-        try:
-            return self._read(result, shape, repaired=False)
-        except Unfit as unfit:
-            if result.stop_reason != "end_turn":
-                raise self._unreadable(result, unfit) from None
-            issues = unfit.issues
-        result = await self.ask(repair_instructions(shape, issues))
-        try:
-            return self._read(result, shape, repaired=True)
-        except Unfit as unfit:
-            raise self._unreadable(result, unfit) from None
+        return await ask_for(shape_of(schema), prompt, self.ask)
 
     def stream(self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None) -> AgentStream:
         """Ask something, and follow the answer while it comes. The turn begins with the first event.
@@ -223,6 +195,8 @@ class WireSession:
             AgentError: The agent refused, or is gone.
         """
         await self._acp.set_mode(mode_id)
+        self._options = cast("Options", {**self._options, "mode": mode_id})  # also for a new agent
+        self._acp.receive(CurrentModeUpdate(current_mode_id=mode_id))
 
     async def set_config_option(self, config_id: str, value: str | bool) -> None:
         """Choose a value of one of its options.
@@ -232,6 +206,8 @@ class WireSession:
             AgentError: The agent refused, or is gone.
         """
         await self._acp.set_config_option(config_id, value)
+        chosen = {**self._options.get("config", {}), config_id: value}
+        self._options = cast("Options", {**self._options, "config": chosen})  # also for a new agent
 
     async def fork(self, **options: Unpack[SessionOptions]) -> WireSession:
         """Another session of the same agent that begins where this one is.
@@ -246,6 +222,10 @@ class WireSession:
 
         A turn that runs ends. An agent that can is told that the session is closed.
         """
+        self._closed.set()
+        if self._renewing is not None:
+            self._renewing.cancel()
+            await asyncio.wait([self._renewing])
         if self._owns_host:
             await self.host.close()
         elif self.host.sessions.get(self.id) is self:
@@ -257,17 +237,6 @@ class WireSession:
         if self._settling is not None:
             await asyncio.shield(self._settling)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
-
     # -- turns ---------------------------------------------------------------------------------------------
 
     async def follow(
@@ -277,6 +246,8 @@ class WireSession:
         *,
         meta: Mapping[str, Any] | None = None,
         is_attended: bool = True,
+        begun: Callable[[RunningTurn], None] | None = None,
+        is_held: bool = False,
     ) -> Events:
         """One turn, as `stream` gives it.
 
@@ -285,17 +256,23 @@ class WireSession:
             cancelling: The wish that it be stopped.
             meta: The prompt's `_meta`.
             is_attended: Whether someone sees the events, and could answer.
+            begun: Is told what is known of the turn, when it begins.
+            is_held: Whether the caller sees to it that turns follow one another.
         """
-        async with self._turns:
+        async with nullcontext() if is_held else self._turns:
             if self._settling is not None:
                 await asyncio.shield(self._settling)
+            await self._renew_if_due()
             running = RunningTurn(
                 Gathering(self.host.name, self.id),
                 self._meter,
-                self._options.get("tools"),
-                is_asking=is_attended and self._policy is Policy.STREAM,
+                self._permitting.tools,
+                mode=self._mode,
+                is_asking=is_attended and self._permitting.is_by_stream,
                 warn=self.host.warn,
             )
+            if begun is not None:
+                begun(running)
             if cancelling.is_wanted:
                 running.end = Finished("cancelled")
             else:
@@ -307,10 +284,14 @@ class WireSession:
                             event = running.take(item)
                             if running.end is not None:
                                 break
+                            if isinstance(event, PermissionAsked):
+                                await self._permitting.judge(event)
+                                event.reach(is_open=running.is_asking and event.refusal is None)
                             if event is not None:
                                 yield event
                 finally:
                     self._running = None
+                    self._mode = running.mode
                     if running.end is None:
                         running.cancel()
                         self._settling = asyncio.create_task(self._settle(running))
@@ -321,11 +302,14 @@ class WireSession:
         self._meter.begin()
         names = [name for each in self.commands if isinstance(name := each.get("name"), str)]
         blocks = blocks_of(prompt, agent=self.host.name, commands=names, system_prompt=self._system_prompt)
-        turn = self._acp.prompt(blocks, meta=meta)
+        told = {**trace_context(), **self._options.get("meta", {}), **(meta or {})}
+        turn = self._acp.prompt(blocks, meta=told)
         self._acp.receive(BeginMark())  # nothing of the agent can have come in between
         running.sent(turn)
         self._running = running
         self._system_prompt = None
+        self._has_past = True
+        self._count += 1
 
     def _items(self) -> AsyncGenerator[Item, None]:
         return cast("AsyncGenerator[Item, None]", self._acp.updates())
@@ -335,9 +319,12 @@ class WireSession:
         try:
             async with aclosing(self._items()) as items:
                 async for item in items:
-                    running.take(item)
+                    event = running.take(item)
                     if running.end is not None:
                         break
+                    if isinstance(event, PermissionAsked):
+                        event.reach(is_open=False)
+            self._mode = running.mode
             if isinstance(running.end, Finished):
                 self._result(running, running.end)
         except Exception:  # noqa: BLE001 - nobody waits for it who could be told
@@ -350,7 +337,7 @@ class WireSession:
             case Failure(error):
                 raise running.verdict or error
             case None:
-                raise AgentClosed(f"the session {self.id} was closed", agent=self.host.name)
+                raise self._gone()
         tracker = self._meter.tracker
         if running.was_sent and tracker.is_exceeded:
             running.verdict = running.verdict or tracker.exceeded()
@@ -366,27 +353,56 @@ class WireSession:
             return result
         return replace(result, cost_usd=self._meter.end(result, self._model))
 
+    # -- a new agent ---------------------------------------------------------------------------------------
+
+    async def _renew_if_due(self) -> None:
+        """Start the agent anew when it is gone, or has had its turns, and that was asked for."""
+        if not self._owns_host or self._closed.is_set():
+            return
+        limit = self._options.get("recycle_after", 0)
+        if self._retries is not None and not self.host.is_running:
+            why = Why.GONE
+        elif limit and self._count >= limit and len(self.host.sessions) == 1:  # others would end with it
+            why = Why.TURN_LIMIT
+        else:
+            return
+        renewing = self._renewing = asyncio.create_task(self._renew(why))
+        try:
+            await asyncio.wait([renewing])
+        finally:
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+            self._renewing = None
+        if renewing.cancelled():
+            raise self._gone()
+        renewing.result()
+
+    async def _renew(self, why: Why) -> None:
+        await self.host.close()
+        host, acp, context = await renew(self, self._options, has_past=self._has_past)
+        is_known = context in (Context.RESUMED, Context.LOADED)
+        # What holds for the whole session has to be said again where nothing else is known of it.
+        is_said = is_known or host.definition.native_system_prompt
+        text = None if is_said else self._options.get("system_prompt")
+        self._attach(host, acp, is_known=is_known, system_prompt=text)
+        self._has_past = is_known
+        if context is Context.LOST:
+            host.warn(
+                f'Agent "{host.name}" was started anew and could not open the earlier session — '
+                f"it knows nothing of what was said before."
+            )
+        if (tell := self._options.get("on_renewed")) is not None:
+            tell(Renewed(why, context, acp.id))
+
+    def _gone(self) -> AgentClosed:
+        return AgentClosed(f"the session {self.id} was closed", agent=self.host.name)
+
     @property
     def _model(self) -> str | None:
-        option = models_of(self.config_options).model_option
+        option = self.models.model_option
         return str(option.value) if option is not None else self._options.get("model")
 
-    # -- JSON ----------------------------------------------------------------------------------------------
-
-    def _read(self, result: AskResult, shape: Shape[T], *, repaired: bool) -> JsonResult[T]:
-        data, raw = read_answer(result.text, shape)
-        return JsonResult(data, raw, result, repaired)
-
-    def _unreadable(self, result: AskResult, unfit: Unfit) -> JsonInvalid:
-        how = "" if result.stop_reason == "end_turn" else f" (the turn ended with {result.stop_reason})"
-        return JsonInvalid(
-            f"the agent {self.host.name!r} did not answer with the JSON that was asked for{how}: {unfit}",
-            agent=self.host.name,
-            text=result.text,
-            issues=unfit.issues,
-        )
-
-    # -- permissions ---------------------------------------------------------------------------------------
+    # -- for the host --------------------------------------------------------------------------------------
 
     async def permit(self, request: PermissionRequest) -> str | None:
         """Answer what the agent asks permission for. The host calls it."""
@@ -396,42 +412,5 @@ class WireSession:
             # It takes its place behind what the agent has told before, and is decided when that is known.
             self._acp.receive(AskedMark(asked))
             await asked.reached()
-        asked.chosen = await self._decide(asked, running)
+        asked.chosen = await self._permitting.decide(asked, running)
         return asked.chosen.id if asked.chosen is not None else None
-
-    async def _decide(self, asked: PermissionAsked, running: RunningTurn | None) -> PermissionOption | None:
-        tools = self._options.get("tools")
-        if tools is not None and tools.refuses(asked.call):
-            return automatic(Policy.AUTO_REJECT, asked.options)
-        if isinstance(self._policy, Policy) and self._policy is not Policy.STREAM:
-            return automatic(self._policy, asked.options)
-        if self._policy is Policy.STREAM and (running is None or not running.is_asking):
-            self.host.warn(
-                f'Agent "{self.host.name}" asks for permission, and nobody follows its stream — cancelled.'
-            )
-            return None
-        limit = self._options.get("permission_timeout")
-        try:
-            async with asyncio.timeout(limit or None):
-                return await self._ask_someone(asked)
-        except TimeoutError:
-            error = PermissionTimedOut(
-                f"nobody answered in {limit:g} s what the agent {self.host.name!r} asked: {asked.call.title}",
-                agent=self.host.name,
-            )
-            if running is not None:
-                running.stop(error)
-            return None
-
-    async def _ask_someone(self, asked: PermissionAsked) -> PermissionOption | None:
-        if isinstance(self._policy, Policy):
-            return await asked.answered()
-        try:
-            choice = self._policy(asked)
-            if inspect.isawaitable(choice):
-                choice = await choice
-        except Exception as problem:  # noqa: BLE001 - whatever went wrong, it is no permission
-            _log.exception("a permission policy has failed")
-            self.host.warn(f"The permission policy failed with {problem!r} — the request is cancelled.")
-            return None
-        return chosen(choice, asked.options)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from types import TracebackType
 from typing import Self, TypeAlias
 
 from serai.agents.events import Event, TurnFinished
+from serai.agents.opening import Closing
 from serai.agents.results import AskResult
 
 __all__ = ["AgentStream", "Cancelling", "Events"]
@@ -34,7 +34,7 @@ class Cancelling:
             stop()
 
 
-class AgentStream:
+class AgentStream(Closing):
     """The events of one turn, the last of which is `TurnFinished`. Iterate it, or `await stream.result()`.
 
     Nothing is sent before someone does. Use `async with` where you may stop early: leaving the block cancels
@@ -73,14 +73,18 @@ class AgentStream:
             async for _ in self:
                 pass
         finally:
-            await self.aclose()
+            await self.close()
         if self._result is None:
             raise self._error or RuntimeError("the stream was closed before its end")
         return self._result
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         """Be done with it. A turn that runs is cancelled. Again does no harm."""
         await self._events.aclose()
+
+    async def aclose(self) -> None:
+        """The same, by the name that `contextlib.aclosing` looks for."""
+        await self.close()
 
     def __aiter__(self) -> Self:
         return self
@@ -96,14 +100,3 @@ class AgentStream:
         if isinstance(event, TurnFinished):
             self._result = event.result
         return event
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()

@@ -61,11 +61,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "prompt", metavar="[PROMPT]", help="what is asked (default: what is piped in)"
     )
     prompt.required = False  # as with nargs="?", which would not be found behind an option
+    parser.add_argument("-p", "--prompt", dest="said", metavar="TEXT", help="the prompt, as an option")
+    parser.add_argument("--prompt-file", metavar="FILE", help="a file with the prompt")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
         "--schema",
         metavar="FILE",
-        help="a JSON Schema: the answer is JSON that is valid under it, and nothing else",
+        help="a JSON Schema, or JSON itself: the answer is JSON that is valid under it, and nothing else",
     )
     parser.add_argument("--cwd", metavar="DIR", type=Path, default=Path(), help="where the agent works")
     parser.add_argument("--model", metavar="NAME", help="the model, as the agent calls it")
@@ -98,7 +100,11 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
     if not options.cwd.is_dir():
         parser.error(f"--cwd: there is no folder {options.cwd}")
     options.cwd = options.cwd.resolve()
-    words = [text for text in (options.prompt, _piped()) if text]
+    told = (options.prompt, options.said, options.prompt_file)
+    if sum(each is not None for each in told) > 1:
+        parser.error("the prompt was given more than once")
+    prompt = _read(options.prompt_file) if options.prompt_file else options.prompt or options.said
+    words = [text for text in (prompt, _piped()) if text]
     if not words:
         parser.error("there is nothing to ask: give a PROMPT, or pipe it in")
     options.prompt = "\n\n".join(words)
@@ -109,7 +115,7 @@ async def _main(options: argparse.Namespace) -> int:
     with open_terminal(apart=True) as terminal:
         told = await _told(options, terminal)
         if options.schema:
-            schema = _read(options.schema)
+            schema = options.schema if _is_json(options.schema) else _read(options.schema)
             answer = await ask_json(options.agent, options.prompt, schema, **told)
             _print_json(_json_document(answer) if options.json else answer.data)
             return 0
@@ -254,6 +260,10 @@ def _piped() -> str:
     if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
         return ""
     return sys.stdin.buffer.read().decode(errors="replace").strip()
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip().startswith("{")
 
 
 def _read(name: str) -> str:

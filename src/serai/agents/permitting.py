@@ -1,0 +1,94 @@
+"""Who decides what an agent of a program may do: its tool filter first, then the policy."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable
+
+from serai.acp import PermissionOption
+from serai.agents.asked import PermissionAsked
+from serai.agents.filters import ToolFilter
+from serai.agents.options import SessionOptions
+from serai.agents.policies import Policy, automatic, chosen, read_policy
+from serai.agents.running import RunningTurn
+from serai.errors import PermissionTimedOut
+
+__all__ = ["Permitting"]
+
+_log = logging.getLogger(__name__)
+
+
+class Permitting:
+    """The decisions of one session.
+
+    Args:
+        options: What was said when it was opened.
+        agent: The agent's name.
+        warn: Is told what was denied, and what could not be decided.
+    """
+
+    def __init__(self, options: SessionOptions, *, agent: str, warn: Callable[[str], None]) -> None:
+        self.tools: ToolFilter | None = options.get("tools")
+        self._policy = read_policy(options.get("permissions", Policy.AUTO_ALLOW))
+        self._limit = options.get("permission_timeout") or None
+        self._agent = agent
+        self._warn = warn
+
+    @property
+    def is_by_stream(self) -> bool:
+        """Whether whoever follows the stream answers."""
+        return self._policy is Policy.STREAM
+
+    async def judge(self, asked: PermissionAsked) -> None:
+        """Have the filter look at a call, once. What it refuses is `asked.refusal`."""
+        if self.tools is None or asked.is_judged:
+            return
+        asked.is_judged = True
+        try:
+            asked.refusal = await self.tools.judge(asked.call)
+        except Exception as problem:  # noqa: BLE001 - whatever went wrong, it is no permission
+            _log.exception("a tool filter has failed")
+            asked.refusal = f"the tool filter failed with {problem!r}"
+        if asked.refusal is not None:
+            call = asked.call
+            self._warn(f"A tool was denied: {call.title or call.id} ({call.kind}) — {asked.refusal}.")
+
+    async def decide(self, asked: PermissionAsked, running: RunningTurn | None) -> PermissionOption | None:
+        """The option to choose; `None` to cancel."""
+        await self.judge(asked)
+        if asked.refusal is not None:
+            return automatic(Policy.AUTO_REJECT, asked.options)
+        if isinstance(self._policy, Policy) and self._policy is not Policy.STREAM:
+            return automatic(self._policy, asked.options)
+        if self.is_by_stream and (running is None or not running.is_asking):
+            self._warn(
+                f'Agent "{self._agent}" asks for permission, and nobody follows its stream — cancelled.'
+            )
+            return None
+        try:
+            async with asyncio.timeout(self._limit):
+                return await self._ask_someone(asked)
+        except TimeoutError:
+            error = PermissionTimedOut(
+                f"nobody answered in {self._limit:g} s what the agent {self._agent!r} asked: "
+                f"{asked.call.title}",
+                agent=self._agent,
+            )
+            if running is not None:
+                running.stop(error)
+            return None
+
+    async def _ask_someone(self, asked: PermissionAsked) -> PermissionOption | None:
+        if isinstance(self._policy, Policy):
+            return await asked.answered()
+        try:
+            choice = self._policy(asked)
+            if inspect.isawaitable(choice):
+                choice = await choice
+        except Exception as problem:  # noqa: BLE001 - whatever went wrong, it is no permission
+            _log.exception("a permission policy has failed")
+            self._warn(f"The permission policy failed with {problem!r} — the request is cancelled.")
+            return None
+        return chosen(choice, asked.options)

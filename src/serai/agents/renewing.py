@@ -1,0 +1,53 @@
+"""Starting the agent of a session anew, and opening the session in it again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from serai.acp import AcpSession
+from serai.agents.options import OPENINGS, Options
+from serai.agents.retrying import Context
+from serai.errors import CapabilityNotSupportedError, SessionLoadFailed
+
+if TYPE_CHECKING:
+    from serai.agents.hosting import WireHost
+    from serai.agents.sessions import WireSession
+
+__all__ = ["renew"]
+
+
+async def renew(
+    session: WireSession, options: Options, *, has_past: bool
+) -> tuple[WireHost, AcpSession, Context]:
+    """A new agent for a session whose own has been ended, and the session there.
+
+    It is resumed where the agent can, else loaded; where it can do neither, it is a new one. When this fails
+    or is cancelled, nothing of the new agent is left.
+
+    Args:
+        session: The session.
+        options: All that holds for it.
+        has_past: Whether there is anything to go on with.
+
+    Raises:
+        AgentError: The agent does not start, or refuses to open a session.
+    """
+    plain = {name: value for name, value in options.items() if name not in OPENINGS}
+    host = await session.host.again()
+    ways = (
+        ("resume", host.capabilities.resume_session, Context.RESUMED),
+        ("load", host.capabilities.load_session, Context.LOADED),
+    )
+    try:
+        for name, can, context in ways:
+            if has_past and can:
+                try:
+                    acp = await host.admit(session, cast("Options", {**plain, name: session.id}))
+                except (SessionLoadFailed, CapabilityNotSupportedError):
+                    continue
+                return host, acp, context
+        acp = await host.admit(session, cast("Options", plain))
+    except BaseException:
+        await host.close()
+        raise
+    return host, acp, Context.LOST if has_past else Context.NOTHING

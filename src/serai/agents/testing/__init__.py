@@ -1,0 +1,24 @@
+"""Agents for tests: nothing has to be installed, and no process is started.
+
+    from serai import agents
+    from serai.agents.testing import ScriptedAgent
+
+    agent = ScriptedAgent(["Hello!"])
+    answer = await agents.ask(agent, "Hi")
+    assert answer.text == "Hello!" and agent.prompts == ["Hi"]
+
+They speak ACP through pipes, like any other agent, and everything in `serai.agents` takes them instead of a
+name: `session`, `stream`, `failover`, `pool`, `client`.
+
+scripted.py     an agent whose turns a test writes      turns.py    what such a turn can do
+replaying.py    an agent that plays a recorded conversation: `agents.ask(..., record="talk.ndjson")`
+inside.py       the pipes
+"""
+
+from __future__ import annotations
+
+from serai.agents.testing.replaying import Replay
+from serai.agents.testing.scripted import EVERYTHING, Script, ScriptedAgent
+from serai.agents.testing.turns import ScriptedTurn
+
+__all__ = ["EVERYTHING", "Replay", "Script", "ScriptedAgent", "ScriptedTurn"]

@@ -1,0 +1,225 @@
+"""The agents for tests: they are real agents, without a process."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from processes.watching import until
+from serai import agents
+from serai.agents import BasicClient, ClientCapabilities, TextAdded, ToolCalled, ToolChanged
+from serai.agents.testing import EVERYTHING, Replay, ScriptedAgent, ScriptedTurn
+from serai.errors import (
+    AgentClosed,
+    AgentInitFailed,
+    AgentRequestFailed,
+    AuthRequired,
+    ConfigInvalid,
+    FileUnreadable,
+    RateLimited,
+    SessionLoadFailed,
+)
+
+
+async def test_a_scripted_agent_says_what_was_written_down() -> None:
+    agent = ScriptedAgent(["Hello!", ["How ", "are ", "you?"]])
+    async with agents.session(agent) as session:
+        assert [(await session.ask("Hi")).text, (await session.ask("And?")).text] == [
+            "Hello!",
+            "How are you?",
+        ]
+        with pytest.raises(AgentRequestFailed, match="there is no turn 3"):
+            await session.ask("Still there?")
+    assert agent.prompts == ["Hi", "And?", "Still there?"]
+    assert agent.methods[:2] == ["initialize", "session/new"]
+    assert (agent.starts, agent.cwd) == (1, Path.cwd())
+
+
+async def test_a_turn_can_be_anything_that_an_agent_does() -> None:
+    async def turn(turn: ScriptedTurn) -> str:
+        turn.think("hm")
+        turn.plan("look", "write")
+        turn.noise("a banner")
+        call = turn.tool("write a", "edit", rawInput={"path": "/a"})
+        chosen = await turn.ask_permission(call=call)
+        turn.tool_update(call, text="done", diff=("/a", None, "new"))
+        turn.say(f"{turn.number}: {chosen} for {turn.text}")
+        turn.usage(5, 10, cost_usd=0.25)
+        turn.tokens = {"inputTokens": 3}
+        turn.update("hologram", depth=3)
+        return "max_tokens"
+
+    async with agents.stream(ScriptedAgent([turn]), "it", permissions="auto-allow-once") as stream:
+        events = [event async for event in stream]
+        result = await stream.result()
+    assert (result.text, result.thinking, result.stop_reason) == ("1: allow_once for it", "hm", "max_tokens")
+    assert (result.cost_usd, result.context_size, result.usage) == (0.25, 10, {"inputTokens": 3})
+    assert [type(event) for event in events if isinstance(event, ToolCalled | ToolChanged)]
+    [use] = result.tool_uses
+    assert (use.kind, use.status, use.text, use.diffs[0].new_text) == ("edit", "completed", "done", "new")
+
+
+async def test_it_waits_to_be_cancelled() -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        turn.say("waiting")
+        await turn.cancelled()
+
+    async with agents.stream(ScriptedAgent(turn), "go") as stream:
+        async for event in stream:
+            if isinstance(event, TextAdded):
+                stream.cancel()
+        assert (await stream.result()).stop_reason == "cancelled"
+
+
+async def test_it_asks_the_client_for_more_than_permissions() -> None:
+    class Files(BasicClient):
+        @property
+        def capabilities(self) -> ClientCapabilities:
+            return ClientCapabilities(read_text_file=True)
+
+        async def read_text_file(self, request: object) -> str:
+            del request
+            return "its text"
+
+    async def turn(turn: ScriptedTurn) -> None:
+        params = {"sessionId": turn.session_id, "path": "/a"}
+        turn.say((await turn.request("fs/read_text_file", params))["content"])
+        await turn.request("terminal/create", params)
+
+    with pytest.raises(AgentRequestFailed, match="-32601"):
+        await agents.ask(ScriptedAgent([turn]), "go", client=Files())
+
+
+async def test_it_fails_in_every_way() -> None:
+    async def rate(turn: ScriptedTurn) -> None:
+        turn.fail("429 too many requests")
+
+    async def leave(turn: ScriptedTurn) -> None:
+        turn.log("out of memory")
+        turn.exit(7)
+
+    with pytest.raises(RateLimited):
+        await agents.ask(ScriptedAgent([rate]), "go")
+    with pytest.raises(AgentClosed) as caught:
+        await agents.ask(ScriptedAgent([leave]), "go")
+    assert (caught.value.exit_code, caught.value.stderr_tail) == (7, "out of memory")
+    signed_out = ScriptedAgent(fails={"session/new": {"code": -32000, "message": "no"}})
+    with pytest.raises(AuthRequired):
+        await agents.ask(signed_out, "go")
+    with pytest.raises(AgentInitFailed):
+        await agents.ask(ScriptedAgent(fails={"initialize": {"code": -32603, "message": "no"}}), "go")
+
+
+async def test_its_log_and_its_end_can_come_at_any_time() -> None:
+    agent = ScriptedAgent(commands=["review"])
+    heard: list[str] = []
+    async with agents.session(agent, on_stderr=heard.append) as session:
+        await until(lambda: bool(session.commands))
+        agent.tell(session.id, "session_info_update", title="A title")
+        await until(lambda: session.title == "A title")
+        agent.log("a line")
+        await until(lambda: heard == ["a line"])
+        agent.exit(4)
+        await until(lambda: not session.host.is_running)
+        with pytest.raises(AgentClosed, match="code 4"):
+            await session.ask("still there?")
+
+
+async def test_it_keeps_its_sessions_and_has_what_it_is_given() -> None:
+    agent = ScriptedAgent(
+        ["a", "b", "c"],
+        capabilities=EVERYTHING,
+        modes=["ask", "do"],
+        options={"model": ["small", "large"]},
+    )
+    async with agents.session(agent, model="large", mode="do") as session:
+        assert [choice.value for choice in session.models.models] == ["large", "small"]
+        assert session.modes is not None
+        assert session.modes.current == "do"
+        fork = await session.fork()
+        first, second = session.id, fork.id
+    assert first != second
+    async with agents.session(agent, resume=first) as session:
+        assert (session.id, agent.starts) == (first, 2)
+        listed = [one.id async for one in session.host.stream_all_sessions()]
+        assert listed == [first, second]
+        await session.host.delete_session(second)
+        with pytest.raises(SessionLoadFailed):
+            await session.host.load_session(second)
+    wrong = ScriptedAgent(["a"], options={"model": ["small"]})
+    warnings: list[str] = []
+    await agents.ask(wrong, "go", model="large", on_warning=warnings.append)
+    assert "did not take the model 'large'" in warnings[0]
+
+
+async def test_several_turns_at_once_in_several_sessions() -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        turn.say(await turn.ask_permission(turn.text))
+
+    agent = ScriptedAgent(turn)
+    async with agents.host(agent, permissions=lambda asked: asked.call.title == "a") as host:
+        sessions = [await host.new_session() for _ in range(2)]
+        results = await asyncio.gather(*(s.ask(t) for s, t in zip(sessions, "ab", strict=True)))
+    assert [result.text for result in results] == ["allow_once", "reject_once"]
+
+
+# -- recording and replaying -------------------------------------------------------------------------------
+
+
+async def test_a_conversation_is_recorded_and_played_again(tmp_path: Path) -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        turn.log("token=ghp_0123456789abcdefghij0123456789abcdef")
+        turn.noise("a banner")
+        turn.say(await turn.ask_permission("rm x"))
+
+    file = tmp_path / "talk.ndjson"
+    first = await agents.ask(ScriptedAgent([turn]), "go", record=file, permissions="auto-reject")
+    assert b"ghp_" not in file.read_bytes()
+    heard: list[str] = []
+    again = await agents.ask(Replay(file), "anything", permissions="auto-reject", on_stderr=heard.append)
+    assert (again.text, again.session_id) == (first.text, first.session_id) == ("reject_once", "session-1")
+    assert len(heard) == 1
+
+
+async def test_each_start_plays_the_next_conversation_with_its_end(tmp_path: Path) -> None:
+    async def leave(turn: ScriptedTurn) -> None:
+        turn.say("bye")
+        turn.exit(7)
+
+    file = tmp_path / "talk.ndjson"
+    agent = ScriptedAgent([leave, "back"])
+    with pytest.raises(AgentClosed):
+        await agents.ask(agent, "go", record=file)
+    await agents.ask(agent, "go", record=file)
+    replay = Replay(file)
+    with pytest.raises(AgentClosed) as caught:
+        await agents.ask(replay, "go")
+    assert caught.value.exit_code == 7
+    assert (await agents.ask(replay, "go")).text == "back"
+
+
+async def test_a_client_that_goes_another_way_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "talk.ndjson"
+    await agents.ask(ScriptedAgent(["a"]), "go", record=file)
+    async with agents.session(Replay(file)) as session:
+        await session.ask("go")
+        with pytest.raises(AgentRequestFailed, match="was not asked then"):
+            await session.ask("more")
+
+
+async def test_a_file_that_cannot_be_written_is_told_before_anything_starts(tmp_path: Path) -> None:
+    agent = ScriptedAgent(["a"])
+    with pytest.raises(ConfigInvalid):
+        await agents.ask(agent, "go", record=tmp_path / "none" / "talk.ndjson")
+    assert agent.starts == 0
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{}\n", b"no json"])
+def test_what_is_no_transcript_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "talk.ndjson"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(FileUnreadable):
+        Replay(file)
