@@ -84,8 +84,9 @@ class Journal:
         self._side = Batch()  # what goes into the next transaction beside its items
         self._touched: dict[str, KeptSession] = {}
         self._wake = asyncio.Event()
-        self._company: asyncio.Future[None] | None = None
-        """Is done when a batch of deltas need no longer wait."""
+        self._company: asyncio.TimerHandle | None = None
+        """Wakes the writer when a batch of deltas has waited long enough."""
+        self._writing = False
         self._room = asyncio.Event()
         self._room.set()
         self._writer: asyncio.Task[None] | None = None
@@ -195,7 +196,6 @@ class Journal:
     def side(self) -> Batch:
         """What is written in the next transaction beside its items: clients, marks, blobs, disposals."""
         self._hurry()
-        self._wake.set()
         return self._side
 
     def touch(self, session: KeptSession) -> None:
@@ -231,15 +231,26 @@ class Journal:
 
     def _wait(self, item: Item | Barrier, *, urgent: bool) -> None:
         self._waiting.append(item)
-        self._wake.set()
         if urgent:
             self._hurry()
+        elif not self._writing:
+            self._wait_for_company()
 
     def _hurry(self) -> None:
         """What waits is to be durable, and waits for no company."""
         self._urgent = True
-        if self._company is not None:
-            _finish(self._company)
+        self._wake.set()
+
+    def _wait_for_company(self) -> None:
+        """Wake the writer once what waits, nothing but deltas, has waited for more."""
+        if self._company is not None or self._wake.is_set():
+            return
+        share = _SHARE_OF_MANY if self._fan_out >= _MANY else _SHARE
+        window = min(_WINDOW, share * self._publish_took)
+        if window < _SHORTEST_WINDOW:
+            self._wake.set()
+        else:
+            self._company = asyncio.get_running_loop().call_later(window, self._wake.set)
 
     def _count(self, size: int) -> None:
         self._waiting_bytes += size + _AROUND
@@ -251,9 +262,11 @@ class Journal:
     async def _write_for_ever(self) -> None:
         while True:
             await self._wake.wait()
-            if not self._urgent:
-                await self._wait_for_company()
             self._wake.clear()
+            if self._company is not None:
+                self._company.cancel()
+                self._company = None
+            self._writing = True
             items, batch = self._close_batch()
             begun = time.perf_counter()
             first = await self._commit(batch)
@@ -262,23 +275,12 @@ class Journal:
             self._publish_took = time.perf_counter() - started
             # Whoever was answered acts again in this tick: what they do belongs to the next batch.
             await asyncio.sleep(0)
+            self._writing = False
+            if self._waiting and not self._urgent:
+                self._wait_for_company()
             if not batch.is_empty:
                 size = sum(len(row.action) for row in batch.items if row is not None)
                 self.measured(Measured(len(batch.items), size, started - begun, self._publish_took))
-
-    async def _wait_for_company(self) -> None:
-        share = _SHARE_OF_MANY if self._fan_out >= _MANY else _SHARE
-        window = min(_WINDOW, share * self._publish_took)
-        if window < _SHORTEST_WINDOW:
-            return
-        loop = asyncio.get_running_loop()
-        company = self._company = loop.create_future()
-        timer = loop.call_later(window, _finish, company)
-        try:
-            await company
-        finally:
-            timer.cancel()
-            self._company = None
 
     def _close_batch(self) -> tuple[list[Item | Barrier], Batch]:
         items, self._waiting = self._waiting, []
@@ -354,8 +356,3 @@ class Journal:
 
 def _ignore(batch: Measured) -> None:
     del batch
-
-
-def _finish(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
