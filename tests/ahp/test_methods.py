@@ -11,8 +11,8 @@ import pytest
 from ahp.types.examples import full, wire_fields
 from requirements import proves
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.jsonrpc import decode
-from serai.ahp.methods import NOTIFICATIONS, REQUESTS, RESOURCE_REQUESTS
+from serai.ahp.jsonrpc import Request, decode
+from serai.ahp.methods import EXTENSIONS, NOTIFICATIONS, REQUESTS, RESOURCE_REQUESTS
 from serai.ahp.wire import Unknown
 from serai.errors import InvalidParams
 
@@ -96,6 +96,18 @@ def test_the_commands_are_those_of_the_protocol_and_both_sides_may_ask_for_resou
     assert all(REQUESTS[name] == method for name, method in RESOURCE_REQUESTS.items())
     # Whatever is not about resources goes from the client to the host alone.
     assert not {"createSession", "disposeSession", "fetchTurns", "completions"} & RESOURCE_REQUESTS.keys()
+
+
+def test_what_is_not_of_the_protocol_has_a_name_of_its_own_and_is_read_all_the_same() -> None:
+    assert EXTENSIONS
+    assert all(name.startswith("serai/") for name in EXTENSIONS)
+    params = {"channel": "ahp-root://", "provider": "claude", "newer": 1}
+    message = decode(request("serai/signIn", params))
+    assert isinstance(message, Request)
+    assert (message.method, message.params.provider) == ("serai/signIn", "claude")
+    with pytest.raises(InvalidParams) as caught:
+        decode(request("serai/signInMethods", {"channel": "ahp-session:/1", "provider": "claude"}))
+    assert caught.value.field == "params.channel"
 
 
 def test_the_notifications_are_those_of_the_protocol() -> None:

@@ -19,7 +19,7 @@ from serai.ahp import wire
 from serai.ahp.actions import ActionEnvelope
 from serai.ahp.channels import state_of
 from serai.ahp.client import ClientState
-from serai.ahp.methods import NOTIFICATIONS, REQUESTS
+from serai.ahp.methods import EXTENSIONS, NOTIFICATIONS, REQUESTS
 from serai.ahp.types import ROOT, RootState, SessionState, ToolCallResponsePart
 
 NOW = 9999
@@ -66,6 +66,8 @@ class Client:
         """The other notifications among them."""
         self.nameless: list[dict[str, Any]] = []
         """Errors without an id: the host could not read what they answer."""
+        self.within: float = WITHIN
+        """Seconds after which something that was to happen has not."""
         self.answers: Answers = serve_nothing
         """Answers what the host asks."""
         self.asked: list[tuple[str, dict[str, Any]]] = []
@@ -166,7 +168,7 @@ class Client:
         self.envelopes.append(params)
 
     def _check_result(self, method: str, result: Any) -> None:
-        shape = REQUESTS[method].result
+        shape = (REQUESTS.get(method) or EXTENSIONS[method]).result
         if shape is NoneType:
             assert result is None
             return
@@ -223,7 +225,7 @@ class Client:
             Refused: It was answered with an error.
         """
         answer = await self.ask(method, channel, **params)
-        async with asyncio.timeout(WITHIN):
+        async with asyncio.timeout(self.within):
             await asyncio.wait({answer, self._reading}, return_when=asyncio.FIRST_COMPLETED)
         self._complain()
         return answer.result()
@@ -259,7 +261,7 @@ class Client:
 
     async def until(self, holds: Callable[[], Any]) -> None:
         """Wait until something holds that frames can bring about."""
-        async with asyncio.timeout(WITHIN):
+        async with asyncio.timeout(self.within):
             while not holds():
                 self._complain()
                 assert not self._reading.done(), f"the connection is gone: {self.socket.close_code}"

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, defstruct
 
 from serai.ahp import wire
-from serai.ahp.methods import NOTIFICATIONS, REQUESTS
+from serai.ahp.methods import EXTENSIONS, NOTIFICATIONS, REQUESTS
 from serai.contract.record import mismatch
 from serai.depth import MAX_DEPTH, checked
 from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, Mismatch, ProtocolError
@@ -130,7 +130,7 @@ def decode(frame: bytes | str, max_depth: int = MAX_DEPTH) -> Message:
     Raises:
         ParseError: It is not JSON, or is nested too deeply.
         InvalidRequest: It is JSON, but not a message.
-        MethodNotFound: It is a command that AHP does not have.
+        MethodNotFound: It is a command that neither AHP has nor Serai.
         InvalidParams: Its parameters do not fit; `field` says where.
     """
     data = checked(frame, max_depth)
@@ -160,7 +160,7 @@ def _read_slowly(data: bytes) -> Message:
         )
     if head.id is None or isinstance(head.id, str):
         raise InvalidRequest("not a JSON-RPC message: the id of a request must be a number", id=head.id)
-    method = REQUESTS.get(head.method)
+    method = REQUESTS.get(head.method) or EXTENSIONS.get(head.method)
     if method is None:
         raise MethodNotFound(f"there is no method {head.method!r}", id=head.id)
     return Request(id=head.id, method=head.method, params=_params(head.params, method.params, head.id))
@@ -176,7 +176,8 @@ def result_of(response: Success, method: str) -> Any:
     Raises:
         Mismatch: The result is not what that command answers.
     """
-    return wire.decode(bytes(response.result), REQUESTS[method].result)
+    known = REQUESTS.get(method) or EXTENSIONS[method]
+    return wire.decode(bytes(response.result), known.result)
 
 
 def _response(head: _Frame) -> Success | Failure:

@@ -1,4 +1,4 @@
-"""Every method of AHP 0.2: its parameters, and what it answers."""
+"""Every method of AHP 0.2, and of our own: its parameters, and what it answers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from serai.ahp import commands as c
+from serai.ahp import extensions as x
 from serai.ahp import notifications as n
 from serai.ahp.actions import ActionEnvelope
 
-__all__ = ["NOTIFICATIONS", "REQUESTS", "RESOURCE_REQUESTS", "RequestMethod"]
+__all__ = ["EXTENSIONS", "NOTIFICATIONS", "REQUESTS", "RESOURCE_REQUESTS", "RequestMethod"]
 
 
 class RequestMethod(NamedTuple):
@@ -57,6 +58,12 @@ REQUESTS: Mapping[str, RequestMethod] = {
     **RESOURCE_REQUESTS,
 }
 """Every command, by name."""
+
+EXTENSIONS: Mapping[str, RequestMethod] = {
+    x.SIGN_IN_METHODS: RequestMethod(x.SignInMethodsParams, x.SignInMethodsResult),
+    x.SIGN_IN: RequestMethod(x.SignInParams, x.SignInResult),
+}
+"""Commands that Serai has and AHP 0.2 does not. Another host answers them with -32601."""
 
 NOTIFICATIONS: Mapping[str, Any] = {
     "unsubscribe": n.UnsubscribeParams,

@@ -1,4 +1,4 @@
-"""`serai agents`: which agents there are, what is installed, and what one of them says of itself."""
+"""`serai agents`: which there are, what is installed, what one says of itself, and signing in to one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,17 @@ import msgspec
 
 from serai.acp import Handshake
 from serai.acp.shapes import object_of
-from serai.agents.catalogue import Catalogue, make_catalogue
+from serai.agents.catalogue import Catalogue, built_in, make_catalogue
 from serai.agents.definitions import AgentDefinition
 from serai.agents.finding import Finder, Found
 from serai.agents.introducing import Introduction, introduce
 from serai.agents.places import Surroundings
 from serai.agents.registry import Registry, load_registry
-from serai.cli.terminal import clean
+from serai.agents.remembering import FILE, AgentMemory, Remembered, signed_in_of
+from serai.cli.agents_table import table_of
+from serai.cli.connecting import add_connection_options, client_of
+from serai.cli.signing_in import SignInDialog
+from serai.cli.terminal import clean, open_terminal
 from serai.config.load import load
 from serai.config.paths import find_paths
 from serai.config.trust import Trust
@@ -37,7 +41,11 @@ __all__ = ["configure", "managed_secrets"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options and the subcommand of `serai agents`."""
     parser.description = "See which agents there are, which of them are installed, and how to install others."
-    parser.epilog = "'serai agents probe NAME' starts an agent and asks it what it can do."
+    parser.epilog = (
+        "What an agent can do is known once it has run: 'serai agents probe NAME' starts it and asks. load, "
+        "resume, fork, list and close are about its sessions, dirs about further folders, http and sse about "
+        "MCP servers, image, audio and context about prompts."
+    )
     parser.set_defaults(run=_list, json=False, registry=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     probe = commands.add_parser(
@@ -49,6 +57,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     probe.set_defaults(run=_probe)
     for each in (parser, probe):
         _add_common(each)
+    signin = commands.add_parser(
+        "signin",
+        help="sign in to an agent, in a terminal of the host",
+        description="Sign in to an agent of the host: in a terminal there, or in the way that it offers.",
+        epilog="It ends with 0 unless nobody is signed in.",
+    )
+    signin.add_argument("agent", metavar="NAME", help="an agent's name, or another name of it")
+    signin.add_argument("--method", metavar="ID", help="one of the ways that there are")
+    add_connection_options(signin)
+    signin.set_defaults(run=_sign_in)
 
 
 def managed_secrets(definitions: Iterable[AgentDefinition]) -> dict[str, str]:
@@ -78,13 +96,21 @@ def _list(options: argparse.Namespace) -> int:
 async def _show_all(options: argparse.Namespace) -> int:
     catalogue, registry, finder = await _open(options)
     found = await finder.find_all(catalogue)
+    memory = _memory(options)
+    agents = [(one, memory.recall(one)) for one in found]
     if options.json:
-        _print_json({"agents": [_document(one) for one in found], "skipped": list(registry.skipped)})
+        documents = [_document(one, remembered) for one, remembered in agents]
+        _print_json({"agents": documents, "skipped": list(registry.skipped)})
         return 0
-    _print_table([("AGENT", "INSTALLED", "VERSION", "SIGNED IN", ""), *map(_row, found)])
+    for line in table_of(agents):
+        print(line)
     if registry.skipped:
         print(f"serai: {len(registry.skipped)} agents of the registry cannot be used here", file=sys.stderr)
     return 0
+
+
+def _memory(options: argparse.Namespace) -> AgentMemory:
+    return AgentMemory(find_paths(options.home, os.environ).home / FILE)
 
 
 async def _open(options: argparse.Namespace) -> tuple[Catalogue, Registry, Finder]:
@@ -116,35 +142,46 @@ async def _show_one(options: argparse.Namespace) -> int:
             told = await introduce(launch, processes, mask=redactor.redact)
         finally:
             await processes.close()
+    remembered = _remember(options, found, told)
     if options.json:
-        _print_json(_introduction(found, told))
+        _print_json(_introduction(found, told, remembered))
     else:
         for line in _lines(found, told):
             print(clean(line))
     return 0
 
 
+def _remember(options: argparse.Namespace, found: Found, told: Introduction) -> Remembered | None:
+    """Keep what the agent has said. A sign-in that it had wanted, and does no longer, has come about."""
+    find_paths(options.home, os.environ).make_home()
+    memory = _memory(options)
+    before = memory.recall(found)
+    if isinstance(told.problem, AuthRequired):
+        memory.remember(found, told.handshake, signed_in=False)
+    elif told.problem is None and before is not None and before.signed_in is False:
+        # Some agents make sessions for anyone, and refuse later: then this says nothing.
+        memory.remember(found, told.handshake, signed_in=None)
+    else:
+        memory.remember(found, told.handshake)
+    return memory.recall(found)
+
+
+def _sign_in(options: argparse.Namespace) -> int:
+    return asyncio.run(_have_signed_in(options))
+
+
+async def _have_signed_in(options: argparse.Namespace) -> int:
+    agent = built_in().resolve(options.agent) or options.agent
+    async with client_of(options) as client:
+        with open_terminal(apart=False) as terminal:
+            dialog = SignInDialog(client, terminal, terminal.lines.read)
+            return 0 if await dialog.run(agent, options.method) else 1
+
+
 # -- what is shown -----------------------------------------------------------------------------------------
 
 
-def _row(found: Found) -> tuple[str, ...]:
-    signed_in = {True: "yes", False: "no", None: "unknown"}[found.signed_in]
-    return (found.id, "yes" if found.installed else "no", found.version or "-", signed_in, _advice(found))
-
-
-def _advice(found: Found) -> str:
-    """What a person can do next, if anything."""
-    install = found.definition.install
-    if found.launch is None:
-        if not found.installed and install:
-            return install
-        return f"{found.reason} ({install})" if install else found.reason
-    if found.signed_in is False and found.definition.login:
-        return f"sign in: {' '.join(found.definition.login)}"
-    return ""
-
-
-def _document(found: Found) -> dict[str, Any]:
+def _document(found: Found, remembered: Remembered | None) -> dict[str, Any]:
     return {
         "id": found.id,
         "label": found.label,
@@ -154,22 +191,24 @@ def _document(found: Found) -> dict[str, Any]:
         "usable": found.launch is not None,
         "path": str(found.path) if found.path else None,
         "version": found.version,
-        "signedIn": found.signed_in,
+        "signedIn": signed_in_of(found, remembered),
+        "capabilities": remembered.capabilities if remembered else None,
+        "toldAt": remembered.at if remembered else None,
         "reason": found.reason or None,
         "install": found.definition.install or None,
         "login": found.definition.login or None,
     }
 
 
-def _introduction(found: Found, told: Introduction) -> dict[str, Any]:
+def _introduction(found: Found, told: Introduction, remembered: Remembered | None) -> dict[str, Any]:
     handshake = told.handshake
     return {
-        **_document(found),
+        **_document(found, remembered),
         "agentInfo": asdict(handshake.agent_info),
         "protocolVersion": handshake.protocol_version,
         "capabilities": handshake.capabilities,
         "authMethods": [method.raw for method in handshake.auth_methods],
-        "signedIn": False if isinstance(told.problem, AuthRequired) else found.signed_in,
+        "signedIn": False if isinstance(told.problem, AuthRequired) else signed_in_of(found, remembered),
         "modes": asdict(told.modes) if told.modes else None,
         "models": [asdict(model) for model in told.models.models] if told.models.models else None,
         "configOptions": [option.raw for option in told.options],
@@ -232,13 +271,6 @@ def _abilities(handshake: Handshake) -> Iterator[str]:
         yield "deleteSession"
     if handshake.logout:
         yield "logout"
-
-
-def _print_table(rows: list[tuple[str, ...]]) -> None:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
 
 
 def _print_json(document: Any) -> None:

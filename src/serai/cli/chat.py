@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import uuid
 from functools import partial
 from pathlib import Path
 
 from serai.cli.connecting import add_connection_options, client_of, is_on_this_machine
 from serai.cli.conversation import Chat
 from serai.cli.sessions import find_session
+from serai.cli.signing_in import SignInDialog
 from serai.cli.terminal import Terminal, open_terminal
 from serai.client import Client, SessionClient
-from serai.errors import SeraiError
+from serai.errors import AuthRequired, SeraiError, SessionFailed
 
 __all__ = ["configure", "converse"]
 
@@ -78,14 +80,32 @@ async def converse(client: Client, terminal: Terminal, options: argparse.Namespa
         session = await client.open_session(await find_session(client, options.session))
         await session.ready()
     else:
-        directory = options.directory.as_uri() if options.directory else None
-        session = await client.create_session(options.agent, working_directory=directory)
+        session = await _begin(client, terminal, options)
     chat = Chat(client, session, terminal, once=options.once, as_json=options.json)
     try:
         return await chat.run()
     finally:
         if not options.session:
             await _forget_if_empty(session)
+
+
+async def _begin(client: Client, terminal: Terminal, options: argparse.Namespace) -> SessionClient:
+    """Begin a session; where nobody is signed in to its agent, that is offered first."""
+    uri = f"ahp-session:/{uuid.uuid4()}"
+    directory = options.directory.as_uri() if options.directory else None
+    try:
+        return await client.create_session(options.agent, uri=uri, working_directory=directory)
+    except SessionFailed as error:
+        has_person = terminal.is_interactive and options.once is None and not options.json
+        if error.error_type != AuthRequired.code or not has_person:
+            raise
+        session = await client.open_session(uri)
+        agent = session.state.summary.provider
+        terminal.note(f"({agent} begins no session: nobody is signed in)")
+        if not await SignInDialog(client, terminal, terminal.lines.read).offer(agent):
+            raise
+    await session.ready()  # the host has tried again
+    return session
 
 
 async def _forget_if_empty(session: SessionClient) -> None:

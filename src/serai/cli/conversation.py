@@ -11,8 +11,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from serai.ahp.extensions import LOGIN
 from serai.ahp.types import TurnState
 from serai.cli.questioner import Questioner
+from serai.cli.signing_in import Interlude, SignInDialog
 from serai.cli.subagents import SubagentEvent, Subagents
 from serai.cli.terminal import Terminal, interrupts
 from serai.cli.tool_outputs import ToolOutput, ToolOutputs
@@ -39,7 +41,7 @@ from serai.client import (
 )
 from serai.client.asking import Decided, decide, is_open
 from serai.client.inbox import Inbox
-from serai.errors import SeraiError
+from serai.errors import AuthRequired, SeraiError
 
 __all__ = ["Chat"]
 
@@ -49,6 +51,7 @@ Write a message, and the agent answers.
   /queue TEXT    leave a message for after the running turn
   /steer TEXT    leave a message that reaches the running turn
   /title TEXT    give the session a title
+  /signin        sign in to the agent, in a terminal of the host
   /quit          leave; the session stays, and so does a running turn
   //TEXT         send a message that begins with a slash"""
 # How long leaving may take, when something is still to be told to the host.
@@ -78,6 +81,13 @@ class _Failed:
 @dataclass(frozen=True, slots=True)
 class _Interrupt:
     """Ctrl-C."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """A message was refused, since nobody is signed in; or (`None`) the person wants to sign in anyhow."""
+
+    message: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +143,7 @@ class Chat:
         self._interrupts = 0
         self._is_unwanted = False  # the turn was cancelled before it began
         self._is_lost = False
+        self._refused: _Refused | None = None
         self._exit: int | None = None
 
     async def run(self) -> int:
@@ -147,6 +158,8 @@ class Chat:
                 await self._begin()
                 while self._exit is None:
                     self._handle(await self._inbox.get())
+                    if self._refused is not None and self._exit is None:
+                        await self._sign_in(self._refused)
                 await self._finish_errands()
         finally:
             stop()
@@ -181,6 +194,8 @@ class Chat:
         self._note(f"{state.summary.provider}{title} ({self._session.id}). /help tells more.")
         if not state.turns and state.active_turn is None and (about := self._about(state.summary.provider)):
             self._note(about)
+        if LOGIN in (state.meta or {}):
+            self._note("(nobody is signed in to the agent: /signin does it)")
         if state.turns:
             last = state.turns[-1]
             self._note(f"(turns so far: {len(state.turns)}; the last one:)\n> {last.user_message.text}")
@@ -309,6 +324,9 @@ class Chat:
             self._note(_HELP)
         elif command == "/cancel":
             self._cancel()
+        elif command == "/signin":
+            self._refused = _Refused(None)
+            return
         elif not rest:
             self._note(f"{command} needs a text after it.")
         elif command == "/queue":
@@ -430,7 +448,46 @@ class Chat:
         live = self._session.live
         goes_on = event.state == TurnState.COMPLETE and live is not None and live.head.queued_messages
         self._is_busy = bool(goes_on) or (live is not None and live.turn is not None)
+        if event.error is not None and event.error.error_type == AuthRequired.code and not self._is_busy:
+            self._offer_sign_in()
         self._show_prompt()
+
+    # -- signing in ----------------------------------------------------------------------------------------
+
+    def _offer_sign_in(self) -> None:
+        """Whoever sent the message that was refused is asked, if there is a person to ask."""
+        live = self._session.live
+        last = live.head.turns[-1] if live is not None and live.head.turns else None
+        has_person = self._terminal.is_interactive and not self._as_json
+        if has_person and last is not None and last.id in self._own_turns:
+            self._refused = _Refused(last.user_message.text)
+
+    async def _sign_in(self, refused: _Refused) -> None:
+        """Have the person sign in, and send again what was refused. Ctrl-C stops it."""
+        interlude: Interlude[_Item] = Interlude(self._inbox, lambda item: self._meanwhile(interlude, item))
+        dialog = SignInDialog(self._client, self._terminal, interlude.read)
+        agent = self._session.state.summary.provider
+        text = refused.message
+        again = await interlude.run(dialog.run(agent) if text is None else dialog.offer(agent))
+        self._refused = None
+        if text is not None and again and not self._is_busy:
+            self._note(f"> {text}")
+            self._prompt(text)
+        else:
+            self._show_prompt()
+
+    def _meanwhile(self, interlude: Interlude[_Item], item: _Item) -> bool:
+        match item:
+            case _Line(text=text):
+                if text is not None:
+                    self._terminal.typed()
+                interlude.typed(text)
+                return text is not None
+            case _Interrupt():
+                interlude.stop()
+                return True
+            case _:
+                return False
 
     # -- the rest ------------------------------------------------------------------------------------------
 
@@ -486,7 +543,7 @@ class Chat:
         """The agent is done: the person may write. Where something is asked, that is what they answer."""
         if self._questions:
             self._want_line()
-        if self._is_busy or self._questions or self._exit is not None:
+        if self._is_busy or self._questions or self._refused is not None or self._exit is not None:
             return
         if self._no_more_lines:
             self._leave()
@@ -496,4 +553,4 @@ class Chat:
                 self._terminal.note("> ", end="")
 
 
-_COMMANDS = frozenset({"/cancel", "/queue", "/steer", "/title", "/quit", "/help"})
+_COMMANDS = frozenset({"/cancel", "/queue", "/steer", "/title", "/signin", "/quit", "/help"})

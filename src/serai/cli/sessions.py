@@ -14,6 +14,7 @@ from serai.ahp.types import (
     URI,
     MarkdownResponsePart,
     Number,
+    SessionLifecycle,
     SessionState,
     SessionStatus,
     SessionSummary,
@@ -190,7 +191,7 @@ def _told(state: SessionState) -> list[str]:
         f"  {summary.resource}",
         f"  agent {summary.provider}, {status_words(summary)}, changed {ago(summary.modified_at, now)}",
     ]
-    if state.creation_error is not None:
+    if state.creation_error is not None and state.lifecycle == SessionLifecycle.CREATION_FAILED:
         lines.append(f"  could not be created: {state.creation_error.message}")
     for turn in state.turns:
         lines += _turn_told(turn)

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Protocol, TextIO
 
 from serai.client.inbox import Inbox
@@ -46,6 +46,7 @@ class StdinLines:
         self._lines: Inbox[str] = Inbox()
         self._rest = b""
         self._is_started = False
+        self._is_over = False
 
     async def read(self) -> str | None:
         """The next line; the first call begins to read."""
@@ -61,6 +62,16 @@ class StdinLines:
         """Read no more."""
         if self._is_started:
             asyncio.get_running_loop().remove_reader(self._fd)
+
+    @contextmanager
+    def paused(self) -> Generator[None]:
+        """Leave what is typed to someone else, for the length of a block."""
+        self.close()
+        try:
+            yield
+        finally:
+            if self._is_started and not self._is_over:
+                self._start()
 
     def _start(self) -> None:
         try:
@@ -80,6 +91,7 @@ class StdinLines:
         for line in lines:
             self._lines.put(line.decode(errors="replace").removesuffix("\r"))
         if not data:
+            self._is_over = True
             asyncio.get_running_loop().remove_reader(self._fd)
             self._lines.end()
         return bool(data)
@@ -134,6 +146,13 @@ class Terminal:
     def is_mid_line(self) -> bool:
         """Whether what was written last has not ended its line."""
         return self._unfinished is not None
+
+    @contextmanager
+    def handed_over(self) -> Generator[None]:
+        """Leave the screen and what is typed to someone else, for the length of a block."""
+        self.new_line()
+        with self.lines.paused() if isinstance(self.lines, StdinLines) else nullcontext():
+            yield
 
     def typed(self) -> None:
         """Someone has typed a line, and so begun a new one on the screen."""

@@ -33,6 +33,7 @@ from serai.client.events import (
 )
 from serai.client.lending import ClientTool
 from serai.client.session import SessionClient
+from serai.client.signing_in import SignIn
 from serai.client.terminal import TerminalClient, TerminalOutput
 from serai.client.turn import TurnResult, TurnStream
 from serai.errors import AccessRefused, ConnectionLost, Rejected, SessionFailed, SessionGone
@@ -58,6 +59,7 @@ __all__ = [
     "SessionFailed",
     "SessionGone",
     "SessionRemoved",
+    "SignIn",
     "SignInNeeded",
     "TerminalClient",
     "TerminalOutput",

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterable
 
 from serai.ahp import commands as c
+from serai.ahp.extensions import SignInMethodsResult
 from serai.ahp.types import (
     ROOT,
     URI,
@@ -23,6 +24,7 @@ from serai.client.core import ChannelClient
 from serai.client.following import Follower
 from serai.client.lifeline import Delays, backoff
 from serai.client.session import SessionClient
+from serai.client.signing_in import SignIn, begin_sign_in, list_sign_in_methods
 from serai.client.terminal import TerminalClient
 from serai.client.transport import websocket_opener
 from serai.errors import SeraiError, SessionGone
@@ -84,6 +86,38 @@ class Client(ChannelClient):
             ProtocolError: No agent has that resource, or the token is not good.
         """
         await self.request("authenticate", c.AuthenticateParams(channel=ROOT, resource=resource, token=token))
+
+    async def sign_in_methods(self, agent: str) -> SignInMethodsResult:
+        """How one signs in to an agent, the best way first, and whether someone is.
+
+        After a sign-in in a terminal has ended, this waits until the host knows what came of it; sessions
+        that were refused have then been tried again.
+
+        Args:
+            agent: The kind of agent (`root.agents` lists them).
+
+        Raises:
+            ProtocolError: There is no such agent; or (-32601) the host is no Serai.
+        """
+        return await list_sign_in_methods(self, agent)
+
+    async def sign_in(
+        self, agent: str, method: str | None = None, *, size: tuple[int, int] | None = None
+    ) -> SignIn:
+        """Begin to sign in to an agent. What is run comes from the host.
+
+        Where the agent does it itself, this returns when it is over: a person may take minutes. Cancelling
+        it stops the waiting.
+
+        Args:
+            agent: The kind of agent.
+            method: The id of one of `sign_in_methods`; by default the best.
+            size: Columns and rows of the terminal, if there is one.
+
+        Raises:
+            ProtocolError: There is no such agent or method, or nobody was signed in.
+        """
+        return await begin_sign_in(self, agent, method, size)
 
     async def read(self, uri: URI) -> bytes:
         """The content that a `ContentRef` names.

@@ -17,6 +17,7 @@ from serai.ahp import jsonrpc
 from serai.ahp import notifications as n
 from serai.ahp.client import ClientState, Outcome
 from serai.ahp.errors import AhpErrorCode
+from serai.ahp.extensions import SIGN_IN_METHODS
 from serai.ahp.methods import RESOURCE_REQUESTS
 from serai.ahp.reducers import ChannelState, LiveSession
 from serai.ahp.types import ROOT, URI
@@ -48,7 +49,7 @@ _VERSIONS = ["0.2.0"]
 _REPEATABLE = frozenset(
     {"ping", "listSessions", "fetchTurns", "resolveSessionConfig", "sessionConfigCompletions", "completions"}
     | {"resourceRead", "resourceList", "resourceResolve", "createSession", "disposeSession", "authenticate"}
-    | {"createTerminal", "disposeTerminal"}
+    | {"createTerminal", "disposeTerminal", SIGN_IN_METHODS}
 )
 
 # What a repeated request is answered with when the first one had been carried out.

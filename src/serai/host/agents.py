@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from logging import Logger
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from serai.ahp.actions import StateAction
+from serai.ahp.extensions import SignInMethod, SignInMethodsResult
 from serai.ahp.rules import Judgement
 from serai.ahp.types import AgentInfo, SessionConfigSchema, ToolDefinition
 from serai.contract import AgentIdentity, AgentSession
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from serai.host.seat import Seat
     from serai.host.turn import Turn
 
-__all__ = ["Attentive", "HostContext", "HostedHarness", "Learning", "Particular"]
+__all__ = ["Attentive", "Guarded", "HostContext", "HostedHarness", "Learning", "Particular", "WayIn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,52 @@ class Learning(Protocol):
 
     async def learn(self) -> None:
         """Ask, unless that is known. It never fails: what is not told stays unknown."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WayIn:
+    """A way to sign in, with what it runs."""
+
+    method: SignInMethod
+    argv: tuple[str, ...] = ()
+    """The command for a terminal, with the whole path of its program."""
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Variables to add to the host's own. They may be secrets."""
+
+
+@runtime_checkable
+class Guarded(Protocol):
+    """A kind of agent that a person may have to sign in to."""
+
+    async def sign_in_methods(self) -> SignInMethodsResult:
+        """How one signs in, and whether someone is. The agent may have to be started and asked."""
+        ...
+
+    async def way_in(self, method_id: str | None) -> WayIn:
+        """One of the ways, or the best.
+
+        Raises:
+            InvalidParams: There is no such way.
+        """
+        ...
+
+    async def authenticate(self, method_id: str) -> bool | None:
+        """Have the agent itself sign someone in. A person may take minutes; cancelling ends it.
+
+        Returns, and does with sessions that were refused, as `sign_in_over`.
+
+        Raises:
+            AgentError: Nobody is signed in.
+        """
+        ...
+
+    async def sign_in_over(self) -> bool | None:
+        """Someone may have signed in by now: find out. It never fails.
+
+        Sessions that were refused begin anew with their next turn. Returns whether someone is signed in;
+        `None` when nobody knows.
+        """
         ...
 
 

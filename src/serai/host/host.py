@@ -44,6 +44,7 @@ from serai.host.retention import Retention
 from serai.host.root import Root
 from serai.host.session import Session
 from serai.host.settings import HostSettings
+from serai.host.signing_in import SignIns
 from serai.host.surroundings.completions import Completions
 from serai.host.surroundings.files import Files
 from serai.host.surroundings.terminals import Terminals
@@ -125,7 +126,8 @@ class Host:
         self.home = home or self._borrowed_home or Path()
         self.is_trusted = is_trusted
         self.processes = Processes(self.home / "processes")
-        self.customized_folders = CustomizedFolders(user_home or _home_of_person(self.home), is_trusted)
+        home_of_person = user_home or _home_of_person(self.home)
+        self.customized_folders = CustomizedFolders(home_of_person, is_trusted)
         self.client_plugins = ClientPlugins()
         self.watches = Watches()
         """Whoever has to know what changes on the disk asks here."""
@@ -134,6 +136,7 @@ class Host:
         self.changesets = Changesets(self)
         self.completions = Completions()
         self.terminals = Terminals(self, self.processes)
+        self.sign_ins = SignIns(self, home_of_person)
         self.telemetry = HostTelemetry(self, frame)
         days = self.settings.retention_days
         self._retention = None if days is None else Retention(self, days)
@@ -186,11 +189,13 @@ class Host:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
         self.root.close()
+        await self.sign_ins.close()
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
         await self.customized_folders.close()
         await self.channels.close()
         await self.processes.close()
         await self.completions.close()
+        await self.files.close()
         await asyncio.gather(*self._chores, return_exceptions=True)
         await self.watches.close()
         await self.telemetry.stop()

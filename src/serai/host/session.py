@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
+from serai.ahp.extensions import LOGIN
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, Verdict, judge, rejected
 from serai.ahp.types import (
@@ -24,8 +25,8 @@ from serai.ahp.types import (
     ToolCallRunningState,
     UserMessage,
 )
-from serai.contract import AgentSession, DeliveryMode, Failed, refusal
-from serai.errors import SeraiError, SessionFailed
+from serai.contract import AgentSession, AgentStatus, DeliveryMode, Failed, refusal
+from serai.errors import AuthRequired, SeraiError, SessionFailed
 from serai.host.agents import Attentive, Particular
 from serai.host.changes.changing import Changing
 from serai.host.content import moved_out
@@ -36,6 +37,7 @@ from serai.host.mailbox import Mailbox, Waiting
 from serai.host.masking import Masking, written
 from serai.host.observing import Observing
 from serai.host.seat import Seat
+from serai.host.status import needs_sign_in, status_of
 from serai.host.turn import Turn
 from serai.host.turns import HELD, Turns, error_info
 from serai.journal.sessions import KeptSession
@@ -50,6 +52,8 @@ __all__ = ["Session"]
 
 _log = logging.getLogger(__name__)
 
+_SIGN_IN_NEEDED = "A sign-in is needed"
+"""What a session is doing, for people, that waits for one."""
 _TOOL_OUTPUT = (a.SessionToolCallCompleteAction, a.SessionToolCallContentChangedAction)
 """What a tool said, also one that a client ran: it is observed, not typed."""
 
@@ -94,6 +98,11 @@ class Session:
         waits = head.lifecycle == SessionLifecycle.CREATING or head.active_client is not None or self.mailbox
         runs = self.live.turn is not None or self._tasks or self.changing.is_busy
         return bool(waits or runs or self._awaited)
+
+    @property
+    def status(self) -> AgentStatus:
+        """What it does right now, in the words of the contract."""
+        return status_of(self.live)
 
     # -- actions -------------------------------------------------------------------------------------------
 
@@ -275,9 +284,11 @@ class Session:
         self.mailbox.drop(Waiting(kind, message_id), reason)
 
     def clear_activity(self) -> None:
-        """Nothing is being done any more."""
-        if self.live.head.summary.activity is not None:
-            self.act(a.SessionActivityChangedAction())
+        """Nothing is being done any more. Where a person has to sign in, that stands there instead."""
+        needed = needs_sign_in(self.live) and self.live.turn is None
+        activity = _SIGN_IN_NEEDED if needed else None
+        if self.live.head.summary.activity != activity:
+            self.act(a.SessionActivityChangedAction(activity=activity))
 
     def end_terminals(self, terminals: list[HostTerminal]) -> None:
         """End what a turn that was cancelled has started."""
@@ -308,10 +319,32 @@ class Session:
             self.act(
                 a.SessionCreationFailedAction(error=error_info(code, str(error) or type(error).__name__))
             )
+            self.sign_in_needed(code)
         else:
             self.act(a.SessionReadyAction())
+            self.sign_in_needed(None)
             self.turns.consume_queue()
         self._begun.set()
+
+    def sign_in_needed(self, code: str | None) -> None:
+        """Mark whether a sign-in is needed: what the agent was to do failed so, or (`None`) succeeded.
+
+        Other failures than a missing sign-in change nothing: they say nothing about it.
+        """
+        if code == AuthRequired.code and not needs_sign_in(self.live):
+            self.seat.note(LOGIN, {})
+        elif code is None:
+            self.seat.note(LOGIN, None)
+        self.clear_activity()
+
+    async def signed_in(self) -> None:
+        """Someone has signed in to its agent. If that was missing, the session goes on, or begins at last."""
+        if not needs_sign_in(self.live) or self._closed:
+            return
+        if self.live.head.lifecycle == SessionLifecycle.CREATION_FAILED:
+            await asyncio.wait({self.spawn(self._begin())})
+        else:
+            self.sign_in_needed(None)
 
     async def ready(self) -> None:
         """Wait until the agent of a new session is there.
@@ -322,7 +355,7 @@ class Session:
         if self.live.head.lifecycle == SessionLifecycle.CREATING:
             await self._begun.wait()
         error = self.live.head.creation_error
-        if error is not None:
+        if error is not None and self.live.head.lifecycle == SessionLifecycle.CREATION_FAILED:
             raise SessionFailed(error.message, error_type=error.error_type)
 
     def masked_bytes(self, data: bytes) -> bytes:

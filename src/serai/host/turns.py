@@ -67,6 +67,7 @@ class Turns:
         delivery_id = delivery.context.id
         session.observing.begins(delivery_id)
         session.act(action, origin)
+        session.clear_activity()
         self.hold_no_more()
         session.door.handing(delivery_id, action.turn_id)
         if first and not session.live.head.summary.title:
@@ -190,6 +191,7 @@ class Turns:
             session.act(a.SessionTurnCompleteAction(turn_id=turn.id))
         else:
             session.act(a.SessionErrorAction(turn_id=turn.id, error=error))
+        session.sign_in_needed(None if error is None else error.error_type)
         session.changing.bases.turn_ended(turn.id, turn.task)
         self._after(None if error is None else "error")
 

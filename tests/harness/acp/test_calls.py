@@ -24,15 +24,17 @@ async def test_a_call_goes_through_all_of_its_states(inn: Inn, client: Client) -
     (call,) = calls_of(turn)
     assert steps(client) == ["Start", "Delta", "Delta", "Ready", "ContentChanged", "Complete"]
     assert (status(call), call.success, call.confirmed) == ("completed", True, "not-needed")
-    assert (call.tool_name, call.display_name, call.invocation_message) == (
-        "read",
-        "Read notes",
-        "Read notes",
-    )
+    assert (call.tool_name, call.display_name, call.invocation_message) == ("read", "Read", "Read notes")
     assert call.tool_input == '{"path": "notes.md"}'
     assert [content.text for content in call.content] == ["the whole"]
     ready = next(a for a in client.heard("toolCallReady"))
     assert ready["_meta"]["serai.locations"] == [{"path": "/notes.md", "line": 3}]
+
+
+async def test_the_first_title_of_a_call_is_not_the_name_of_its_tool(inn: Inn, client: Client) -> None:
+    inn.offer()
+    (call,) = calls_of(await say(client, await inn.session(client), "renamed"))
+    assert (call.display_name, call.invocation_message) == ("Edit", "Write a.txt")
 
 
 async def test_a_call_that_fails_says_why(inn: Inn, client: Client) -> None:

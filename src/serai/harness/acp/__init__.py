@@ -7,6 +7,7 @@
     calls         its tool calls, and whether they may run
     choosing      model, mode and options, on both sides the same
     answering     what the agent asks: permissions, files, terminals, questions to the person
+    signing_in    whether a person has to sign in, and how
     installed     which agents there are, looked for in the background
 
     prompting, contents, choices, forms, declared, kept, retelling      pure: from AHP to ACP and back

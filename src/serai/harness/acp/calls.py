@@ -243,7 +243,9 @@ class Calls:
         meta: FreeForm = {"serai.toolKind": kind}
         if update.locations:
             meta["serai.locations"] = update.locations
-        ahp = self._turn.begin_call(kind, update.title or _NAMES.get(kind, kind), call_id=shown, meta=meta)
+        # By its kind: a title tells what the call does, and the first one is often no more than "Preparing…".
+        name = _NAMES.get(kind) or update.title or kind
+        ahp = self._turn.begin_call(kind, name, call_id=shown, meta=meta)
         call = self._calls[call_id] = _Call(call_id, ahp, kind=kind)
         return call
 

@@ -14,15 +14,18 @@ from msgspec.structs import replace as with_fields
 
 from serai.acp import Agent, ClientSide
 from serai.agents.finding import Found, agent_info
-from serai.agents.introducing import introduce
+from serai.agents.introducing import Introduction, introduce
+from serai.agents.remembering import AgentMemory
 from serai.ahp import actions as a
+from serai.ahp.extensions import SignInMethodsResult
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import AgentInfo, PendingMessageKind, SessionConfigSchema, ToolDefinition
 from serai.errors import AgentError, CapabilityNotSupportedError
 from serai.harness.acp.choices import Choices, schema_of
 from serai.harness.acp.kept import kept_of
 from serai.harness.acp.session import AcpAgentSession
-from serai.host.agents import HostContext
+from serai.harness.acp.signing_in import SigningIn
+from serai.host.agents import HostContext, WayIn
 from serai.processes.processes import Processes
 
 __all__ = ["AcpHarness"]
@@ -42,6 +45,7 @@ class AcpHarness:
         mask: Takes secrets out of what it says.
         known: What was learned of it before.
         news: Is called when something was learned.
+        memory: Where it is kept for later what it said of itself.
         timeouts: Those of `Agent.start`.
     """
 
@@ -53,12 +57,15 @@ class AcpHarness:
         mask: Callable[[str], str],
         known: Choices | None = None,
         news: Callable[[AcpHarness], None] = lambda _: None,
+        memory: AgentMemory | None = None,
         timeouts: Mapping[str, float | None] | None = None,
     ) -> None:
         self.found = found
         self.tools: list[ToolDefinition] = []
         self.known = known
         """What sessions of this agent can choose, as far as one has told."""
+        self.signing_in = SigningIn(found, processes, mask=mask, memory=memory)
+        """Whether a person has to sign in, and how."""
         self._processes = processes
         self._mask = mask
         self._news = news
@@ -180,10 +187,13 @@ class AcpHarness:
                 return
             self._was_asked = True
             try:
-                told = await introduce(self.found.launching(), self._processes, mask=self._mask)
+                told = await introduce(
+                    self.found.launching(), self._processes, mask=self._mask, commands_within=0
+                )
             except AgentError as error:
                 _log.info("%s did not tell what can be chosen: %s", self.name, error)
                 return
+            await self.signing_in.introduced(told)
             if told.problem is None:
                 self.learned(Choices(told.modes, told.options))
 
@@ -192,3 +202,38 @@ class AcpHarness:
         if self.known is None or self.known.to_json() != choices.to_json():
             self.known = choices
             self._news(self)
+
+    # -- signing in ----------------------------------------------------------------------------------------
+
+    async def sign_in_methods(self) -> SignInMethodsResult:
+        """How one signs in, and whether someone is. See `serai.host.agents.Guarded`."""
+        return await self.signing_in.methods()
+
+    async def way_in(self, method_id: str | None) -> WayIn:
+        """One of the ways to sign in, or the best.
+
+        Raises:
+            InvalidParams: There is no such way.
+        """
+        return await self.signing_in.way(method_id)
+
+    async def authenticate(self, method_id: str) -> bool | None:
+        """Have the agent itself sign someone in.
+
+        Raises:
+            AgentError: Nobody is signed in.
+        """
+        return await self._signed_in(await self.signing_in.authenticate(method_id))
+
+    async def sign_in_over(self) -> bool | None:
+        """Someone may have signed in: ask the agent, and have sessions begin anew that it had refused."""
+        return await self._signed_in(await self.signing_in.check())
+
+    async def _signed_in(self, told: Introduction | None) -> bool | None:
+        if told is not None and told.problem is None:
+            self.learned(Choices(told.modes, told.options))
+        signed_in = await self.signing_in.standing()
+        if signed_in is not False:
+            for session in list(self._live.values()):
+                session.renew()
+        return signed_in

@@ -9,6 +9,7 @@ import msgspec
 
 from serai.agents.definitions import AgentDefinition
 from serai.agents.finding import Finder
+from serai.agents.remembering import FILE, AgentMemory
 from serai.harness.acp.choices import Choices
 from serai.harness.acp.harness import AcpHarness
 from serai.host.host import Host
@@ -36,6 +37,7 @@ async def offer_installed(
     """
     known = await _learned(host)
     found = await finder.find_all(definitions)
+    memory = AgentMemory(host.home / FILE)
     harnesses = [
         AcpHarness(
             one,
@@ -43,6 +45,7 @@ async def offer_installed(
             mask=host.redactor.redact,
             known=known.get(one.id),
             news=lambda harness: _tell(host, harness),
+            memory=memory,
             timeouts=timeouts,
         )
         for one in found

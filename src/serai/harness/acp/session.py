@@ -32,6 +32,7 @@ from serai.acp import (
 )
 from serai.acp.shapes import object_of, text_of
 from serai.ahp import actions as a
+from serai.ahp.extensions import LOGIN
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import PendingMessageKind
 from serai.completions.sources import Prompt
@@ -62,6 +63,7 @@ from serai.harness.acp.events import Listeners
 from serai.harness.acp.opening import Opened, Outcome, Wanted, failure_notice, notice_of, open_session
 from serai.harness.acp.prompting import COMMAND, blocks_of
 from serai.harness.acp.retelling import retold
+from serai.harness.acp.signing_in import Stage
 from serai.harness.acp.work import Work
 from serai.host.agents import HostContext
 from serai.host.project import directory_of
@@ -71,15 +73,12 @@ from serai.host.turn import Turn
 if TYPE_CHECKING:
     from serai.harness.acp.harness import AcpHarness
 
-__all__ = ["ACP", "LOGIN", "AcpAgentSession"]
+__all__ = ["ACP", "AcpAgentSession"]
 
 _log = logging.getLogger(__name__)
 
 ACP = "serai.acp"
 """In a session's `_meta`: which agent it is, its own id of the session, and how that was opened."""
-LOGIN = "serai.login"
-"""In a session's `_meta`: a person has to sign in first; the command, and the ways that the agent offers."""
-
 _REMEMBERED = 256
 """A repeat of a delivery comes soon or never; so many receipts are enough to know it."""
 _ASIDE = 64 * 1024
@@ -127,6 +126,9 @@ class AcpAgentSession(BasicSession):
         self._retell = False
         self._choosing = Choosing(harness, self._seat, self._warn)
         self._renamed = False
+        self._was_refused = False
+        """Whether the agent that runs has said that a person must sign in."""
+        self._is_to_renew = False
         self._tasks: set[asyncio.Task[Any]] = set()
         self._released = False
 
@@ -174,6 +176,10 @@ class AcpAgentSession(BasicSession):
     async def fork(self) -> AgentSession:
         """Begin another session of the host that goes on from here."""
         return await self._seat.fork()
+
+    def renew(self) -> None:
+        """Someone has signed in: an agent that has refused is started anew, for it may not see that."""
+        self._is_to_renew = self._was_refused
 
     def refusal(self, action: a.StateAction) -> Judgement | None:
         """Why a client's action cannot be, as far as only the running agent knows."""
@@ -229,6 +235,9 @@ class AcpAgentSession(BasicSession):
             self._emit(ErrorReported(error=self._seat.mask(str(error)), code=error.code))
             if isinstance(error, AuthRequired):
                 self._tell_login(error)
+                if work.sent:
+                    self._was_refused = True
+                    await self._harness.signing_in.refused(Stage.PROMPT)
             raise
         finally:
             if not work.sent:
@@ -270,6 +279,8 @@ class AcpAgentSession(BasicSession):
         except asyncio.CancelledError:
             prompt.cancel()
             raise
+        self._was_refused = False
+        await self._harness.signing_in.accepted(Stage.PROMPT)
 
     async def _flush(self, turn: Turn) -> None:
         """Tell the person what has come up since the last turn."""
@@ -325,8 +336,9 @@ class AcpAgentSession(BasicSession):
             turns = [turn.id for turn in self._seat.turns]
             taken_back = self._kept.knows_too_much(turns)
             link = self._link
-            if link is not None and link.agent.is_running and not taken_back:
+            if link is not None and link.agent.is_running and not taken_back and not self._is_to_renew:
                 return link
+            self._was_refused = self._is_to_renew = False
             await self._drop_link()
             if self._released:
                 raise AgentClosed(f"the agent {self._harness.name!r} was released", agent=self._harness.name)
@@ -377,7 +389,7 @@ class AcpAgentSession(BasicSession):
             with_mcp=bool(servers),
         )
         try:
-            opened = await open_session(agent, wanted, how)
+            opened = await self._harness.signing_in.through(agent, lambda: open_session(agent, wanted, how))
         except BaseException:
             await agent.close()
             raise
@@ -438,6 +450,8 @@ class AcpAgentSession(BasicSession):
         """Take what happens in the session, one after the other. The agent waits when the disk does."""
         try:
             async for item in link.session.updates():
+                if self._work is not None and self._work.takes(item):
+                    continue
                 self._caught_up.clear()
                 try:
                     await self._take(link, item)

@@ -11,6 +11,7 @@ from serai.acp import (
     AgentMessageChunk,
     AgentThoughtChunk,
     Finished,
+    Item,
     PlanUpdate,
     ToolCall,
     ToolCallUpdate,
@@ -44,7 +45,8 @@ _STOPPED = {
 }
 
 
-_OF_A_TURN = (AgentMessageChunk, AgentThoughtChunk, UserMessageChunk, ToolCall, ToolCallUpdate, PlanUpdate)
+_CHUNKS = (AgentMessageChunk, AgentThoughtChunk)
+_OF_A_TURN = (*_CHUNKS, UserMessageChunk, ToolCall, ToolCallUpdate, PlanUpdate)
 """What an agent tells because it was prompted. The rest it may tell at any time."""
 
 
@@ -94,11 +96,20 @@ class Work:
 
     # -- what the agent tells ------------------------------------------------------------------------------
 
+    def takes(self, item: Item) -> bool:
+        """Take more of a text that is gathering already, as most updates are. Returns whether it was that."""
+        if self._text and isinstance(item, _CHUNKS) and (type(item), item.message_id) == self._part:
+            text = item.text
+            if text is not None:
+                self._text.append(text)
+                return True
+        return False
+
     async def take(self, update: Update) -> None:
         """Something has happened."""
         if not self.receipt.done() and isinstance(update, _OF_A_TURN):
             self.delivered("the first update")
-        if isinstance(update, AgentMessageChunk | AgentThoughtChunk):
+        if isinstance(update, _CHUNKS):
             await self._say(update)
             return
         self.flush()

@@ -6,7 +6,17 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from serai.ahp import jsonrpc
-from serai.serve.ahp import changesets, completions, following, handshake, resources, sessions, terminals
+from serai.ahp.extensions import SIGN_IN, SIGN_IN_METHODS
+from serai.serve.ahp import (
+    changesets,
+    completions,
+    following,
+    handshake,
+    resources,
+    sessions,
+    signing_in,
+    terminals,
+)
 
 if TYPE_CHECKING:
     from serai.serve.ahp.peer import AhpPeer
@@ -52,4 +62,6 @@ COMMANDS: dict[str, Command] = {
     "resourceMkdir": Command(resources.make_directory, alongside=True),
     "resourceRequest": Command(resources.request, alongside=True),
     "createResourceWatch": Command(resources.watch, alongside=True),
+    SIGN_IN_METHODS: Command(signing_in.list_methods, alongside=True),
+    SIGN_IN: Command(signing_in.begin, alongside=True),
 }

@@ -122,6 +122,12 @@ def tool(session: str, outcome: str = "completed") -> Any:
     update(session, "tool_call_update", toolCallId="c", status=outcome, content=[whole])
 
 
+def renamed(session: str) -> Any:
+    """A call that has no more than a promise of a title at first."""
+    update(session, "tool_call", toolCallId="c", title="Preparing file…", kind="edit", status="pending")
+    update(session, "tool_call_update", toolCallId="c", title="Write a.txt", status="completed")
+
+
 def stray(session: str) -> Any:
     """The first that is heard of a call is its end."""
     update(

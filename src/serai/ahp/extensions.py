@@ -1,0 +1,96 @@
+"""What Serai's port has beside AHP 0.2: commands under names of their own, `serai/…`.
+
+AHP 0.2 leaves signing in to an agent open: its `authenticate` hands over tokens for protected resources, and
+an agent that keeps its own credentials has none. So a client asks how one signs in, and has the host begin
+it. Of this, channels show only what AHP has a place for: the terminal, and a session's `_meta`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from serai.ahp.commands import RootParams
+from serai.ahp.types import URI, Count
+from serai.ahp.wire import Value
+
+__all__ = [
+    "LOGIN",
+    "SIGN_IN",
+    "SIGN_IN_METHODS",
+    "SignInKind",
+    "SignInMethod",
+    "SignInMethodsParams",
+    "SignInMethodsResult",
+    "SignInParams",
+    "SignInResult",
+]
+
+SIGN_IN_METHODS = "serai/signInMethods"
+SIGN_IN = "serai/signIn"
+
+LOGIN = "serai.login"
+"""In a session's `_meta`: its agent wants a person to sign in. It is there from the refusal to a success."""
+
+
+class SignInKind(StrEnum):
+    """What signing in takes."""
+
+    TERMINAL = "terminal"
+    """The host runs a command in a terminal, and the person answers it there."""
+    AGENT = "agent"
+    """The agent does it itself, mostly with a browser on the host's machine."""
+    ENVIRONMENT = "environment"
+    """The person sets variables, and starts the host again."""
+
+
+class SignInMethod(Value):
+    """A way to sign in that works on this host."""
+
+    id: str
+    kind: Annotated[str, SignInKind]
+    name: str
+    """For people."""
+    description: str | None = None
+    command: list[str] | None = None
+    """What runs in the terminal."""
+    variables: list[str] | None = None
+    """The names of the variables to set."""
+
+
+class SignInMethodsParams(RootParams):
+    """How does one sign in to an agent?"""
+
+    provider: str
+
+
+class SignInMethodsResult(Value):
+    """The ways to sign in, the best first, and whether someone is, as far as that is known."""
+
+    methods: list[SignInMethod]
+    signed_in: bool | None = None
+    """Absent when nobody knows."""
+
+
+class SignInParams(RootParams):
+    """Begin to sign in to an agent. What is run comes from the host: a client chooses among its methods."""
+
+    provider: str
+    method_id: str | None = None
+    """The id of one of the methods; by default the first."""
+    terminal: URI | None = None
+    """Under which URI the terminal is opened, if it takes one; by default the host makes one up."""
+    cols: Count | None = None
+    rows: Count | None = None
+
+
+class SignInResult(Value):
+    """What was begun or done."""
+
+    method: SignInMethod
+    terminal: URI | None = None
+    """The terminal, held by the client. Signing in is over when it has ended."""
+    signed_in: bool | None = None
+    """Whether someone is signed in now, where the method is over already; absent when nobody knows."""
+    message: str | None = None
+    """What the person has to do now."""
