@@ -1,12 +1,13 @@
 """What it costs to hear an agent and to start one, beside the Python SDK of the protocol and a bare start.
 
-The CPU is that of the reading process alone. From a typed update on, the host adds its own path: the mapping
-to actions, and the envelopes (`bench_host.py`).
+The CPU is that of the reading process alone. On the host an update goes all the way: from the pipe to actions
+that are masked, applied, committed to an encrypted file and published in envelopes to someone who follows.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,17 @@ from typing import Any, cast
 import acp
 from harness import Result, against_peer
 from serai.acp import Agent, BasicClient, Launch
+from serai.agents.definitions import AgentDefinition, Way
+from serai.agents.finding import Found
+from serai.ahp.actions import ActionOrigin, SessionTurnStartedAction
+from serai.ahp.commands import CreateSessionParams
+from serai.ahp.types import UserMessage
+from serai.harness.acp.harness import AcpHarness
+from serai.host.host import Host
+from serai.host.session import Session
 from serai.processes.processes import Processes
+from serai.serve.frames import text_frame
+from serai.store.sqlite import SqliteStore
 
 UPDATES = 20_000
 AGENTS = 50
@@ -31,28 +42,22 @@ HELLO = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersi
 
 
 def benchmarks() -> Iterator[Result]:
-    """An update from pipe to type; the same from 50 agents at once; a start until the handshake."""
-    ours, theirs = _take_turns(
-        lambda: asyncio.run(_hear(1, UPDATES)), lambda: asyncio.run(_hear_sdk(UPDATES))
+    """An update from pipe to type, and to envelope; from 50 agents at once; a start until the handshake."""
+    typed, told, many, theirs = (
+        seconds / UPDATES * 1e6
+        for seconds in _take_turns(
+            lambda: asyncio.run(_hear(1, UPDATES)),
+            lambda: asyncio.run(_host(1, UPDATES)),
+            lambda: asyncio.run(_host(AGENTS, UPDATES // AGENTS)),
+            lambda: asyncio.run(_hear_sdk(UPDATES)),
+        )
     )
+    sdk = "Python SDK, receive alone"
+    name = "an agent's update"
+    yield against_peer(f"{name}, from pipe to type", typed, "µs", peer=sdk, peer_figure=theirs, target=None)
+    yield against_peer(f"{name}, to AHP envelope", told, "µs", peer=sdk, peer_figure=theirs, target=0.35)
     yield against_peer(
-        "an agent's update, from pipe to type",
-        ours / UPDATES * 1e6,
-        "µs",
-        peer="Python SDK, receive alone",
-        peer_figure=theirs / UPDATES * 1e6,
-        target=0.35,
-    )
-    many, one = _take_turns(
-        lambda: asyncio.run(_hear(AGENTS, UPDATES // AGENTS)), lambda: asyncio.run(_hear(1, UPDATES))
-    )
-    yield against_peer(
-        f"the same, {AGENTS} agents at once",
-        many / UPDATES * 1e6,
-        "µs",
-        peer="one agent",
-        peer_figure=one / UPDATES * 1e6,
-        target=None,
+        f"the same, {AGENTS} agents at once", many, "µs", peer=sdk, peer_figure=theirs, target=None
     )
     started, bare = _take_turns(lambda: asyncio.run(_start()), _start_bare, rounds=STARTS)
     yield against_peer(
@@ -88,6 +93,61 @@ async def _hear(agents: int, updates: int) -> float:
             await agent.close()
         await processes.close()
     return took
+
+
+class _Follower:
+    """Someone who follows a session, and says when its turn is over."""
+
+    def __init__(self) -> None:
+        self.over = asyncio.Event()
+        self.bytes = 0
+
+    def publish(self, frames: bytes) -> None:
+        """The journal's `Subscriber`."""
+        self.bytes += len(frames)
+        if b'"session/turnComplete"' in frames:
+            self.over.set()
+
+
+async def _host(agents: int, updates: int) -> float:
+    """CPU seconds of a host to hear a turn of so many updates from each of so many agents, and to tell it."""
+    argv = (*STREAMING, str(updates))
+    way = Way(program=argv[0])
+    found = Found(
+        AgentDefinition(id="bench", label="Bench", ways=(way,)),
+        installed=True,
+        way=way,
+        launch=Launch(argv=argv, name="bench"),
+    )
+    with tempfile.TemporaryDirectory() as directory:
+        store = SqliteStore(Path(directory) / "history.db", os.urandom(32))
+        host = Host(store, [], text_frame, home=Path(directory))
+        await host.open()
+        host.add([AcpHarness(found, host.processes, mask=host.redactor.redact, news=lambda _: None)])
+        try:
+            sessions = [await _session(host, f"s{number}", directory) for number in range(agents)]
+            followers = [_Follower() for _ in sessions]
+            for session, follower in zip(sessions, followers, strict=True):
+                host.journal.subscriptions.add(session.uri, follower)
+            start = time.process_time()
+            for session, follower in zip(sessions, followers, strict=True):
+                action = SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="go"))
+                session.dispatch(action, ActionOrigin(client_id="bench", client_seq=1), follower)
+            await asyncio.gather(*(follower.over.wait() for follower in followers))
+            took = time.process_time() - start
+            _check(sum(follower.bytes for follower in followers), agents * updates * 10)
+        finally:
+            await host.close()
+    return took
+
+
+async def _session(host: Host, name: str, folder: str) -> Session:
+    uri = f"ahp-session:/{name}"
+    params = CreateSessionParams(channel=uri, provider="bench", working_directory=Path(folder).as_uri())
+    session = await host.create(params, "bench")
+    while session.live.head.lifecycle == "creating":  # noqa: ASYNC110 - nothing is measured yet
+        await asyncio.sleep(0.01)
+    return session
 
 
 async def _hear_sdk(updates: int) -> float:

@@ -119,16 +119,15 @@ _FAILURES = (msgspec.DecodeError, ValueError, RecursionError, ParseError)
 
 def read(line: bytes) -> Message | None:
     """The message in a line; `None` when it is noise."""
-    if b'"sessionUpdate"' in line:
-        try:
-            frame = _read_update_frame(checked(line))
-        except _FAILURES:
-            pass  # a kind that is not known, or not this at all
-        else:
-            if frame.id is msgspec.UNSET:
-                update = frame.params.update
-                vars(update)[LINE] = line
-                return SessionUpdate(frame.params.session_id, update)
+    try:  # most lines are updates, and what is none of them is known by its method
+        frame = _read_update_frame(checked(line))
+    except _FAILURES:
+        pass  # a kind that is not known, or not this at all
+    else:
+        if frame.id is msgspec.UNSET:
+            update = frame.params.update
+            vars(update)[LINE] = line
+            return SessionUpdate(frame.params.session_id, update)
     try:
         plain = _read_plain(checked(line))
     except _FAILURES:

@@ -124,12 +124,13 @@ class AcpSession:
 
     def receive(self, update: Update, size: int = 0) -> None:
         """Something has happened. The agent's connection calls it."""
-        if type(update) in _STATE:
+        is_state = type(update) in _STATE
+        if is_state:
             self._keep(update)
         if self._replaying:
             self.replayed.append(update)
             return
-        if self._silence is not None and type(update) not in _STATE:  # which is told without any work
+        if self._silence is not None and not is_state:  # which is told without any work
             self._silence.heard()
         self._stream.put(update, size)
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.errors import ParseError
-from serai.journal.items import Delta, target_of
+from serai.journal.items import DELTAS, Delta, target_of
 from serai.redact import Redactor, StreamRedactor
 from serai.redact.walk import Walker
 
@@ -36,7 +36,7 @@ class Masking:
             observed: Whether it comes from an agent or a tool. What a person typed is theirs, and only
                 secrets that are managed are masked in it.
         """
-        if isinstance(action, Delta):
+        if isinstance(action, DELTAS):
             return self._masked_delta(action, observed=observed)
         released = self._released() if isinstance(action, _ENDS_PARTS) else []
         return [*released, self._redactor.redact_action(action, observed=observed)]
@@ -57,7 +57,7 @@ class Masking:
     def _released(self) -> list[a.StateAction]:
         """All parts have ended: what is still held back goes out, masked where it has to be."""
         streams, self._streams = self._streams, {}
-        held = ((part, stream.flush()) for part, stream in streams.items())
+        held = ((part, stream.flush()) for part, stream in streams.items() if stream.held)
         return [_delta(part, text) for part, text in held if text]
 
 

@@ -17,12 +17,14 @@ from serai.ahp.actions import (
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import Row
 
-__all__ = ["Barrier", "Delta", "Item", "target_of"]
+__all__ = ["DELTAS", "Barrier", "Delta", "Item", "target_of"]
 
 _MERGED_BYTES = 64 * 1024
 
 Delta: TypeAlias = SessionDeltaAction | SessionReasoningAction | SessionToolCallDeltaAction
 """An action that only adds text to a part, and so may be committed with the cheaper sync."""
+DELTAS = (SessionDeltaAction, SessionReasoningAction, SessionToolCallDeltaAction)
+"""The same for `isinstance`, which is quicker with it."""
 
 
 class Item:
@@ -57,7 +59,7 @@ class Item:
     def merge(self, channel: str, action: StateAction) -> bool:
         """Add a delta to this one, if it continues it. Both then travel, and are kept, as one action."""
         mine = self.action
-        if not isinstance(mine, Delta) or not isinstance(action, Delta) or channel != self.channel:
+        if not isinstance(mine, DELTAS) or not isinstance(action, DELTAS) or channel != self.channel:
             return False
         if self.origin is not None or target_of(mine) != target_of(action):
             return False
@@ -76,7 +78,7 @@ class Item:
         """The row to keep, and `encoded`. Called once, when the batch is closed."""
         action = self.action
         if not isinstance(action, bytes):
-            if self._pieces is not None and isinstance(action, Delta):
+            if self._pieces is not None and isinstance(action, DELTAS):
                 self.encoded = wire.encode(replace(action, content="".join(self._pieces)))
             elif not self.encoded:
                 self.encoded = wire.encode(action)
