@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable
 from typing import IO, cast
 
+from serai.errors import ProcessNotStarted
 from serai.processes.child import Child
 
 __all__ = ["Pipes"]
@@ -65,11 +66,19 @@ class Pipes:
             child: The child.
             output: Is given what it writes to its standard output.
             log: Is given what it writes to its standard error.
+
+        Raises:
+            ProcessNotStarted: It is being ended already, since the host is closing.
         """
         loop = asyncio.get_running_loop()
-        stdin = await loop.connect_write_pipe(_Writer, cast("IO[bytes]", child.stdin))
-        stdout = await loop.connect_read_pipe(lambda: _Reader(output), cast("IO[bytes]", child.stdout))
-        stderr = await loop.connect_read_pipe(lambda: _Reader(log), cast("IO[bytes]", child.stderr))
+        ends = [cast("IO[bytes]", end) for end in (child.stdin, child.stdout, child.stderr)]
+        if ends[0].closed:
+            for end in ends:
+                end.close()
+            raise ProcessNotStarted(f"{child.what} was ended before anything was said to it")
+        stdin = await loop.connect_write_pipe(_Writer, ends[0])
+        stdout = await loop.connect_read_pipe(lambda: _Reader(output), ends[1])
+        stderr = await loop.connect_read_pipe(lambda: _Reader(log), ends[2])
         return cls(stdin, stdout, stderr)
 
     @property
