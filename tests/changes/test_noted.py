@@ -12,7 +12,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
 from serai.changes.noted import NotedChanges
 from serai.changes.operations import DISCARD, invoke
-from serai.changes.records import Limits
+from serai.changes.records import UNSEEN, Limits
 from serai.changes.showing import content_uri
 from serai.errors import ProtocolError
 
@@ -183,6 +183,36 @@ async def test_what_there_is_not_is_not_found(folder: Folder) -> None:
         assert caught.value.number == AhpErrorCode.NOT_FOUND
     await folder.noted.begin_turn("quiet")
     assert (await folder.noted.compute(turn("quiet"))).changes == ()
+
+
+async def test_turns_without_an_edit_are_known_again_after_a_restart(folder: Folder) -> None:
+    await folder.noted.begin_turn("quiet")
+    again = folder.open()
+    assert await again.compute(turn("quiet")) == await folder.noted.compute(turn("quiet"))
+
+
+async def test_a_turn_of_the_same_id_begins_anew(folder: Folder) -> None:
+    await folder.noted.begin_turn("t")
+    await folder.edit("t", "a", b"x")
+    await folder.noted.forget_turn("t")
+    for noted in (folder.noted, folder.open()):
+        with pytest.raises(ProtocolError):
+            await noted.compute(turn("t"))
+    await folder.noted.begin_turn("t")
+    await folder.edit("t", "b", b"x")
+    for noted in (folder.noted, folder.open()):
+        assert brief((await noted.compute(turn("t"))).changes) == ["added b +1 -0"]
+        assert brief((await noted.compute(SESSION)).changes) == ["added a +1 -0", "added b +1 -0"]
+
+
+async def test_an_edit_that_was_cut_off_is_told_of(folder: Folder) -> None:
+    await folder.noted.begin_turn("t")
+    await folder.edit("t", "whole", b"x")
+    await folder.noted.note_before("t", "cut off")
+    assert (await folder.noted.compute(turn("t"))).lacks is None
+    (folder.top / "cut off").write_bytes(b"half of it")
+    found = await folder.open().compute(turn("t"))
+    assert (brief(found.changes), found.lacks) == (["added whole +1 -0"], UNSEEN)
 
 
 async def test_everything_can_be_forgotten(folder: Folder) -> None:

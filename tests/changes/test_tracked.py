@@ -12,11 +12,12 @@ import pytest
 from changes.repositories import Repo, always, brief, everything, tracked
 from serai.ahp.errors import AhpErrorCode
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
-from serai.changes.records import Changes, Limits
+from serai.changes.records import UNSEEN, Changes, Limits
 from serai.changes.showing import content_uri, file_uri, show
 from serai.errors import GitFailed, ProtocolError
 
 TURN = Which(ChangesetKind.TURN, "t 1/ü")
+TURN_T = Which(ChangesetKind.TURN, "t")
 
 ODD_NAMES = [
     "with space",
@@ -189,9 +190,69 @@ async def test_bases_survive_the_host(repo: Repo, private: Path) -> None:
     await first.begin_session()
     await first.begin_turn("t")
     repo.write("new", "x\n")
+    await first.end_turn("t")
+    repo.write("later", "x\n")
     again = await tracked(repo.top, private)
-    assert brief((await again.compute(SESSION)).changes) == ["added new +1 -0"]
-    assert brief((await again.compute(Which(ChangesetKind.TURN, "t"))).changes) == ["added new +1 -0"]
+    assert brief((await again.compute(SESSION)).changes) == ["added later +1 -0", "added new +1 -0"]
+    in_turn = await again.compute(TURN_T)
+    assert (brief(in_turn.changes), in_turn.lacks) == (["added new +1 -0"], None)
+
+
+async def test_a_turn_that_is_cut_off_has_what_was_seen_of_it_and_says_so(repo: Repo, private: Path) -> None:
+    first = await tracked(repo.top, private)
+    await first.begin_turn("t")
+    repo.write("seen", "x\n")
+    await first.compute(TURN_T)
+    await first.see_turn("t")
+    repo.write("unseen", "x\n")
+    again = await tracked(repo.top, private)
+    repo.write("later", "x\n")
+    await again.end_turn("t")  # it began elsewhere: what there is now is not what there was at its end
+    assert not again.is_live(TURN_T)
+    in_turn = await again.compute(TURN_T)
+    assert (brief(in_turn.changes), in_turn.lacks) == (["added seen +1 -0"], UNSEEN)
+    repo.write("seen", "y\n")
+    assert await again.discard(TURN_T, None) == ([], {"seen": "it has changed since that turn"})
+
+
+async def test_of_a_turn_that_is_cut_off_before_anything_is_seen_nothing_is_known(
+    repo: Repo, private: Path
+) -> None:
+    first = await tracked(repo.top, private)
+    await first.begin_turn("t")
+    repo.write("unseen", "x\n")
+    again = await tracked(repo.top, private)
+    with pytest.raises(ProtocolError, match="the end of this turn was not seen"):
+        await again.compute(TURN_T)
+
+
+async def test_an_end_that_cannot_be_recorded_was_not_seen(repo: Repo, private: Path) -> None:
+    changes = await tracked(repo.top, private)
+    await changes.begin_turn("t")
+    repo.write("seen", "x\n")
+    await changes.compute(TURN_T)
+    await changes.see_turn("t")
+    index = (repo.top / ".git/index").read_bytes()
+    (repo.top / ".git/index").write_bytes(b"not an index at all, by no means")
+    with pytest.raises(GitFailed):
+        await changes.end_turn("t")
+    await changes.see_turn("t")  # it is over, and what the last look left is not whole
+    (repo.top / ".git/index").write_bytes(index)
+    repo.write("later", "x\n")
+    await changes.compute(UNCOMMITTED)
+    in_turn = await changes.compute(TURN_T)
+    assert (brief(in_turn.changes), in_turn.lacks) == (["added seen +1 -0"], UNSEEN)
+
+
+async def test_a_turn_of_the_same_id_begins_anew(repo: Repo, private: Path) -> None:
+    changes = await tracked(repo.top, private)
+    await changes.begin_turn("t")
+    repo.write("first", "x\n")
+    await changes.end_turn("t")
+    await changes.begin_turn("t")
+    assert changes.is_live(TURN_T)
+    repo.write("second", "x\n")
+    assert brief((await changes.compute(TURN_T)).changes) == ["added second +1 -0"]
 
 
 async def test_a_base_can_be_dropped_and_what_it_held_is_deleted(repo: Repo, private: Path) -> None:

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from serai.changes.closed import Closed
 from serai.changes.writing import put_file, put_link, read_file, take_away
 from serai.errors import FileInTheWay, FileTooLarge
+
+NOTHING = Closed("/nowhere at all")
 
 
 @pytest.fixture
@@ -30,10 +33,10 @@ def names(folder: Path) -> list[str]:
 
 
 def test_a_file_is_put_and_directories_are_made(top: Path, source: Path) -> None:
-    put_file(str(top), "a/b/c", source, 0o100755)
+    put_file(str(top), "a/b/c", source, 0o100755, NOTHING)
     assert (top / "a/b/c").read_bytes() == b"content"
     assert os.access(top / "a/b/c", os.X_OK)
-    put_file(str(top), "a/b/c", source, 0o100644)
+    put_file(str(top), "a/b/c", source, 0o100644, NOTHING)
     assert not (top / "a/b/c").stat().st_mode & 0o111
     assert names(top / "a/b") == ["c"]
 
@@ -41,10 +44,10 @@ def test_a_file_is_put_and_directories_are_made(top: Path, source: Path) -> None
 def test_a_link_is_replaced_and_not_written_through(top: Path, source: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").write_bytes(b"keep")
     (top / "x").symlink_to(tmp_path / "outside")
-    put_file(str(top), "x", source, 0o100644)
+    put_file(str(top), "x", source, 0o100644, NOTHING)
     assert not (top / "x").is_symlink()
     assert (tmp_path / "outside").read_bytes() == b"keep"
-    put_link(str(top), "x", b"to \xff")
+    put_link(str(top), "x", b"to \xff", NOTHING)
     assert os.fsencode((top / "x").readlink()) == b"to \xff"
 
 
@@ -56,10 +59,10 @@ def test_no_link_leads_out(top: Path, source: Path, tmp_path: Path, path: str) -
     (outside / "deep/x").write_bytes(b"keep")
     (top / "way").symlink_to(outside)
     for act in (
-        lambda: put_file(str(top), path, source, 0o100644),
-        lambda: put_link(str(top), path, b"x"),
-        lambda: take_away(str(top), path),
-        lambda: read_file(str(top), path, 10),
+        lambda: put_file(str(top), path, source, 0o100644, NOTHING),
+        lambda: put_link(str(top), path, b"x", NOTHING),
+        lambda: take_away(str(top), path, NOTHING),
+        lambda: read_file(str(top), path, 10, NOTHING),
     ):
         with pytest.raises(FileInTheWay, match="behind a symbolic link"):
             act()
@@ -70,9 +73,9 @@ def test_no_link_leads_out(top: Path, source: Path, tmp_path: Path, path: str) -
 @pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/x", "", ".", "a//b", "a/", "nul\0"])
 def test_odd_paths_are_refused(top: Path, source: Path, path: str) -> None:
     with pytest.raises(FileInTheWay):
-        put_file(str(top), path, source, 0o100644)
+        put_file(str(top), path, source, 0o100644, NOTHING)
     with pytest.raises(FileInTheWay):
-        take_away(str(top), path)
+        take_away(str(top), path, NOTHING)
 
 
 def test_a_directory_with_something_in_it_stays(top: Path, source: Path) -> None:
@@ -80,31 +83,31 @@ def test_a_directory_with_something_in_it_stays(top: Path, source: Path) -> None
     (top / "full/x").write_bytes(b"x")
     (top / "empty").mkdir()
     with pytest.raises(FileInTheWay):
-        put_file(str(top), "full", source, 0o100644)
+        put_file(str(top), "full", source, 0o100644, NOTHING)
     with pytest.raises(FileInTheWay):
-        take_away(str(top), "full")
-    put_file(str(top), "empty", source, 0o100644)
+        take_away(str(top), "full", NOTHING)
+    put_file(str(top), "empty", source, 0o100644, NOTHING)
     assert names(top) == ["empty", "full"]
     assert (top / "empty").is_file()
 
 
 def test_taking_away_what_is_gone_is_no_matter(top: Path) -> None:
-    take_away(str(top), "x")
-    take_away(str(top), "no/such/x")
+    take_away(str(top), "x", NOTHING)
+    take_away(str(top), "no/such/x", NOTHING)
     (top / "x").symlink_to("/etc/passwd")
-    take_away(str(top), "x")
+    take_away(str(top), "x", NOTHING)
     assert names(top) == []
 
 
 def test_reading(top: Path) -> None:
     (top / "x").write_bytes(b"12345")
-    found = read_file(str(top), "x", 5)
+    found = read_file(str(top), "x", 5, NOTHING)
     assert found is not None
     assert (found.data, found.mode) == (b"12345", 0o100644)
-    assert read_file(str(top), "no/such", 5) is None
-    assert read_file(str(top), "x/below", 5) is None
+    assert read_file(str(top), "no/such", 5, NOTHING) is None
+    assert read_file(str(top), "x/below", 5, NOTHING) is None
     with pytest.raises(FileTooLarge):
-        read_file(str(top), "x", 4)
+        read_file(str(top), "x", 4, NOTHING)
     os.mkfifo(top / "pipe")
     with pytest.raises(FileInTheWay, match="not a file"):
-        read_file(str(top), "pipe", 5)
+        read_file(str(top), "pipe", 5, NOTHING)

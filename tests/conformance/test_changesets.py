@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.programs import running
 from conformance.client import Client, Refused, connecting
 from conformance.conftest import ONE, Connect, new_session, over, say
 from hosts import KEY, WITHIN, House, housing
@@ -352,6 +354,61 @@ async def test_turns_that_are_taken_back_are_forgotten(client: Client, repositor
     assert files(client, T1) == {"a.txt"}
 
 
+async def test_a_turn_that_is_taken_back_while_it_is_followed_is_let_go(
+    client: Client, repository: Path
+) -> None:
+    await begin(client, repository)
+    await tell(client, "a.txt: other")
+    await tell(client, "b.txt: new", "t2")
+    await follow(client, T2)
+    await client.until(lambda: files(client, T2) == {"b.txt"})
+    await client.dispatch(ONE, "truncated", turnId="t1")
+    await client.until(lambda: shown(client, T2).status == "error")
+    assert files(client, T2) == set()
+    assert await refused(client, "subscribe", T2) == -32008
+    assert await refused(client, "invokeChangesetOperation", T2, operationId="discard") == -32008
+    await tell(client, "c.txt: newer", "t2")
+    assert (await follow(client, T2)).status == "ready"
+    assert files(client, T2) == {"c.txt"}
+
+
+@contextlib.asynccontextmanager
+async def served(folder: Path) -> AsyncGenerator[tuple[Client, asyncio.subprocess.Process]]:
+    """A client of a host that is a process of its own."""
+    person = folder / "person"
+    person.mkdir(exist_ok=True)
+    async with running("serve", "--port", "0", home=folder / "home", HOME=str(person)) as host:
+        address, token = (await host.says(r"address  http://(\S+?)/\?tkn=(\S+)")).groups()
+        async with connecting(f"ws://{address}", "one", token=token) as client:
+            await client.initialize()
+            yield client, host.process
+
+
+async def test_a_turn_that_the_host_is_killed_in_has_what_was_seen_of_it_and_says_so(
+    repository: Path, tmp_path: Path
+) -> None:
+    async with served(tmp_path) as (client, process):
+        await begin(client, repository, provider="demo")
+        await client.dispatch(ONE, "turnStarted", turnId="t1", userMessage={"text": "work 60"})
+        await client.until(lambda: client.session(ONE).active_turn)
+        await follow(client, T1)
+        (repository / "seen.txt").write_text("x\n")
+        await client.until(lambda: files(client, T1) == {"seen.txt"})
+        process.kill()
+        await process.wait()
+    (repository / "while it was down.txt").write_text("x\n")
+    async with served(tmp_path) as (client, _):
+        (repository / "afterwards.txt").write_text("x\n")
+        state = await follow(client, T1)
+        assert [file.id for file in state.files] == ["seen.txt"]
+        assert state.error is not None
+        assert "the end of this turn was not seen" in state.error.message
+        (repository / "seen.txt").write_text("other\n")
+        content = await client.request("resourceRead", ROOT, uri=after(client, T1))
+        assert content["data"] == "x\n"
+        assert len((await follow(client, SESSION)).files) == 3
+
+
 async def test_a_forked_session_begins_anew(client: Client, repository: Path) -> None:
     await begin(client, repository)
     await tell(client, "a.txt: other")
@@ -492,6 +549,41 @@ async def test_nobody_but_the_host_writes_a_changeset(client: Client, repository
     await client.until(lambda: [e for e in client.envelopes if e.get("origin", {}).get("clientSeq") == seq])
     [sent_back] = [e for e in client.envelopes if e.get("origin", {}).get("clientSeq") == seq]
     assert sent_back["rejectionReason"].startswith("server_only")
+
+
+async def test_the_hosts_own_folder_is_in_no_changeset_and_survives_every_operation(
+    tmp_path: Path, repository: Path
+) -> None:
+    home = repository / ".serai"
+    home.mkdir()
+    (home / "database.key").write_text("a key\n")
+
+    def make_store() -> SqliteStore:
+        return SqliteStore(home / "history.db", KEY)
+
+    async with housing(make_store, home=home, user_home=tmp_path / "person") as house:
+        async with connecting(house.url, "one") as client:
+            await client.initialize()
+            await begin(client, repository, provider="demo")
+            await say(client, ONE, "hello")
+            await begin(client, repository, "ahp-session:/two", provider="demo")
+            (repository / "new.txt").write_text("x\n")
+            await follow(client, UNCOMMITTED)
+            await client.until(lambda: files(client, UNCOMMITTED) == {"new.txt"})
+            staged = await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="stage")
+            assert staged["message"] == "Staged 1 file"
+            assert git(repository, "diff", "--cached", "--name-only").split() == ["new.txt"]
+            target = at(home / "database.key")
+            for operation in ("stage", "discard"):
+                code = await refused(
+                    client, "invokeChangesetOperation", UNCOMMITTED, operationId=operation, target=target
+                )
+                assert code == -32008
+            done = await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="discard")
+            assert done["message"] == "Discarded the changes to 1 file"
+        await house.restart()
+        assert {summary.resource for summary in house.host.summaries()} == {ONE, "ahp-session:/two"}
+    assert (home / "database.key").read_text() == "a key\n"
 
 
 # -- the end -----------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@
     noted.py       in any other folder
       snapshots.py   what tools edited, kept by digest
     contents.py    what content URIs lead to
+    closed.py      the host's own folder, which is in no changeset
     writing.py     putting files in their place, and nothing else
     operations.py  stage, discard, open
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
+from serai.changes.closed import Closed
 from serai.changes.records import shown
 from serai.changes.showing import ContentAddress, content_address
 from serai.changes.writing import read_file
@@ -24,14 +25,14 @@ def kept_at(uri: URI, session_id: str) -> ContentAddress:
     return address
 
 
-def read_now(directory: str, path: str, max_bytes: int) -> bytes:
+def read_now(directory: str, path: str, max_bytes: int, closed: Closed) -> bytes:
     """A file of a working directory as it is now. Reads the disk.
 
     Raises:
-        ProtocolError: There is none, or it cannot be read.
+        ProtocolError: There is none, or it cannot be read, or is the host's own.
     """
     try:
-        found = read_file(directory, path, max_bytes)
+        found = read_file(directory, path, max_bytes, closed)
     except FileInTheWay as error:
         raise ProtocolError(error.message, number=AhpErrorCode.PERMISSION_DENIED) from None
     if found is None:

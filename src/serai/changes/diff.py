@@ -28,7 +28,7 @@ async def diff_to_index(
         GitFailed: The tree, or content that it names, is no longer there.
     """
     answer = await mirror.run(
-        *("diff-index", "--cached", *_FORM, tree, *mirror.repository.scope),
+        *("diff-index", "--cached", *_FORM, tree, *mirror.scope),
         doing="compare the files",
         environment=mirror.environment(index),
     )
@@ -42,7 +42,7 @@ async def diff_to_tree(mirror: Mirror, before: str, after: str) -> tuple[Change,
         GitFailed: A tree, or content that it names, is no longer there.
     """
     answer = await mirror.run(
-        *("diff-tree", "-r", *_FORM, before, after, *mirror.repository.scope), doing="compare the files"
+        *("diff-tree", "-r", *_FORM, before, after, *mirror.scope), doing="compare the files"
     )
     return parse(answer.output, mirror.repository.prefix)
 

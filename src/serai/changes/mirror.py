@@ -12,6 +12,9 @@ see none.
 The private index begins as a copy of the person's, with the same time of change: git compares that time
 with the times of files to know which it must read again. It is copied anew when the person's index, or
 anything that says what is ignored, has changed.
+
+The host's own folder may be in the work tree. It is no part of the private side, not even where it is part of
+the repository: git is told to look past it.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from serai.changes.closed import Closed
 from serai.changes.git import Answer, Git
 from serai.changes.repository import Repository, Settings, read_settings
 from serai.errors import GitFailed
@@ -48,13 +52,19 @@ class Mirror:
         repository: The person's repository.
         folder: Where the private side is kept. It is made when it is needed, for its owner alone.
         trusted: Whether the person trusts the working directory now.
+        closed: The host's own folder.
     """
 
-    def __init__(self, git: Git, repository: Repository, folder: Path, trusted: Callable[[], bool]) -> None:
+    def __init__(
+        self, git: Git, repository: Repository, folder: Path, trusted: Callable[[], bool], closed: Closed
+    ) -> None:
         self.git = git
         self.repository = repository
         self.folder = folder
         self.settings = Settings({}, {})
+        self.closed = closed
+        self.closed_paths: tuple[str, ...] = ()
+        """Where the host's own folder is in the work tree; as it was at the last renewal."""
         self._is_trusted = trusted
         self.trusted = False
         """Whether filters run; as it was when the index was copied."""
@@ -64,6 +74,18 @@ class Mirror:
     def index(self) -> Path:
         """The private index."""
         return self.folder / "index"
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """The arguments that limit a command to the directory, without the host's own folder."""
+        if not self.closed_paths:
+            return self.repository.scope
+        words = "exclude,icase" if self.settings.carried.get("core.ignorecase") == "true" else "exclude"
+        directory = self.repository.prefix.rstrip("/")
+        return (
+            *("--", f":(literal){directory}" if directory else "."),
+            *(f":({words},literal){path}" for path in self.closed_paths),
+        )
 
     def environment(self, index: Path | None = None) -> dict[str, str]:
         """What makes git use the private side, and no configuration but what is carried over."""
@@ -77,6 +99,8 @@ class Mirror:
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
         }
+        if self.closed_paths:
+            environment["GIT_LITERAL_PATHSPECS"] = "0"  # what `scope` says is not literal then
         return environment | in_variables({**carried, "core.looseCompression": "1"})
 
     def reading_environment(self, index: Path | None = None) -> dict[str, str]:
@@ -137,19 +161,20 @@ class Mirror:
             GitFailed: The index cannot be read, or not be copied.
         """
         trusted = self._is_trusted()
-        signature = (trusted, *await asyncio.to_thread(self._look))
-        if signature == self._signature and not force:
+        closed, stamps = await asyncio.to_thread(self._look)
+        if (trusted, closed, stamps) == self._signature and not force:
             return False
         self._signature = None
+        self.closed_paths = closed
         self.settings = await read_settings(self.git, self.repository, os.environ)
         self.trusted = trusted
         # Only now is it known where the person's list of ignored files is.
-        signature = (trusted, *await asyncio.to_thread(self._look))
+        _, stamps = await asyncio.to_thread(self._look)
         try:
             await asyncio.to_thread(self._copy)
         except OSError as error:
             raise GitFailed(f"the repository's index cannot be copied: {error.strerror}") from None
-        self._signature = signature
+        self._signature = (trusted, closed, stamps)
         return True
 
     def forget_index(self) -> None:
@@ -172,10 +197,12 @@ class Mirror:
         (self.folder / "HEAD").write_text("ref: refs/heads/none\n")
         objects = os.fsencode(f"{self.repository.common_dir}/objects")
         (self.folder / "objects/info/alternates").write_bytes(_quoted(objects) + b"\n")
+        self.closed_paths = self.closed.names_below(self.repository.top)
 
-    def _look(self) -> Signature:
-        """Everything whose change makes the copy stale, as the file system tells it."""
-        return tuple(_stamp(path) for path in (*self._small(), *self._outside()))
+    def _look(self) -> tuple[tuple[str, ...], Signature]:
+        """Where the host's folder is, and all else that makes the copy stale, as the file system tells it."""
+        stamps = tuple(_stamp(path) for path in (*self._small(), *self._outside()))
+        return self.closed.names_below(self.repository.top), stamps
 
     def _small(self) -> dict[str, str]:
         """The person's files that say what is ignored or converted, and our names of them."""

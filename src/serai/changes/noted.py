@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
 from serai.changes.catalogue import ChangesetKind, Which
+from serai.changes.closed import Closed
 from serai.changes.contents import kept_at, read_now
-from serai.changes.records import LINK_MODE, Change, Changes, Limits, Outcome
+from serai.changes.records import LINK_MODE, UNSEEN, Change, Changes, Limits, Outcome
 from serai.changes.showing import ContentAddress, path_below
 from serai.changes.snapshots import Snapshots
 from serai.changes.writing import Found, put_file, put_link, read_file, take_away
@@ -29,6 +31,7 @@ class NotedChanges:
         folder: Where notes and content are kept.
         limits: How large a file may be, and how much is kept in all.
         why: Why git is not used, when that is worth telling.
+        closed: The host's own folder; by default the one where notes are kept.
     """
 
     has_git = False
@@ -41,13 +44,15 @@ class NotedChanges:
         folder: Path,
         limits: Limits | None = None,
         why: str | None = None,
+        closed: Closed | None = None,
     ) -> None:
         self.directory = directory
         self.session_id = session_id
         self.why = why
         self._limits = limits or Limits()
-        self._snapshots = Snapshots(directory, folder, self._limits)
-        self._turns: set[str] = set()
+        self._closed = closed or Closed(folder)
+        self._snapshots = Snapshots(directory, folder, self._limits, self._closed)
+        self._running: set[str] = set()
         self._lock = asyncio.Lock()
 
     # -- notes ---------------------------------------------------------------------------------------------
@@ -87,20 +92,39 @@ class NotedChanges:
         """The files that tools edited, as they were before. Reads the disk."""
         return self._snapshots.at_first()
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it is known what tools have edited since the session began."""
+        return self._snapshots.has_begun
+
     async def begin_session(self) -> None:
-        """Nothing is to be recorded: the first note of a file is what the session began with."""
+        """Note that all edits will be noted: the first note of a file is what the session began with."""
+        async with self._lock:
+            await asyncio.to_thread(self._snapshots.begin_session)
 
     async def begin_turn(self, turn_id: str) -> None:
-        """A turn without any note has no changes."""
-        self._turns.add(turn_id)
+        """Note that a turn begins. One without any note of a file has no changes."""
+        async with self._lock:
+            self._running.add(turn_id)
+            await asyncio.to_thread(self._snapshots.begin_turn, turn_id)
 
     async def end_turn(self, turn_id: str) -> None:
         """Notes that come later are still part of the turn that they name."""
-        self._turns.add(turn_id)
+        self._running.discard(turn_id)
 
     async def forget_turn(self, turn_id: str) -> None:
-        """Content is kept for as long as the session is: other turns may refer to it."""
-        self._turns.discard(turn_id)
+        """Drop the notes of a turn. Content is kept for as long as the session is."""
+        async with self._lock:
+            self._running.discard(turn_id)
+            await asyncio.to_thread(self._snapshots.forget_turn, turn_id)
+
+    def knows_turn(self, turn_id: str | None) -> bool:
+        """Whether a turn was noted."""
+        return turn_id is not None and self._snapshots.knows_turn(turn_id)
+
+    def keeps(self, content: str) -> bool:
+        """Whether content with that digest is kept. Reads the disk."""
+        return self._snapshots.keeps(content)
 
     async def forget(self) -> None:
         """Delete everything that was kept. Nothing can be asked afterwards."""
@@ -140,9 +164,11 @@ class NotedChanges:
             raise ProtocolError(
                 "the working directory is in no git repository", number=AhpErrorCode.NOT_FOUND
             )
-        if turn_id not in self._turns and not self._snapshots.knows_turn(turn_id):
-            raise ProtocolError("nothing was noted in this turn", number=AhpErrorCode.NOT_FOUND)
-        return self._snapshots.in_turn(turn_id)
+        if not self._snapshots.knows_turn(turn_id):
+            raise ProtocolError("nothing was noted of this turn", number=AhpErrorCode.NOT_FOUND)
+        changes = self._snapshots.in_turn(turn_id)
+        is_cut = turn_id not in self._running and self._snapshots.is_open(turn_id)
+        return replace(changes, settled=True, lacks=UNSEEN if is_cut else None)
 
     async def read(self, uri: URI) -> bytes:
         """The content that a change refers to: kept, or a file of the working directory as it is now.
@@ -152,7 +178,9 @@ class NotedChanges:
         """
         path = path_below(self.directory, uri)
         if path is not None:
-            return await asyncio.to_thread(read_now, self.directory, path, self._limits.file_bytes)
+            return await asyncio.to_thread(
+                read_now, self.directory, path, self._limits.file_bytes, self._closed
+            )
         address = kept_at(uri, self.session_id)
         try:
             return await asyncio.to_thread(self._content, address)
@@ -164,7 +192,7 @@ class NotedChanges:
             return self._snapshots.content(address.content)
         except FileUnreadable:
             # What came after the last note is not kept, but may be there.
-            found = read_file(self.directory, address.path, self._limits.file_bytes)
+            found = self._file(address.path)
             if found is None or found.digest != address.content:
                 raise
             return found.data
@@ -210,7 +238,7 @@ class NotedChanges:
     def _is_as_noted(self, change: Change) -> bool:
         """Whether the files are as they were when the turn was over."""
         for path in change.paths:
-            found = read_file(self.directory, path, self._limits.file_bytes)
+            found = self._file(path)
             noted = change.after if change.after is not None and change.after.path == path else None
             if (found is None) != (noted is None):
                 return False
@@ -218,13 +246,17 @@ class NotedChanges:
                 return False
         return True
 
+    def _file(self, path: str) -> Found | None:
+        return read_file(self.directory, path, self._limits.file_bytes, self._closed)
+
     def _undo(self, change: Change) -> None:
         before, after = change.before, change.after
         if before is not None:
             content = self._snapshots.content(before.content)  # it is there, or nothing is touched
             if before.mode == LINK_MODE:
-                put_link(self.directory, before.path, content)
+                put_link(self.directory, before.path, content, self._closed)
             else:
-                put_file(self.directory, before.path, self._snapshots.place(before.content), before.mode)
+                source = self._snapshots.place(before.content)
+                put_file(self.directory, before.path, source, before.mode, self._closed)
         if after is not None and (before is None or before.path != after.path):
-            take_away(self.directory, after.path)
+            take_away(self.directory, after.path, self._closed)

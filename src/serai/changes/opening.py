@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+from serai.changes.closed import Closed
 from serai.changes.git import find_git
 from serai.changes.noted import NotedChanges
 from serai.changes.records import Limits
 from serai.changes.repository import find_repository
 from serai.changes.tracked import TrackedChanges
-from serai.changes.writing import Found
-from serai.errors import GitFailed, GitUnavailable
+from serai.errors import FileUnreadable, GitFailed, GitUnavailable
 
 __all__ = ["SessionChanges", "may_be_tracked", "open_changes"]
 
@@ -28,6 +28,7 @@ async def open_changes(
     folder: Path,
     trusted: Callable[[], bool],
     limits: Limits | None = None,
+    home: Path | None = None,
 ) -> SessionChanges:
     """The changes of a session: as git sees them, else what tools edited.
 
@@ -38,10 +39,19 @@ async def open_changes(
             up again.
         trusted: Whether the person trusts the directory now. It is asked again and again.
         limits: How much is looked at.
+        home: The host's own folder, which may be in the directory: nothing in it is a change. By default the
+            private folder.
 
     Raises:
+        FileUnreadable: The directory is in the host's own folder.
         GitFailed: The private folder cannot be made.
     """
+    closed = Closed(home or folder)
+    if await asyncio.to_thread(closed.surrounds, directory):
+        raise FileUnreadable("the working directory is in the host's own folder, where nothing is a change")
+    noted = await asyncio.to_thread(
+        NotedChanges, directory, session_id, folder=folder / "noted", limits=limits, closed=closed
+    )
     why: str | None = None
     try:
         git = await find_git()
@@ -58,19 +68,13 @@ async def open_changes(
                 git=git,
                 trusted=trusted,
                 limits=limits,
+                closed=closed,
+                noted=noted,
             )
             await tracked.open()
-            # What was noted before the directory was in a repository is how the session began.
-            if earlier := await asyncio.to_thread(_noted_before, directory, session_id, folder / "noted"):
-                await tracked.begin_session(earlier)
             return tracked
-    return await asyncio.to_thread(
-        NotedChanges, directory, session_id, folder=folder / "noted", limits=limits, why=why
-    )
-
-
-def _noted_before(directory: str, session_id: str, folder: Path) -> dict[str, Found | None]:
-    return NotedChanges(directory, session_id, folder=folder).at_first() if folder.is_dir() else {}
+    noted.why = why
+    return noted
 
 
 def may_be_tracked(directory: str) -> bool:

@@ -12,6 +12,7 @@ from serai.errors import SeraiError
 
 __all__ = [
     "LINK_MODE",
+    "UNSEEN",
     "Change",
     "ChangeKind",
     "Changes",
@@ -128,7 +129,14 @@ class Changes:
 
     changes: tuple[Change, ...] = ()
     left_out: tuple[LeftOut, ...] = field(default=())
+    settled: bool = False
+    """Whether it stays so, whatever becomes of the files: it is over, and its content is kept."""
+    lacks: str | None = None
+    """What was not seen, in a sentence: it may be more that changed."""
 
+
+UNSEEN = "the end of this turn was not seen: these are the changes that were seen before it"
+"""What is said of a turn that the host was stopped in, for instance."""
 
 Outcome: TypeAlias = Changes | SeraiError
 """What changed, or why that is not known."""

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from serai.changes.closed import Closed
 from serai.changes.mirror import Mirror
 from serai.changes.records import Change, Side, shown
 from serai.changes.writing import put_file, put_link, take_away
@@ -79,7 +80,7 @@ async def _unpack(mirror: Mirror, sides: Sequence[Side], folder: Path) -> None:
 
 
 def _put_back(mirror: Mirror, changes: Sequence[Change], files: Path) -> tuple[list[Change], dict[str, str]]:
-    top, full = mirror.repository.top, mirror.repository.full
+    top, full, closed = mirror.repository.top, mirror.repository.full, mirror.closed
     done: list[Change] = []
     refused: dict[str, str] = {}
     # First away with what is new, so that a file can come back where there is a new directory's first file.
@@ -87,9 +88,9 @@ def _put_back(mirror: Mirror, changes: Sequence[Change], files: Path) -> tuple[l
         before, after = change.before, change.after
         try:
             if before is not None:
-                _put(top, full(before.path), files / full(before.path), before.mode)
+                _put(top, full(before.path), files / full(before.path), before.mode, closed)
             if after is not None and (before is None or before.path != after.path):
-                take_away(top, full(after.path))
+                take_away(top, full(after.path), closed)
         except FileInTheWay as error:
             refused[change.path] = error.message
         else:
@@ -97,8 +98,8 @@ def _put_back(mirror: Mirror, changes: Sequence[Change], files: Path) -> tuple[l
     return done, refused
 
 
-def _put(top: str, path: str, source: Path, mode: int) -> None:
+def _put(top: str, path: str, source: Path, mode: int, closed: Closed) -> None:
     if source.is_symlink():
-        put_link(top, path, os.fsencode(source.readlink()))
+        put_link(top, path, os.fsencode(source.readlink()), closed)
     else:
-        put_file(top, path, source, mode)
+        put_file(top, path, source, mode, closed)

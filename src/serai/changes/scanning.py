@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -58,6 +59,8 @@ class Scanner:
         self._new_bytes = 0
         self.generation = 0
         """Another number whenever the index may have become another."""
+        self.is_whole = False
+        """Whether the index is as the last look found the files; not while one is under way, or failed."""
         self.stored_bytes = 0
         """How large the files were that were stored. Whoever deletes what is no longer needed begins anew."""
         self.left_out: tuple[LeftOut, ...] = ()
@@ -71,20 +74,48 @@ class Scanner:
         Raises:
             GitFailed: git could not look, or not store what it found.
         """
-        fresh = await self._renew()
+        self.is_whole = False
+        fresh = await self.renew()
         rules_changed = await self._look_and_store()
         if rules_changed and not fresh:
             # Files that are ignored from now on are still in the index; only a new copy is without them.
-            await self._renew(force=True)
+            await self.renew(force=True)
             await self._look_and_store()
+        self.is_whole = True
 
-    async def _renew(self, *, force: bool = False) -> bool:
+    async def renew(self, *, force: bool = False) -> bool:
+        """Copy the person's index if need be, and say whether it was. What is new is to be stored again then.
+
+        Raises:
+            GitFailed: The index cannot be read, or not be copied.
+        """
+        was_whole, self.is_whole = self.is_whole, False
         fresh = await self._mirror.renew(force=force)
-        if fresh:
+        if not fresh:
+            self.is_whole = was_whole
+        else:
+            await self._leave_closed_out()
             self._new_files = self._new_bytes = 0
             self.conflicts = frozenset()
             self.generation += 1
         return fresh
+
+    async def _leave_closed_out(self) -> None:
+        """Take what is in the host's own folder out of the private index, where the person's has it."""
+        if not self._mirror.closed_paths:
+            return
+        try:
+            known = await self._mirror.run(
+                *("ls-files", "-z", "--", *self._mirror.closed_paths),
+                doing="look for the host's own files",
+                environment=self._mirror.environment() | {"GIT_LITERAL_PATHSPECS": "1"},
+            )
+            if known.output:
+                names = dict.fromkeys(os.fsdecode(name) for name in known.output.split(b"\0")[:-1])
+                await remove_entries(self._mirror, names)
+        except BaseException:
+            self._mirror.forget_index()
+            raise
 
     async def _look_and_store(self) -> bool:
         """Says whether the rules about what is ignored have changed."""
@@ -106,13 +137,15 @@ class Scanner:
         return any(path.rpartition("/")[2] == ".gitignore" for path in (*plan.take, *plan.remove))
 
     async def _look(self) -> _Found:
-        scope = self._mirror.repository.scope
+        scope = self._mirror.scope
+        own = (f"--exclude=/{_literally(path)}" for path in self._mirror.closed_paths)  # not even entered
         compared, listed = await both(
             self._mirror.run(
                 "diff-files", "--raw", "-z", "--ignore-submodules=all", *scope, doing="look at the files"
             ),
             self._mirror.run(
-                "ls-files", "--others", "--exclude-standard", "-z", *scope, doing="look for new files"
+                *("ls-files", "--others", "--exclude-standard", *own, "-z", *scope),
+                doing="look for new files",
             ),
         )
         found = _Found()
@@ -122,18 +155,10 @@ class Scanner:
             before, after, _, _, letter = header[1:].split(b" ")
             if _GITLINK not in {before, after} and found.known.get(path) != b"U":
                 found.known[path] = letter
-        inside = self._private_prefix()
         for name in listed.output.split(b"\0")[:-1]:
             path = os.fsdecode(name)
-            if inside and f"{path.rstrip('/')}/".startswith(inside):
-                continue
             (found.nested if path.endswith("/") else found.new).append(path)
         return found
-
-    def _private_prefix(self) -> str | None:
-        """Where our own folder is in the work tree, if it is: it is nobody's change."""
-        top, own = f"{self._mirror.repository.top}/", f"{self._mirror.folder}/"
-        return own.removeprefix(top) if own.startswith(top) else None
 
     # -- which files ---------------------------------------------------------------------------------------
 
@@ -223,6 +248,11 @@ async def remove_entries(mirror: Mirror, paths: Iterable[str]) -> None:
 def removal(repository: Repository, full_path: str) -> bytes:
     """What tells `update-index --index-info` that a file is to be no part of the index."""
     return f"0 {repository.no_content}\t".encode() + os.fsencode(full_path) + b"\0"
+
+
+def _literally(path: str) -> str:
+    """A pattern of ignored files that means one path."""
+    return re.sub(r"([\\*?\[\] ])", r"\\\1", path)
 
 
 def judge_file(top: str, path: str, limits: Limits) -> tuple[LeftOutReason | None, int | None]:

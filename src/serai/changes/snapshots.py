@@ -3,7 +3,8 @@
 Whoever runs a tool notes a file before the tool may change it, and again afterwards. Only noted files are
 known here; what else happens in the folder is not seen. The notes are a log in a private folder, one JSON
 line each, so that they are there again when the host starts anew. A line that was half written when the
-host was killed is skipped.
+host was killed is skipped. When the session and its turns begin is noted as well: nothing noted since is then
+something that is known.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
 
+from serai.changes.closed import Closed
 from serai.changes.counting import count_lines, is_binary
 from serai.changes.records import Change, Changes, LeftOut, LeftOutReason, Limits, Side
 from serai.changes.writing import Found, read_file
@@ -24,11 +26,13 @@ __all__ = ["Snapshots"]
 
 
 class _Note(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of the log: what was at a path."""
+    """One line of the log: what was at a path, or what began."""
 
-    turn: str
-    path: str
+    turn: str = ""
+    path: str = ""
     """Escaped as in a URI, since names may have any bytes."""
+    event: str | None = None
+    """That the session or a turn began, or that a turn was taken back; then it is about no path."""
     after: bool = False
     """Noted after an edit; else before one."""
     content: str | None = None
@@ -42,6 +46,11 @@ class _Kept(msgspec.Struct):
 
     before: Side | None
     after: Side | None
+    is_open: bool
+    """Whether there is no note from after the edit, so far."""
+
+
+_SESSION, _TURN, _TAKEN_BACK = "session", "turn", "taken back"
 
 
 class Snapshots:
@@ -51,17 +60,35 @@ class Snapshots:
         directory: The working directory. Files outside of it are not noted.
         folder: Where notes and content are kept. It is made when it is needed, for its owner alone.
         limits: How large a file may be, and how much is kept in all.
+        closed: The host's own folder. Nothing in it is noted.
     """
 
-    def __init__(self, directory: str, folder: Path, limits: Limits | None = None) -> None:
+    def __init__(self, directory: str, folder: Path, limits: Limits, closed: Closed) -> None:
         self._directory = directory
         self._folder = folder
-        self._limits = limits or Limits()
+        self._limits = limits
+        self._closed = closed
+        self.has_begun = False
+        """Whether it was noted when the session began, or what tools have edited since."""
         self._turns: dict[str, dict[str, _Kept]] = {}
         self._first: dict[str, Side | None] = {}
         self._left_out: dict[str, LeftOut] = {}
         self._bytes = 0
         self._load()
+
+    def begin_session(self) -> None:
+        """Note that the session begins now."""
+        if not self.has_begun:
+            self._log_and_apply(_Note(event=_SESSION))
+
+    def begin_turn(self, turn_id: str) -> None:
+        """Note that a turn begins now. Nothing noted earlier is part of it, though its id be the same."""
+        self._log_and_apply(_Note(turn_id, event=_TURN))
+
+    def forget_turn(self, turn_id: str) -> None:
+        """Note that a turn was taken back. Content is kept: others may refer to it."""
+        if turn_id in self._turns:
+            self._log_and_apply(_Note(turn_id, event=_TAKEN_BACK))
 
     def note_before(self, turn_id: str, path: str) -> bool:
         """Note a file that a tool is about to change. Says whether it could be noted.
@@ -82,12 +109,21 @@ class Snapshots:
     def in_turn(self, turn_id: str) -> Changes:
         """What tools changed in a turn, up to the last note of it."""
         kept = self._turns.get(turn_id, {})
-        pairs = {path: (one.before, one.after) for path, one in kept.items()}
+        own = self._closed.among(self._directory, kept)
+        pairs = {path: (one.before, one.after) for path, one in kept.items() if path not in own}
         return self._changes(pairs)
 
     def knows_turn(self, turn_id: str) -> bool:
-        """Whether anything was noted in a turn."""
+        """Whether a turn was noted."""
         return turn_id in self._turns
+
+    def is_open(self, turn_id: str) -> bool:
+        """Whether it was noted in a turn what there was before an edit, and not what there was after it."""
+        return any(one.is_open for one in self._turns.get(turn_id, {}).values())
+
+    def keeps(self, digest: str) -> bool:
+        """Whether content with that digest is kept."""
+        return self.place(digest).is_file()
 
     @property
     def noted(self) -> list[str]:
@@ -97,7 +133,10 @@ class Snapshots:
     def at_first(self) -> dict[str, Found | None]:
         """The files that were noted, as they were at first: `None` for those that were not there."""
         found: dict[str, Found | None] = {}
+        own = self._closed.among(self._directory, self._first)
         for path, side in self._first.items():
+            if path in own:
+                continue
             try:
                 found[path] = Found(self.content(side.content), side.mode) if side is not None else None
             except FileUnreadable:  # no longer kept
@@ -108,9 +147,12 @@ class Snapshots:
         """How the files that tools edited differ now from what they were at first. Reads those files."""
         pairs: dict[str, tuple[Side | None, Side | None]] = {}
         left_out: list[LeftOut] = []
+        own = self._closed.among(self._directory, self._first)
         for path, before in self._first.items():
+            if path in own:
+                continue
             try:
-                found = read_file(self._directory, path, self._limits.file_bytes)
+                found = self._read(path)
             except FileInTheWay as error:
                 left_out.append(LeftOut(path, _reason(error)))
                 continue
@@ -139,23 +181,38 @@ class Snapshots:
         self._first.clear()
         self._left_out.clear()
         self._bytes = 0
+        self.has_begun = False
 
     # -- noting --------------------------------------------------------------------------------------------
 
     def _note(self, turn_id: str, path: str, *, after: bool) -> bool:
+        if self._closed.among(self._directory, [path]):
+            return False
         name = quote_from_bytes(os.fsencode(path))
         try:
-            found = read_file(self._directory, path, self._limits.file_bytes)
+            found = self._read(path)
             if found is not None:
                 self._keep(found)
         except (FileInTheWay, _Full) as error:
-            note = _Note(turn_id, name, after, left_out=_reason(error))
+            note = _Note(turn_id, name, after=after, left_out=_reason(error))
         else:
             side = _side(path, found)
-            note = _Note(turn_id, name, after, side.content if side else None, side.mode if side else 0)
+            note = _Note(
+                turn_id,
+                name,
+                after=after,
+                content=side.content if side else None,
+                mode=side.mode if side else 0,
+            )
+        self._log_and_apply(note)
+        return note.left_out is None
+
+    def _read(self, path: str) -> Found | None:
+        return read_file(self._directory, path, self._limits.file_bytes, self._closed)
+
+    def _log_and_apply(self, note: _Note) -> None:
         self._write(note)
         self._apply(note)
-        return note.left_out is None
 
     def _keep(self, found: Found) -> None:
         place = self.place(found.digest)
@@ -175,19 +232,29 @@ class Snapshots:
             log.write(msgspec.json.encode(note) + b"\n")
 
     def _apply(self, note: _Note) -> None:
-        path = os.fsdecode(unquote_to_bytes(note.path))
+        self.has_begun = self.has_begun or note.event in {None, _SESSION}
+        if note.event is None:
+            self._apply_file(note, os.fsdecode(unquote_to_bytes(note.path)))
+        elif note.event == _TURN:
+            self._turns[note.turn] = {}
+        elif note.event == _TAKEN_BACK:
+            self._turns.pop(note.turn, None)
+
+    def _apply_file(self, note: _Note, path: str) -> None:
         if note.left_out is not None:
             self._left_out[path] = LeftOut(path, LeftOutReason(note.left_out))
+            if note.after and path in self._turns.get(note.turn, {}):
+                self._turns[note.turn][path].is_open = False  # it was seen, and left out
             return
         side = Side(path, note.content, note.mode) if note.content is not None else None
         kept = self._turns.setdefault(note.turn, {})
         if note.after:
             before = kept[path].before if path in kept else None
-            kept[path] = _Kept(before, side)
+            kept[path] = _Kept(before, side, is_open=False)
             self._first.setdefault(path, None)
             self._left_out.pop(path, None)
         else:
-            kept.setdefault(path, _Kept(side, side))
+            kept.setdefault(path, _Kept(side, side, is_open=True))
             self._first.setdefault(path, side)
 
     # -- reading -------------------------------------------------------------------------------------------
@@ -247,7 +314,7 @@ class Snapshots:
         try:
             return self.place(side.content).read_bytes()
         except FileNotFoundError:  # not kept: it is the file as it is now
-            found = read_file(self._directory, side.path, self._limits.file_bytes)
+            found = self._read(side.path)
             return found.data if found else b""
 
 

@@ -14,7 +14,20 @@ from serai.changes.mirror import Mirror, in_variables
 from serai.changes.records import Change, Limits
 from serai.changes.scanning import is_beyond_a_link, judge_file, removal
 
-__all__ = ["stage", "unstage"]
+__all__ = ["of_the_host", "stage", "unstage"]
+
+
+async def of_the_host(mirror: Mirror, changes: Sequence[Change]) -> dict[str, str]:
+    """The files, with a reason, that are in the host's own folder: they are staged by nobody here."""
+
+    def find() -> dict[str, str]:
+        full = {change.path: [mirror.repository.full(path) for path in change.paths] for change in changes}
+        own = mirror.closed.among(mirror.repository.top, (path for paths in full.values() for path in paths))
+        return {
+            path: "it belongs to the host itself" for path, paths in full.items() if not own.isdisjoint(paths)
+        }
+
+    return await asyncio.to_thread(find)
 
 
 async def stage(mirror: Mirror, changes: Sequence[Change]) -> None:

@@ -4,6 +4,9 @@ A *base* is a tree: the work tree as it was at a moment, new files included. It 
 side (`mirror`), where a ref keeps it, so that it is there again when the host starts anew. A base shares
 with the person's repository what was there already; should the person have git delete commits for good, a
 base that needs them cannot be compared any more, and says so. Others are not concerned by that.
+
+A turn has a base from before it and one from after it. While it runs, what was seen last of the work tree is
+kept as well: that is all there is to be known of a turn when the host is killed in it.
 """
 
 from __future__ import annotations
@@ -20,23 +23,28 @@ from pathlib import Path
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
 from serai.changes.catalogue import UNCOMMITTED, ChangesetKind, Which
+from serai.changes.closed import Closed
 from serai.changes.contents import kept_at, read_now
 from serai.changes.diff import diff_to_index, diff_to_tree
 from serai.changes.git import Git, both
 from serai.changes.mirror import Mirror
-from serai.changes.records import Change, Changes, LeftOutReason, Limits, Outcome
+from serai.changes.noted import NotedChanges
+from serai.changes.records import UNSEEN, Change, Changes, LeftOutReason, Limits, Outcome
 from serai.changes.repository import Repository, head_tree
 from serai.changes.restoring import bring_back, filtered
 from serai.changes.scanning import Scanner, is_beyond_a_link, judge_file, removal, take_entries
 from serai.changes.showing import path_below
-from serai.changes.staging import stage, unstage
+from serai.changes.staging import of_the_host, stage, unstage
 from serai.changes.writing import Found
-from serai.errors import GitFailed, GitTimedOut, ProtocolError, SeraiError
+from serai.errors import FileInTheWay, GitFailed, GitTimedOut, ProtocolError, SeraiError
 
 __all__ = ["TrackedChanges"]
 
 _REFS = "refs/bases/"
 _SESSION = "session"
+_LATE = "session/late"
+"""The same base once more, when it was recorded after the session began."""
+_SEEN_LATE = "Before the folder was in a repository, only what agents edited through the host was seen"
 _LOST = ("bad object", "bad tree", "unable to read", "not a tree object", "not a valid object")
 """What git says of content that it does not have."""
 
@@ -54,6 +62,8 @@ class TrackedChanges:
         git: The git to run.
         trusted: Whether the person trusts the directory now.
         limits: How much is looked at.
+        closed: The host's own folder; by default the one where the private side is.
+        noted: What was noted before the directory was in a repository, if anything.
     """
 
     has_git = True
@@ -68,14 +78,19 @@ class TrackedChanges:
         git: Git,
         trusted: Callable[[], bool],
         limits: Limits | None = None,
+        closed: Closed | None = None,
+        noted: NotedChanges | None = None,
     ) -> None:
         self.directory = directory
         self.session_id = session_id
         self._limits = limits or Limits()
         self._repository = repository
-        self._mirror = Mirror(git, repository, folder, trusted)
+        self._closed = closed or Closed(folder)
+        self._noted = noted
+        self._mirror = Mirror(git, repository, folder, trusted, self._closed)
         self._scanner = Scanner(self._mirror, self._limits)
         self._bases: dict[str, str] = {}
+        self._running: set[str] = set()
         self._lock = asyncio.Lock()
         self._tree: tuple[int, str] | None = None
         self._known: dict[str, tuple[int, tuple[Change, ...]]] = {}
@@ -94,6 +109,8 @@ class TrackedChanges:
             for line in answer.output.decode().splitlines():
                 ref, _, tree = line.partition(" ")
                 self._bases[ref] = tree
+        if self._noted is not None and self._noted.has_begun:
+            await self.begin_session(await asyncio.to_thread(self._noted.at_first))
 
     @property
     def git_dir(self) -> str:
@@ -106,16 +123,19 @@ class TrackedChanges:
         """Record what there is as what the session began with, unless that was done before.
 
         Args:
-            earlier: Files that were otherwise then, or were not there, by their paths.
+            earlier: When it began some time ago, the files that are known to have been otherwise then, or not
+                to have been there, by their paths.
         """
         async with self._lock:
             if _ref(_SESSION) in self._bases:
                 return
-            if earlier:
-                await self._refresh()
-                await self._keep(_SESSION, await self._written_with(earlier))
-            else:
+            if earlier is None:
                 await self._record(_SESSION)
+            else:
+                await self._refresh()
+                tree = await self._written_with(earlier)
+                await self._keep(_LATE, tree)
+                await self._keep(_SESSION, tree)
 
     async def _written_with(self, earlier: Mapping[str, Found | None]) -> str:
         """The tree of what there is, but with some files as they were."""
@@ -152,25 +172,48 @@ class TrackedChanges:
             index.unlink(missing_ok=True)
 
     async def begin_turn(self, turn_id: str) -> None:
-        """Record what there is before a turn."""
+        """Record what there is before a turn. Nothing that was recorded for another of that id is left."""
         async with self._lock:
+            await self._drop(*_names_of(turn_id))
             await self._record(f"turn/{turn_id}")
+            self._running.add(turn_id)
+
+    async def see_turn(self, turn_id: str) -> None:
+        """Record what was seen at the last look, should this be the last one in a turn that is running."""
+        async with self._lock:
+            if turn_id in self._running and self._scanner.is_whole:
+                await self._keep_tree(f"seen/{turn_id}")
 
     async def end_turn(self, turn_id: str) -> None:
-        """Record what there is after a turn. What comes later is not part of it."""
+        """Record what there is after a turn. What comes later is not part of it.
+
+        Only a turn that began here can end here: when the host has been away meanwhile, what there is now is
+        not what there was when the turn ended.
+        """
         async with self._lock:
-            await self._record(f"end/{turn_id}")
+            if turn_id in self._running:
+                self._running.discard(turn_id)
+                await self._record(f"end/{turn_id}")
+                await self._drop(f"seen/{turn_id}")
 
     async def forget_turn(self, turn_id: str) -> None:
         """Drop what was recorded for a turn, and delete what only it needed."""
+        if self._noted is not None:
+            await self._noted.forget_turn(turn_id)
         async with self._lock:
-            names = [name for name in (f"turn/{turn_id}", f"end/{turn_id}") if _ref(name) in self._bases]
-            if names:
-                lines = "".join(f"delete {_ref(name)}\n" for name in names)
-                await self._mirror.run("update-ref", "--stdin", doing="drop a base", data=lines.encode())
-                for name in names:
-                    del self._bases[_ref(name)]
+            self._running.discard(turn_id)
+            if await self._drop(*_names_of(turn_id)):
                 await self._tidy()
+
+    async def _drop(self, *names: str) -> bool:
+        """Drop bases. Says whether there were any."""
+        refs = [_ref(name) for name in names if _ref(name) in self._bases]
+        if refs:
+            lines = "".join(f"delete {ref}\n" for ref in refs)
+            await self._mirror.run("update-ref", "--stdin", doing="drop a base", data=lines.encode())
+            for ref in refs:
+                del self._bases[ref]
+        return bool(refs)
 
     async def forget(self) -> None:
         """Delete everything that was recorded. Nothing can be asked afterwards."""
@@ -179,6 +222,10 @@ class TrackedChanges:
 
     async def _record(self, name: str) -> None:
         await self._refresh()
+        await self._keep_tree(name)
+
+    async def _keep_tree(self, name: str) -> None:
+        """Keep what the last look found."""
         known, self._tree = self._tree, None
         if known is None or known[0] != self._scanner.generation:
             known = (self._scanner.generation, await self._written())
@@ -199,8 +246,9 @@ class TrackedChanges:
         return answer.output.decode().strip()
 
     async def _keep(self, name: str, tree: str) -> None:
-        await self._mirror.run("update-ref", _ref(name), tree, doing="record a base")
-        self._bases[_ref(name)] = tree
+        if self._bases.get(_ref(name)) != tree:
+            await self._mirror.run("update-ref", _ref(name), tree, doing="record a base")
+            self._bases[_ref(name)] = tree
 
     async def _refresh(self) -> None:
         await self._scanner.refresh()
@@ -218,8 +266,8 @@ class TrackedChanges:
     # -- what changed --------------------------------------------------------------------------------------
 
     def is_live(self, which: Which) -> bool:
-        """Whether a changeset follows the files as they change; a turn that has ended does not."""
-        return which.kind is not ChangesetKind.TURN or _ref(f"end/{which.turn_id}") not in self._bases
+        """Whether a changeset follows the files as they change; a turn does only while it is running."""
+        return which.kind is not ChangesetKind.TURN or which.turn_id in self._running
 
     async def compute(self, which: Which) -> Changes:
         """What changed.
@@ -272,7 +320,7 @@ class TrackedChanges:
             return await self._since(which)
         except GitTimedOut:
             raise  # the others would take as long
-        except ProtocolError as error:
+        except (ProtocolError, FileInTheWay) as error:
             return error
         except GitFailed as error:
             if which.kind is not ChangesetKind.UNCOMMITTED and any(words in error.words for words in _LOST):
@@ -281,10 +329,32 @@ class TrackedChanges:
             return error
 
     async def _since(self, which: Which) -> Changes:
+        if self._noted is not None and self._is_noted(which):
+            return await self._noted.compute(which)
         start = self._base(_SESSION if which.kind is ChangesetKind.SESSION else f"turn/{which.turn_id}")
         if self.is_live(which):
-            return self._result(await self._still_there(start, await self._against(start)))
-        return Changes(await diff_to_tree(self._mirror, start, self._base(f"end/{which.turn_id}")))
+            found = self._result(await self._still_there(start, await self._against(start)))
+            is_late = which.kind is ChangesetKind.SESSION and _ref(_LATE) in self._bases
+            return replace(found, lacks=_SEEN_LATE) if is_late else found
+        is_over = _ref(f"end/{which.turn_id}") in self._bases
+        changes = await diff_to_tree(self._mirror, start, self._end_of(which.turn_id))
+        return Changes(changes, settled=True, lacks=None if is_over else UNSEEN)
+
+    def _is_noted(self, which: Which) -> bool:
+        """Whether a turn was before the directory was in a repository."""
+        is_recorded = _ref(f"turn/{which.turn_id}") in self._bases
+        return self._noted is not None and not is_recorded and self._noted.knows_turn(which.turn_id)
+
+    def _end_of(self, turn_id: str | None) -> str:
+        """What there was after a turn, or what was seen last in it."""
+        end, seen = (self._bases.get(_ref(f"{name}/{turn_id}")) for name in ("end", "seen"))
+        tree = end or seen
+        if tree is None:
+            raise ProtocolError(
+                "the end of this turn was not seen, so it is not known what changed in it",
+                number=AhpErrorCode.NOT_FOUND,
+            )
+        return tree
 
     def _base(self, name: str) -> str:
         tree = self._bases.get(_ref(name))
@@ -348,10 +418,13 @@ class TrackedChanges:
         """
         path = path_below(self.directory, uri)
         if path is not None:
-            return await asyncio.to_thread(read_now, self.directory, path, self._limits.file_bytes)
+            size = self._limits.file_bytes
+            return await asyncio.to_thread(read_now, self.directory, path, size, self._closed)
         address = kept_at(uri, self.session_id)
+        if self._noted is not None and await asyncio.to_thread(self._noted.keeps, address.content):
+            return await self._noted.read(uri)
         async with self._lock:
-            await self._mirror.renew()
+            await self._scanner.renew()
             full = self._repository.full(address.path)
             try:
                 answer = await self._mirror.run(
@@ -372,8 +445,9 @@ class TrackedChanges:
             GitFailed: The index could not be written.
         """
         async with self._lock:
-            await self._mirror.renew()
-            refused = await filtered(self._mirror, changes)
+            await self._scanner.renew()
+            refused = await of_the_host(self._mirror, changes)
+            refused |= await filtered(self._mirror, changes)
             await stage(self._mirror, [change for change in changes if change.path not in refused])
             return refused
 
@@ -395,6 +469,8 @@ class TrackedChanges:
         Raises:
             GitFailed: The earlier content could not be read, or the index not be written.
         """
+        if self._noted is not None and self._is_noted(which):
+            return await self._noted.discard(which, paths)
         async with self._lock:
             changes = (await self._computed(which)).changes
             chosen = [change for change in changes if paths is None or change.path in paths]
@@ -410,7 +486,7 @@ class TrackedChanges:
     async def _changed_since(self, which: Which, changes: Iterable[Change]) -> dict[str, str]:
         """The files that have changed again since a turn ended: discarding the turn would lose that."""
         await self._refresh()
-        later = await self._against(self._base(f"end/{which.turn_id}"))
+        later = await self._against(self._end_of(which.turn_id))
         again = {path for change in later for path in change.paths}
         return {
             change.path: "it has changed since that turn"
@@ -422,6 +498,10 @@ class TrackedChanges:
 def _ref(name: str) -> str:
     # Turn ids may have letters that a ref cannot have.
     return f"{_REFS}{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _names_of(turn_id: str) -> tuple[str, ...]:
+    return f"turn/{turn_id}", f"end/{turn_id}", f"seen/{turn_id}"
 
 
 def _is_renamed(change: Change) -> bool:

@@ -3,6 +3,7 @@
 Every step goes from the handle of one directory to the next and follows no symbolic link, so that nothing can
 lead it out of the working directory, also when someone changes the directories meanwhile. A file is written
 beside its place and then put there at once. No directory with something in it is taken away to make room.
+The host's own folder is not entered, and stays where it is.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from serai.changes.closed import Closed, Identity, identity
 from serai.changes.records import LINK_MODE, shown
 from serai.errors import FileInTheWay, FileTooLarge
 
@@ -40,7 +42,7 @@ class Found:
         return hashlib.sha256(self.data).hexdigest()
 
 
-def put_file(directory: str, path: str, source: Path, mode: int) -> None:
+def put_file(directory: str, path: str, source: Path, mode: int, closed: Closed) -> None:
     """Put a copy of a file at a path in a directory, in the place of what is there. Makes directories.
 
     Args:
@@ -48,11 +50,17 @@ def put_file(directory: str, path: str, source: Path, mode: int) -> None:
         path: The path from there.
         source: The file to copy.
         mode: Its mode, in git's words, which says whether it can be executed.
+        closed: The host's own folder.
 
     Raises:
-        FileInTheWay: A directory with something in it is there, or what is no directory is on the way.
+        FileInTheWay: A directory with something in it is there, or what is no directory is on the way, or it
+            is the host's own.
     """
-    with _says(path), _parent(directory, path, make=True) as (folder, name), _beside(folder) as temporary:
+    with (
+        _says(path),
+        _parent(directory, path, closed, make=True) as (folder, name),
+        _beside(folder) as temporary,
+    ):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(temporary, flags, 0o777 if mode & 0o111 else 0o666, dir_fd=folder)
         with os.fdopen(descriptor, "wb") as stream, source.open("rb") as content:
@@ -60,13 +68,18 @@ def put_file(directory: str, path: str, source: Path, mode: int) -> None:
         _move(folder, temporary, name)
 
 
-def put_link(directory: str, path: str, target: bytes) -> None:
+def put_link(directory: str, path: str, target: bytes, closed: Closed) -> None:
     """The same for a symbolic link.
 
     Raises:
-        FileInTheWay: A directory with something in it is there, or what is no directory is on the way.
+        FileInTheWay: A directory with something in it is there, or what is no directory is on the way, or it
+            is the host's own.
     """
-    with _says(path), _parent(directory, path, make=True) as (folder, name), _beside(folder) as temporary:
+    with (
+        _says(path),
+        _parent(directory, path, closed, make=True) as (folder, name),
+        _beside(folder) as temporary,
+    ):
         os.symlink(target, os.fsencode(temporary), dir_fd=folder)
         _move(folder, temporary, name)
 
@@ -91,25 +104,30 @@ def _move(folder: int, temporary: str, name: str) -> None:
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
-def take_away(directory: str, path: str) -> None:
+def take_away(directory: str, path: str, closed: Closed) -> None:
     """Delete a file. One that is gone already is no matter.
 
     Raises:
-        FileInTheWay: It is a directory, or something that is none is on the way.
+        FileInTheWay: It is a directory, or something that is none is on the way, or it is the host's own.
     """
-    with _says(path), suppress(FileNotFoundError), _parent(directory, path, make=False) as (folder, name):
+    with (
+        _says(path),
+        suppress(FileNotFoundError),
+        _parent(directory, path, closed, make=False) as (folder, name),
+    ):
         os.unlink(name, dir_fd=folder)
 
 
-def read_file(directory: str, path: str, max_bytes: int) -> Found | None:
+def read_file(directory: str, path: str, max_bytes: int, closed: Closed) -> Found | None:
     """What is at a path; `None` when there is no file.
 
     Raises:
-        FileInTheWay: It is neither a file nor a link, it is too large, or it cannot be read.
+        FileInTheWay: It is neither a file nor a link, it is too large, it cannot be read, or it is the host's
+            own.
     """
     with _says(path):
         try:
-            with _parent(directory, path, make=False) as (folder, name):
+            with _parent(directory, path, closed, make=False) as (folder, name):
                 return _read(folder, name, path, max_bytes)
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -133,13 +151,15 @@ def _read(folder: int, name: str, path: str, max_bytes: int) -> Found:
 
 
 @contextmanager
-def _parent(directory: str, path: str, *, make: bool) -> Generator[tuple[int, str]]:
+def _parent(directory: str, path: str, closed: Closed, *, make: bool) -> Generator[tuple[int, str]]:
     """The handle of the directory that a path is in, and the name that it has there."""
     *names, last = path.split("/")
     if not last or any(name in {"", ".", ".."} for name in (*names, last)) or "\0" in path:
         raise FileInTheWay(f"{shown(path)} is no path in the working directory")
+    own = closed.identities()
     folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        _refuse(identity(folder), own, path)
         for name in names:
             if make:
                 with suppress(FileExistsError):
@@ -147,9 +167,24 @@ def _parent(directory: str, path: str, *, make: bool) -> Generator[tuple[int, st
             inner = _enter(folder, name, path)
             os.close(folder)
             folder = inner
+            _refuse(identity(folder), own, path)
+        _refuse(_identity_in(folder, last), own, path)
         yield folder, last
     finally:
         os.close(folder)
+
+
+def _refuse(found: Identity | None, own: frozenset[Identity], path: str) -> None:
+    if found in own:
+        raise FileInTheWay(f"{shown(path)} belongs to the host itself")
+
+
+def _identity_in(folder: int, name: str) -> Identity | None:
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _enter(folder: int, name: str, path: str) -> int:

@@ -418,6 +418,88 @@ async def test_a_repository_that_is_made_meanwhile_is_noticed_at_the_next_turn(
     assert [file.id for file in of_turn.files] == ["b.txt"]
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_repository_that_a_turn_makes_is_noticed_when_the_turn_ends(inn: Inn, restarts: bool) -> None:
+    async def makes_it(turn: Turn) -> None:
+        del turn
+        inn.git("init", "-q")
+
+    async def writes(turn: Turn) -> None:
+        (inn.work / f"of {turn.id}").write_text("x\n")
+
+    shutil.rmtree(inn.work / ".git")
+    session = await inn.begin()
+    inn.answer = makes_it
+    inn.start(session)
+    await inn.until(lambda: counted(session) == [1, 0, None])
+    assert (await inn.follow(OF_TURN)).status == "ready"  # also though git knows nothing of this turn
+    await idle(inn, session)
+    if restarts:
+        await inn.restart()
+        found = await inn.host.session(URI)
+        assert found is not None
+        session = found
+        inn.host.journal.subscriptions.add(URI, inn.someone)
+    inn.answer = writes
+    for number, turn_id in enumerate(("u", "v"), start=1):
+        inn.start(session, turn_id)
+        await inn.until(lambda number=number: counted(session) == [1 + number, number, None])
+        of_turn = await inn.follow(uri_of("s", Which(ChangesetKind.TURN, turn_id)))
+        assert [file.id for file in of_turn.files] == [f"of%20{turn_id}"]
+    since = await inn.follow(OF_SESSION)
+    assert (since.status, [file.id for file in since.files]) == ("ready", ["of%20u", "of%20v"])
+    told = (session.live.head.summary.changesets or [])[1].description
+    assert "only what agents edited" in str(told)
+    assert (await inn.follow(OF_TURN)).files == []
+
+
+@pytest.mark.parametrize("running", [False, True])
+async def test_a_turn_that_is_taken_back_is_let_go_and_another_of_its_id_begins_anew(
+    inn: Inn, running: bool
+) -> None:
+    begun = asyncio.Event()
+
+    async def answer(turn: Turn) -> None:
+        (inn.work / turn.message.text).write_text("x\n")
+        begun.set()
+        if running and turn.message.text == "first":
+            await asyncio.Event().wait()
+
+    inn.answer = answer
+    session = await inn.begin()
+    start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="first"))
+    session.dispatch(start, ORIGIN, inn.someone)
+    await begun.wait()
+    if not running:
+        await inn.until(lambda: session.live.turn is None)
+        await idle(inn, session)
+    state = await inn.follow(OF_TURN)
+    await inn.until(lambda: [file.id for file in state.files] == ["first"])
+    session.dispatch(a.SessionTruncatedAction(), ORIGIN, inn.someone)
+    await inn.until(lambda: state.error is not None)
+    assert (state.status, state.files) == ("error", [])
+    assert state.error is not None
+    assert state.error.error_type == "taken_back"
+    assert inn.host.channels.get(OF_TURN) is None
+    assert await inn.host.bring(OF_TURN) is None
+    start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="second"))
+    session.dispatch(start, ORIGIN, inn.someone)
+    await inn.until(lambda: session.live.turn is None)
+    await idle(inn, session)
+    assert [file.id for file in (await inn.follow(OF_TURN)).files] == ["second"]
+
+
+async def test_the_hosts_own_folder_is_no_place_for_changes(inn: Inn) -> None:
+    work = inn.folder / "home/work"
+    work.mkdir(parents=True)
+    inn.work = work
+    session = await inn.begin()
+    inn.start(session)
+    await inn.until(lambda: session.live.turn is None)
+    assert session.live.head.summary.changesets is None
+    assert await inn.host.bring(OF_SESSION) is None
+
+
 @pytest.mark.parametrize(
     "uri",
     [

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ErrorInfo
-from serai.changes.catalogue import ChangesetKind, Which
 from serai.changes.noted import NotedChanges
 from serai.changes.opening import SessionChanges, may_be_tracked, open_changes
+from serai.changes.tracked import TrackedChanges
 from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone
 from serai.host.changes.changesets import changes_folder, id_of_session
 from serai.host.project import directory_of
@@ -48,6 +48,12 @@ def told_of(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
     return ErrorInfo(error_type=code, message=redactor.redact(str(error)))
 
 
+async def _stopped(task: asyncio.Task[None] | None) -> None:
+    """Wait for an agent that may still be stopping, not for long."""
+    if task is not None:
+        await asyncio.wait({task}, timeout=_STOPPING)
+
+
 class Bases:
     """What was recorded of the folder of one session.
 
@@ -55,9 +61,17 @@ class Bases:
         session: The session. One without a folder of this machine has nothing recorded.
         recorded: Is called when a turn has ended, or was taken back, and that has been recorded.
         edited: Is called when a tool has edited something.
+        taken_back: Is called when the session no longer has some turns.
     """
 
-    def __init__(self, session: Session, recorded: Callable[[], None], edited: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        recorded: Callable[[], None],
+        edited: Callable[[], None],
+        taken_back: Callable[[], None],
+    ) -> None:
         head = session.live.head
         self.directory = directory_of(head.summary.working_directory)
         self.changes: SessionChanges | None = None
@@ -68,6 +82,7 @@ class Bases:
         self._host = session.host
         self._recorded = recorded
         self._edited = edited
+        self._taken_back = taken_back
         self._opening: asyncio.Task[SessionChanges] | None = None
         self._may_begin = not head.turns and session.live.turn is None
         """Whether nothing has happened yet that would belong into the session's changeset."""
@@ -118,10 +133,6 @@ class Bases:
         changes = await self._opened_now(directory)
         if self._may_begin:
             await changes.begin_session()
-        elif turns := self._session.live.head.turns:
-            last = turns[-1].id
-            if changes.has_git and changes.is_live(Which(ChangesetKind.TURN, last)):
-                await changes.end_turn(last)  # the host was stopped before that was recorded
         self.changes = changes
         return changes
 
@@ -131,6 +142,7 @@ class Bases:
             id_of_session(self._session.uri),
             folder=changes_folder(self._host.home, self._session.uri),
             trusted=lambda: self._is_trusted(directory),
+            home=self._host.home,
         )
 
     async def _notice_git(self, directory: Path, changes: SessionChanges) -> SessionChanges:
@@ -159,6 +171,7 @@ class Bases:
         """Record what there is before a turn. It returns, and in time, whatever happens."""
         if self.directory is None:
             return
+        self.missed.pop(turn_id, None)
         try:
             async with asyncio.timeout(self._patience):
                 if self._recording:
@@ -182,27 +195,44 @@ class Bases:
             turn_id: The turn.
             task: What answers it; it may still be stopping.
         """
-        if self.directory is not None:
-            self._record(self._end(turn_id, task))
-
-    async def _end(self, turn_id: str, task: asyncio.Task[None] | None) -> None:
-        if task is not None:
-            await asyncio.wait({task}, timeout=_STOPPING)
-        changes = await self.opened()
+        if self.directory is None:
+            return
         if self.knows(turn_id):
-            await changes.end_turn(turn_id)
+            self._record(self._end(turn_id, self.directory, task))
         else:
-            await changes.forget_turn(turn_id)
+            self._forget([turn_id], task)
+
+    async def _end(self, turn_id: str, directory: Path, task: asyncio.Task[None] | None) -> None:
+        await _stopped(task)
+        changes = await self.opened()
+        await changes.end_turn(turn_id)
+        await self._notice_git(directory, changes)
+
+    async def seen(self) -> None:
+        """The files have been looked at: when a turn is running, that may be the last that is seen of it."""
+        turn = self._session.live.turn
+        if turn is None or not isinstance(self.changes, TrackedChanges):
+            return
+        try:
+            await self.changes.see_turn(turn.id)
+        except FAILURES as error:
+            self._log_unrecorded(error)
 
     def truncated(self, turn_ids: Collection[str]) -> None:
         """Turns were taken back: forget what was recorded for them."""
         if self.directory is not None and turn_ids:
-            self._record(self._forget_turns(turn_ids))
+            self._forget(turn_ids)
 
-    async def _forget_turns(self, turn_ids: Collection[str]) -> None:
-        changes = await self.opened()
+    def _forget(self, turn_ids: Collection[str], task: asyncio.Task[None] | None = None) -> None:
         for turn_id in turn_ids:
             self.missed.pop(turn_id, None)
+        self._record(self._forget_turns(turn_ids, task))
+        self._taken_back()
+
+    async def _forget_turns(self, turn_ids: Collection[str], task: asyncio.Task[None] | None) -> None:
+        await _stopped(task)
+        changes = await self.opened()
+        for turn_id in turn_ids:
             await changes.forget_turn(turn_id)
 
     def _record(self, work: Coroutine[Any, Any, None]) -> None:
@@ -214,9 +244,12 @@ class Bases:
         try:
             await work
         except FAILURES as error:
-            told = told_of(error, self._host.redactor)
-            _log.debug("a turn of %s was not recorded: %s", self._session.uri, told.message)
+            self._log_unrecorded(error)
         self._recorded()
+
+    def _log_unrecorded(self, error: SeraiError | OSError) -> None:
+        told = told_of(error, self._host.redactor)
+        _log.debug("a turn of %s was not recorded: %s", self._session.uri, told.message)
 
     def knows(self, turn_id: str) -> bool:
         """Whether the session has a turn of that id."""
@@ -253,7 +286,13 @@ class Bases:
     # -- ending --------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
-        """Record nothing any more. What is being recorded may end first, for a short while."""
+        """Record how the turn ends that is cut off by this, and nothing any more.
+
+        What is being recorded may end first, for a short while.
+        """
+        turn = self._session.live.turn
+        if turn is not None and self.changes is not None:
+            self._record(self.changes.end_turn(turn.id))
         if self._recording:
             await asyncio.wait(self._recording, timeout=_STOPPING)
         self._closed = True

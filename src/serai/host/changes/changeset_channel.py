@@ -57,15 +57,17 @@ class ChangesetChannel(Channel):
     @property
     def is_final(self) -> bool:
         """Whether what it shows will not change any more."""
-        return self._is_final and self.live.head.status == ChangesetStatus.READY
+        return self._is_final
 
     def offer(self, operations: list[ChangesetOperation]) -> None:
         """Say what can be done with it."""
-        if operations != self.live.head.operations:
+        if self._is_open and operations != self.live.head.operations:
             self.act(a.ChangesetOperationsChangedAction(operations=operations))
 
-    async def show(self, files: list[ChangesetFile], *, final: bool) -> None:
-        """Show these files, by as few actions as possible."""
+    async def show(
+        self, files: list[ChangesetFile], *, final: bool, problem: ErrorInfo | None = None
+    ) -> None:
+        """Show these files, by as few actions as possible; and what is wrong, when they may not be all."""
         for number, action in enumerate(actions_between(self.live.head.files, files), start=1):
             if number % _AT_ONCE == 0:
                 await self.journal.room()
@@ -73,14 +75,24 @@ class ChangesetChannel(Channel):
             if not self._is_open:
                 return
             self.act(action)
-        self._is_final = final
-        if self.live.head.status != ChangesetStatus.READY:
+        if problem is not None:
+            self.fail(problem)
+        elif self.live.head.status != ChangesetStatus.READY:
             self.act(a.ChangesetStatusChangedAction(status=ChangesetStatus.READY.value))
+        self._is_final = final
 
     def fail(self, error: ErrorInfo) -> None:
         """Say why it is not known what changed. The files stay as they were last seen."""
-        if self.live.head.error != error:
+        self._is_final = False
+        if self._is_open and self.live.head.error != error:
             self.act(a.ChangesetStatusChangedAction(status=ChangesetStatus.ERROR.value, error=error))
+
+    def take_back(self) -> None:
+        """There is no such turn any more: say so, and let go of it."""
+        if self._is_open:
+            self.act(a.ChangesetClearedAction())
+            self.fail(ErrorInfo(error_type="taken_back", message="this turn was taken back"))
+            self.left()
 
     def end(self) -> None:
         """It shows nothing any more."""

@@ -45,7 +45,9 @@ class Changing:
     """The changes in the folder of one session. Sessions without a folder of this machine have none."""
 
     def __init__(self, session: Session) -> None:
-        self.bases = Bases(session, recorded=self.look_again, edited=self._edited)
+        self.bases = Bases(
+            session, recorded=self.look_again, edited=self._edited, taken_back=self._turns_taken_back
+        )
         self._session = session
         self._host = session.host
         self._id = id_of_session(session.uri)
@@ -73,6 +75,11 @@ class Changing:
     def _edited(self) -> None:
         if self._is_followed and self.bases.directory is not None:
             self.look_again(_GATHER)
+
+    def _turns_taken_back(self) -> None:
+        for channel in list(self._channels.values()):
+            if channel.which.turn_id is not None and not self.bases.knows(channel.which.turn_id):
+                channel.take_back()
 
     # -- followers -----------------------------------------------------------------------------------------
 
@@ -195,9 +202,8 @@ class Changing:
         self._looked_unwatched = self._watch is None or not self._watch.is_ready.is_set()
         listed = [UNCOMMITTED, SESSION] if changes.has_git else [SESSION]
         shown = [one for one in self._channels.values() if not (changes.has_git and one.is_final)]
-        # What becomes final meanwhile is looked at again, since its end is recorded.
-        final = {one.which for one in shown if not changes.is_live(one.which)}
         found = await self._computed(changes, list(dict.fromkeys([*listed, *(one.which for one in shown)])))
+        await self.bases.seen()  # so that what anyone is shown of a turn is known also if the host is killed
         self._list(found, has_git=changes.has_git)
         for channel in shown:
             self._offer(channel)
@@ -205,34 +211,29 @@ class Changing:
             if isinstance(one, ErrorInfo):
                 channel.fail(one)
             else:
-                await self._show(channel, changes.directory, one, final=channel.which in final)
+                await self._show(channel, changes.directory, one)
 
     async def _computed(self, changes: SessionChanges, wanted: list[Which]) -> _Found:
         try:
-            for which in wanted:
-                if not changes.has_git and which.turn_id is not None:
-                    await changes.begin_turn(which.turn_id)  # a turn in which nothing was noted is no error
             found = await changes.compute_all(wanted)
         except FAILURES as error:
             return dict.fromkeys(wanted, self._told(error))
         return {
-            which: one if isinstance(one, Changes) else self._problem(which, one)
+            which: self.bases.missed.get(which.turn_id or "")
+            or (one if isinstance(one, Changes) else self._told(one))
             for which, one in found.items()
         }
-
-    def _problem(self, which: Which, error: SeraiError) -> ErrorInfo:
-        """What is wrong with one changeset."""
-        return self.bases.missed.get(which.turn_id or "") or self._told(error)
 
     def _offer(self, channel: ChangesetChannel) -> None:
         channel.offer(operations_for(channel.which.kind, has_git=self._has_git()))
 
-    async def _show(
-        self, channel: ChangesetChannel, directory: str, changes: Changes, *, final: bool
-    ) -> None:
+    async def _show(self, channel: ChangesetChannel, directory: str, changes: Changes) -> None:
         chosen = changes.changes[:MOST_FILES]
-        files = [show(change, directory, self._id, live=not final) for change in chosen]
-        await channel.show(files, final=final)
+        files = [show(change, directory, self._id, live=not changes.settled) for change in chosen]
+        problem = None
+        if changes.lacks is not None and channel.which.turn_id is not None:
+            problem = ErrorInfo(error_type="end_not_seen", message=changes.lacks)
+        await channel.show(files, final=changes.settled, problem=problem)
 
     def _show_problem(self, problem: ErrorInfo) -> None:
         """The folder is gone, for instance. A session that never had changesets is not told of any."""
@@ -267,6 +268,7 @@ class Changing:
         said = [
             f"What tools edited, since {why}" if why else None,
             f"{more:,} more files changed than are shown" if more > 0 else None,
+            changes.lacks,
             told(changes.left_out),
         ]
         return ". ".join(filter(None, said)) or None
