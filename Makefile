@@ -7,10 +7,10 @@ BIN    := $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types layers check unit bench format clean
+.PHONY: help serve test lint types layers check unit test-agents bench format clean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 # A stamp per set of extras: installing again happens only when pyproject.toml changes.
 $(BIN)/python:
@@ -52,6 +52,9 @@ layers: $(VENV)/.dev ## imports point down only
 
 unit: $(VENV)/.dev ## the tests alone
 	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+
+test-agents: $(VENV)/.dev ## real agents from npm, on a real host without a network
+	$(BIN)/python tests/real/run.py
 
 bench: $(VENV)/.dev ## ratios against a peer or a limit; writes bench/results.json
 	$(BIN)/python bench/run.py
