@@ -66,15 +66,20 @@ class RealHost:
 
     async def kill(self) -> None:
         """Kill it as `kill -9` does, and wait until it is gone."""
-        await self.end(signal.SIGKILL)
+        assert await self._end(signal.SIGKILL) == -signal.SIGKILL
 
-    async def end(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """Send it a signal, and wait until it is gone."""
+    async def stop(self) -> None:
+        """Stop it on request, and wait until it is gone. One that was killed already is left as it is."""
+        assert await self._end(signal.SIGTERM) in (0, None), self.log
+
+    async def _end(self, number: signal.Signals) -> int | None:
         process, self._process = self._process, None
-        if process is not None:
-            process.send_signal(number)
-            async with asyncio.timeout(_PATIENCE):
-                await process.communicate()
+        if process is None:
+            return None
+        process.send_signal(number)
+        async with asyncio.timeout(_PATIENCE):
+            await process.communicate()
+        return process.returncode
 
     async def probe(self, agent: str) -> dict[str, Any]:
         """What `serai agents probe` tells of an agent."""
@@ -124,7 +129,7 @@ async def hosting(folder: Path, modules: Path, model_url: str) -> AsyncGenerator
     try:
         yield host
     finally:
-        await host.end()
+        await host.stop()
         sys.stderr.write(host.log)  # shown when a test has failed
     assert host.agents_that_run() == []
 
