@@ -14,6 +14,7 @@ import pytest
 
 from conformance.client import Client, calls_of, connecting, text_of
 from hosts import House, housing
+from processes.watching import until
 from serai.acp import Launch
 from serai.agents.definitions import AgentDefinition, Way
 from serai.agents.finding import Found
@@ -89,16 +90,21 @@ class Inn:
         return uri
 
 
+def children() -> set[int]:
+    """What this process has started."""
+    return {process.pid for process in census() if process.parent == os.getpid()}
+
+
 @pytest.fixture
 async def inn(tmp_path: Path) -> AsyncIterator[Inn]:
     """When it is closed, none of its agents may be left."""
     folder = tmp_path / "work"
     folder.mkdir()
-    before = {process.pid for process in census() if process.parent == os.getpid()}
+    before = children()
     async with AsyncExitStack() as stack:
         house = await stack.enter_async_context(housing(MemoryStore, home=tmp_path / "home"))
         yield Inn(house, stack, folder)
-    assert [p for p in census() if p.parent == os.getpid() and p.pid not in before] == []
+    await until(lambda: children() <= before)  # a git that was just being started takes a moment
 
 
 @pytest.fixture
