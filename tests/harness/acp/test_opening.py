@@ -32,6 +32,17 @@ def opened(client: Client) -> str:
     return meta["serai.acp"]["opened"]
 
 
+@pytest.mark.parametrize("can", [{}, LOADS, FORKS])
+async def test_a_session_tells_what_its_agent_can_do(inn: Inn, client: Client, can: dict[str, Any]) -> None:
+    inn.offer(capabilities=can)
+    meta = client.session(await inn.session(client)).meta
+    assert meta is not None
+    told = meta["serai.acp"]["capabilities"]
+    assert told["loadSession"] == ("loadSession" in can)
+    assert told["forkSession"] == ("sessionCapabilities" in can)
+    assert told["mcp"] == {"stdio": True, "http": False, "sse": False}
+
+
 @pytest.mark.parametrize(("can", "how"), [(RESUMES, "resumed"), (LOADS, "loaded")])
 async def test_after_a_restart_the_agent_remembers_and_nothing_is_recorded_twice(
     inn: Inn, client: Client, keep: str, can: dict[str, Any], how: str

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from serai.acp import (
     AcpSession,
     Agent,
@@ -78,7 +80,7 @@ __all__ = ["ACP", "AcpAgentSession"]
 _log = logging.getLogger(__name__)
 
 ACP = "serai.acp"
-"""In a session's `_meta`: which agent it is, its own id of the session, and how that was opened."""
+"""In a session's `_meta`: which agent it is and what it can do, its own id of the session, how that was opened."""
 _REMEMBERED = 256
 """A repeat of a delivery comes soon or never; so many receipts are enough to know it."""
 _ASIDE = 64 * 1024
@@ -419,6 +421,7 @@ class AcpAgentSession(BasicSession):
                 "agent": {"name": info.title or info.name or self._label, "version": info.version},
                 "sessionId": session.id,
                 "opened": outcome.value,
+                "capabilities": msgspec.to_builtins(agent.capabilities),
             },
         )
         self._seat.note(LOGIN, None)
