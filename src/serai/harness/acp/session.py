@@ -80,7 +80,7 @@ __all__ = ["ACP", "AcpAgentSession"]
 _log = logging.getLogger(__name__)
 
 ACP = "serai.acp"
-"""In a session's `_meta`: which agent it is and what it can do, its own id of the session, how that was opened."""
+"""In a session's `_meta`: the agent and what it can do, its own id of the session, how that was opened."""
 _REMEMBERED = 256
 """A repeat of a delivery comes soon or never; so many receipts are enough to know it."""
 _ASIDE = 64 * 1024
