@@ -225,8 +225,9 @@ def test_fields_of_the_frame_that_nobody_knows_are_passed_over() -> None:
         b"\xff\xfe",
         b'{"jsonrpc": "2.0", "id": 1, "method": "ping\xff", "params": {}}',
         '{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"channel": "\ud800"}}',
-        '{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"channel": "\\ud800"}}',
-        '{"jsonrpc": "2.0", "id": 1, "method": "\\udc00\\ud800", "params": {}}',
+        '{"jsonrpc": "2.0", "method": "unsubscribe", "params": {"channel": "\\ud800"}}',
+        '{"jsonrpc": "2.0", "id": 1, "result": "\\ud800"}',
+        '{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"channel": "\\ud800"}',
         '{"jsonrpc": "2.0", "id": 1e999, "method": "ping", "params": {}}',
         '{"jsonrpc": "2.0", "method": "later", "params": {"n": -1e999}}',
         '{"jsonrpc": "2.0", "method": "later", "params": {"n": NaN}}',
@@ -237,6 +238,20 @@ def test_what_is_not_json_is_a_parse_error_without_an_id(data: bytes | str) -> N
     assert isinstance(error, ParseError)
     assert (error.number, error.id) == (-32700, None)
     assert json.loads(encode(Failure.of(error)))["id"] is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"channel": "\\ud800"}}',
+        '{"jsonrpc": "2.0", "params": {"channel": "a\\uDfFfb \\ud83d\\ude00"}, "method": "ping", "id": 1}',
+        '{"jsonrpc": "2.0", "id": 1, "method": "\\udc00\\ud800", "params": {}}',
+    ],
+)
+def test_half_a_character_in_a_request_is_a_parse_error_with_its_id(data: str) -> None:
+    error = refused(data)
+    assert isinstance(error, ParseError)
+    assert (error.number, error.id) == (-32700, 1)
 
 
 DEEP: dict[str, Callable[[int], str]] = {

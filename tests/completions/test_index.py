@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -160,3 +162,33 @@ async def test_closing_ends_what_is_under_way(index: FileIndex, tmp_path: Path) 
     await index.close()
     with pytest.raises(asyncio.CancelledError):
         await waiting
+
+
+async def test_looking_into_many_folders_does_not_keep_a_thread_for_itself(
+    index: FileIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_module, "_BIT", 0.0)
+    write(tmp_path, *(f"{number}/a.py" for number in range(50)))
+    with ThreadPoolExecutor(1) as threads:
+        asyncio.get_running_loop().set_default_executor(threads)
+        listing = asyncio.create_task(index.listing())
+        while index._making is None or not threads._threads:  # noqa: ASYNC110 - nothing else to wait for
+            await asyncio.sleep(0)
+        await asyncio.to_thread(lambda: None)
+        assert not listing.done()
+        assert len(await names(await listing)) == 100
+
+
+@pytest.mark.parametrize("with_git", [True, False])
+async def test_a_new_file_is_found_before_one_has_finished_typing(tmp_path: Path, with_git: bool) -> None:
+    if with_git:
+        git(tmp_path, "init")
+    write(tmp_path, "old")
+    index = FileIndex(tmp_path)
+    assert await names(await index.listing()) == {"old"}
+    write(tmp_path, "new")
+    begin = time.monotonic()
+    while "new" not in await names(await index.listing()):  # noqa: ASYNC110 - as someone who types asks
+        await asyncio.sleep(0.02)
+    assert time.monotonic() - begin < 1.5
+    await index.close()

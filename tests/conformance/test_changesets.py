@@ -17,6 +17,7 @@ from cli.programs import running
 from conformance.client import Client, Refused, connecting
 from conformance.conftest import ONE, Connect, new_session, over, say
 from hosts import KEY, WITHIN, House, housing
+from requirements import proves
 from serai.ahp.types import ROOT, ChangesetState, ChangesetSummary
 from serai.harness.callback import CallbackHarness
 from serai.host.changes.changesets import changes_folder
@@ -170,6 +171,49 @@ async def test_counts_follow_the_files_while_the_session_is_followed(
     assert counts(client) == (1, 2, 0)
     git(repository, "reset", "-q", "--soft", "HEAD^")
     await client.until(lambda: counts(client, UNCOMMITTED) == (1, 2, 0))
+
+
+@proves("ahp:SessionSummary/changesets-name-their-uri")
+async def test_all_that_is_listed_can_be_followed(client: Client, repository: Path) -> None:
+    await begin(client, repository)
+    await tell(client, "a.txt: other")
+    templates = [one.uri_template for one in client.session(ONE).summary.changesets or ()]
+    assert len(templates) == 3
+    for template in templates:
+        uri = template.replace("{turnId}", "t1")
+        assert "{" not in uri
+        assert (await follow(client, uri)).status == "ready"
+        assert files(client, uri) == {"a.txt"}
+
+
+def catalogue(action: dict[str, Any]) -> dict[str, int | None]:
+    """What an action lists: how many files each has, by the last part of its URI."""
+    return {one["uriTemplate"].rpartition("/")[2]: one.get("files") for one in action["changesets"]}
+
+
+@proves("ahp:session/changesetsChanged/sent-on-every-change", "ahp:session/changesetsChanged/same-stream")
+async def test_what_comes_goes_or_is_counted_anew_is_told_to_those_who_follow_the_session(
+    house: House, client: Client, connect: Connect, folder: Path
+) -> None:
+    def told(who: Client) -> list[dict[str, int | None]]:
+        return [catalogue(action) for action in who.heard("changesetsChanged", ONE)]
+
+    await begin(client, folder)
+    await client.until(lambda: told(client)[-1] == {"session": 0, "{turnId}": None})
+    make_repository(folder)
+    await tell(client, "b.txt: new")
+    with_git: dict[str, int | None] = {"uncommitted": 1, "session": 1, "{turnId}": None}
+    await client.until(lambda: told(client)[-1] == with_git)
+    (folder / "a.txt").write_text("other\n")
+    await client.until(lambda: told(client)[-1] == {**with_git, "uncommitted": 2, "session": 2})
+    assert len({str(one) for one in told(client)}) == len(told(client)), "nothing is told that is not new"
+    await client.close()
+    await house.close()
+    shutil.rmtree(folder / ".git")
+    await house.open()
+    again = await connect("again", ONE)
+    await again.until(lambda: told(again))
+    assert list(told(again)[0]) == ["session", "{turnId}"]
 
 
 async def test_counts_are_right_after_a_turn_that_nobody_followed(

@@ -16,7 +16,8 @@ from cli.programs import run, running
 from conformance.client import Client, Refused, connecting, serve_nothing
 from conformance.conftest import ONE, ROOT, Connect, new_session, say
 from hosts import WITHIN, House, housing
-from serai.customizations import Definition, HookDefinition
+from requirements import proves
+from serai.customizations import AgentDefinition, Definition, HookDefinition
 from serai.harness.callback import CallbackHarness
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn
@@ -167,6 +168,43 @@ async def test_a_folder_that_is_not_there_does_not_matter(client: Client, inn: I
     assert not any(getattr(container, "writable", False) for container in containers(client).values())
 
 
+@proves("ahp:AgentSelection/uri-names-a-customization")
+async def test_a_custom_agent_is_chosen_by_its_uri_in_the_tree(
+    client: Client, inn: Inn, house: House
+) -> None:
+    write(inn.work / ".agents/agents/critic.md", "---\nname: Critic\n---\nYou find what is wrong.\n")
+    session = await begin(client, inn)
+    [critic] = by_child(client, "Critic").children
+    await client.dispatch(session, "agentChanged", agent={"uri": critic.uri})
+    await client.until(lambda: client.session(session).summary.agent)
+    chosen = client.session(session).summary.agent
+    assert chosen is not None
+    tree = {child.uri: child.name for one in containers(client).values() for child in one.children or ()}
+    assert tree[chosen.uri] == "Critic"
+    hosted = house.host.loaded(session)
+    assert hosted is not None
+    assert hosted.seat.custom_agent == chosen
+    await say(client, session, "look")
+    [definition] = [item for item in inn.seen[-1] if item.uri == chosen.uri]
+    assert isinstance(definition, AgentDefinition)
+    assert definition.body() == "You find what is wrong.\n"
+
+
+@proves("ahp:SkillCustomization/command-files")
+async def test_a_command_of_a_plugin_is_offered_to_who_types_a_slash(client: Client, inn: Inn) -> None:
+    plugin = inn.work / ".agents/plugins/tools"
+    write(plugin / "commands/tidy.md", "---\ndescription: Tidies up\n---\nTidy up.\n")
+    session = await begin(client, inn)
+    [command] = by_child(client, "tidy").children
+    assert type(command).__struct_config__.tag == "skill"
+    found = await client.request("completions", session, kind="userMessage", text="/ti", offset=3)
+    [item] = found["items"]
+    assert (item["insertText"], item["attachment"]["uri"]) == (
+        "/tidy",
+        (plugin / "commands/tidy.md").as_uri(),
+    )
+
+
 # -- trust -------------------------------------------------------------------------------------------------
 
 
@@ -252,6 +290,22 @@ async def test_a_switch_holds_when_the_folder_changes(client: Client, inn: Inn) 
     assert [(item.name, item.enabled, item.runnable) for item in inn.seen[-1]] == [("mop", False, False)]
 
 
+@proves("ahp:session/customizationToggled/children-follow-container")
+async def test_what_is_in_a_container_counts_exactly_while_that_is_on(client: Client, inn: Inn) -> None:
+    write_skill(inn.work, "sweep")
+    write_skill(inn.work, "mop")
+    write(inn.work / "AGENTS.md", "Be kind.\n")
+    inn.trusted.append(inn.work)
+    session = await begin(client, inn)
+    container = by_child(client, "sweep").id
+    for number, enabled in enumerate((False, True, False)):
+        assert await toggle(client, container, enabled=enabled) is None
+        await say(client, session, "look", f"t{number}")
+        counts = {item.name: (item.enabled, item.runnable) for item in inn.seen[-1]}
+        assert counts["sweep"] == counts["mop"] == (enabled, enabled)
+        assert counts["AGENTS.md"] == (True, True)
+
+
 async def test_a_switch_holds_when_the_host_starts_again(client: Client, inn: Inn, house: House) -> None:
     write_skill(inn.work, "sweep")
     await begin(client, inn)
@@ -290,6 +344,40 @@ async def test_a_change_is_told_as_a_change_of_one_container(client: Client, inn
     assert [kind for kind in actions if "customization" in kind] == ["session/customizationUpdated"]
 
 
+@proves("ahp:session/customizationUpdated/host-keeps-children")
+async def test_a_change_tells_also_what_stays(client: Client, inn: Inn) -> None:
+    write_skill(inn.work, "sweep", "Sweeps")
+    write_skill(inn.work, "mop", "Mops")
+    await begin(client, inn)
+    write_skill(inn.work, "sweep", "Sweeps and dusts")
+    told = (await client.hear("customizationUpdated"))["action"]["customization"]
+    assert {child["name"]: child["description"] for child in told["children"]} == {
+        "mop": "Mops",
+        "sweep": "Sweeps and dusts",
+    }
+    assert children(client) == ["mop", "sweep"]
+
+
+@proves(
+    "ahp:DirectoryCustomization/written-child-surfaces", "ahp:DirectoryCustomization/folder-may-be-missing"
+)
+async def test_what_a_client_writes_into_a_folder_that_is_not_there_yet_appears(
+    client: Client, inn: Inn
+) -> None:
+    await begin(client, inn)
+    [folder] = [
+        one for one in containers(client).values() if one.uri == (inn.work / ".agents/rules").as_uri()
+    ]
+    assert (folder.writable, folder.contents, folder.children) == (True, "rule", [])
+    assert not (inn.work / ".agents").exists()
+    await client.request("resourceMkdir", uri=folder.uri)
+    await client.request("resourceWrite", uri=f"{folder.uri}/brief.md", data="Be brief.\n", encoding="utf-8")
+    await client.hear("customizationUpdated")
+    assert children(client) == ["brief"]
+    assert by_child(client, "brief").id == folder.id
+
+
+@proves("ahp:DirectoryCustomization/discovers-from-watched-folder")
 async def test_what_comes_and_goes_is_noticed_also_at_home(client: Client, inn: Inn) -> None:
     await begin(client, inn)
     assert children(client) == []
@@ -446,6 +534,11 @@ async def publisher(client: Client, house: House) -> Client:
     return client
 
 
+@proves(
+    "ahp:SessionState/client-plugins-appear",
+    "ahp:SessionActiveClient/virtual-plugins-expanded",
+    "ahp:ClientPluginCustomization/host-fills-in",
+)
 async def test_a_published_plugin_is_fetched_and_shown(publisher: Client, inn: Inn) -> None:
     await publish(publisher, plugin())
     await publisher.until(lambda: load_of(publisher) in {"loaded", "degraded"})
@@ -472,6 +565,7 @@ async def test_a_plugin_can_be_published_with_the_session(client: Client) -> Non
     await client.until(lambda: load_of(client) == "loaded")
 
 
+@proves("ahp:ClientPluginCustomization/unchanged-nonce-not-parsed")
 async def test_the_same_nonce_is_not_fetched_again_and_another_one_is(publisher: Client) -> None:
     await publish(publisher, plugin())
     await publisher.until(lambda: load_of(publisher) == "degraded")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from conformance.client import Client, Refused
 from conformance.conftest import Connect, new_session
 from hosts import TOKEN, WITHIN, House
 from serai.ahp.types import ROOT
+from serai.files import Access, Root, Roots, find
+from serai.files.turns import alone_at
 
 ASK = "session/inputRequested"
 
@@ -97,6 +100,30 @@ async def test_additional_folders_of_a_session_are_for_reading(client: Client, t
     assert (await refused(client, "resourceWrite", **write)).code == -32009
 
 
+async def test_additional_folders_are_served_whether_or_not_their_session_is_in_memory(
+    house: House, client: Client, connect: Connect, tmp_path: Path
+) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.txt").write_text("more")
+    (tmp_path / "work").mkdir()
+    uri = f"{(tmp_path / 'more').as_uri()}/a.txt"
+    config = {"additionalDirectories": [str(tmp_path / "more")]}
+    session = await new_session(client, workingDirectory=(tmp_path / "work").as_uri(), config=config)
+    await client.notify("unsubscribe", channel=session)
+    async with asyncio.timeout(WITHIN):
+        while not house.host.put_out(session):
+            await client.ping()
+    assert (await client.request("resourceRead", uri=uri))["data"] == "more"
+    await client.close()
+    await house.restart()
+    again = await connect("again", ROOT)
+    assert not house.host.in_memory()
+    assert (await again.request("resourceRead", uri=uri))["data"] == "more"
+    assert len((await again.request("listSessions"))["items"]) == 1  # and what it shows, the client checks
+    await again.request("disposeSession", session)
+    assert (await refused(again, "resourceRead", uri=uri)).code == -32009
+
+
 async def test_folders_are_no_longer_served_when_their_last_session_is_gone(
     client: Client, folder: Path
 ) -> None:
@@ -130,6 +157,35 @@ async def test_a_long_file_comes_whole_while_other_requests_are_answered(
     assert set(by_id) == {2, 3}
     assert by_id[2]["encoding"] == "base64"
     assert base64.b64decode(by_id[2]["data"]) == data
+
+
+async def test_operations_that_take_long_keep_nobody_else_waiting(
+    client: Client, connect: Connect, folder: Path
+) -> None:
+    (folder / "tree").mkdir()
+    (folder / "tree" / "a.txt").write_text("a")
+    (folder / "short.txt").write_text("short")
+    other = await connect("other", ROOT)
+    roots = Roots.of(Root.of(folder, writable=True))
+    uris = [f"{folder.as_uri()}/copy-{number}" for number in range(40)]
+    with ExitStack() as held:
+        for uri in uris:  # none of the copies can be finished
+            held.enter_context(alone_at(held.enter_context(find(uri, roots, Access.WRITE))))
+        source = f"{folder.as_uri()}/tree"
+        copies = [await client.ask("resourceCopy", source=source, destination=uri) for uri in uris]
+        read = await other.request("resourceRead", uri=f"{folder.as_uri()}/short.txt")
+        assert read["data"] == "short"
+        brief = {"source": f"{folder.as_uri()}/short.txt", "destination": f"{folder.as_uri()}/brief.txt"}
+        assert await other.request("resourceCopy", **brief) == {}
+        await new_session(other, "ahp-session:/two", workingDirectory=folder.as_uri())
+        found = await other.request(
+            "completions", "ahp-session:/two", kind="userMessage", text="@short", offset=6
+        )
+        assert found["items"]
+        assert not any(copy.done() for copy in copies)
+    async with asyncio.timeout(WITHIN):
+        assert await asyncio.gather(*copies) == [{}] * len(uris)
+    assert all((folder / f"copy-{number}" / "a.txt").exists() for number in range(40))
 
 
 async def test_a_person_is_asked_and_what_they_allow_can_be_had(
@@ -173,13 +229,29 @@ async def test_a_question_ends_with_who_asked(client: Client, connect: Connect, 
     await client.hear("inputCompleted", response="cancel")
 
 
-async def test_a_question_that_goes_with_a_turn_is_answered_with_no(client: Client, folder: Path) -> None:
+async def test_a_question_that_goes_with_a_turn_is_asked_again(client: Client, folder: Path) -> None:
     await client.dispatch("ahp-session:/one", "turnStarted", turnId="t", userMessage={"text": "work 600"})
     await client.hear("turnStarted")
+    asking = asyncio.create_task(client.request("resourceRequest", uri=folder.parent.as_uri()))
+    first = (await client.hear(ASK))["action"]["request"]
+    await client.dispatch("ahp-session:/one", "turnCancelled", turnId="t")
+    await client.hear("turnCancelled")
+    again = (await client.hear(ASK))["action"]["request"]
+    assert again == first
+    answers = {"access": {"state": "submitted", "value": {"kind": "selected", "value": "quarter"}}}
+    await client.dispatch(
+        "ahp-session:/one", "inputCompleted", requestId=again["id"], response="accept", answers=answers
+    )
+    assert await asking == {}
+
+
+async def test_who_asks_hears_that_the_session_has_ended(client: Client, folder: Path) -> None:
     asking = asyncio.create_task(refused(client, "resourceRequest", uri=folder.parent.as_uri()))
     await client.hear(ASK)
-    await client.dispatch("ahp-session:/one", "turnCancelled", turnId="t")
-    assert (await asking).code == -32009
+    await client.request("disposeSession", "ahp-session:/one")
+    error = await asking
+    assert error.code == -32009
+    assert "the session in which it was asked has ended" in error.message
 
 
 @pytest.mark.parametrize("uri", ["virtual://x", "http://example.com/", "", "relative"])
@@ -208,6 +280,10 @@ async def test_the_host_keeps_its_own_files_to_itself(house: House, client: Clie
     assert (await refused(client, "resourceCopy", **copy)).code == -32009
     assert (await refused(client, "resourceDelete", uri=home.as_uri(), recursive=True)).code == -32009
     assert (home / "token").read_text() == "a secret of the host"
+    for uri in (home.as_uri(), f"{home.as_uri()}/token"):
+        error = await refused(client, "resourceRequest", uri=uri)
+        assert error.code == -32009
+        assert "it belongs to the host itself" in error.message
 
 
 async def test_with_nobody_there_to_ask_the_answer_is_no(client: Client, tmp_path: Path) -> None:

@@ -113,6 +113,35 @@ async def test_only_the_holder_hands_a_terminal_over(client: Client, connect: Co
 
 
 @pytest.mark.parametrize(
+    "claim",
+    [
+        {"kind": "client", "clientId": "someone"},
+        {"kind": "session", "session": "ahp-session:/nowhere"},
+        {"kind": "spirit"},
+    ],
+)
+async def test_a_terminal_is_handed_over_to_who_is_there_only(client: Client, claim: dict[str, str]) -> None:
+    await start(client)
+    assert (await rejected(client, "terminal/claimed", claim=claim)).startswith("no_such_holder")
+    assert terminal(client).claim == TerminalClientClaim(client_id="one")
+
+
+async def test_a_terminal_whose_holder_is_gone_can_be_claimed(client: Client, connect: Connect) -> None:
+    holder = await connect("holder", ROOT)
+    await start(holder)
+    await client.subscribe(TERMINAL)
+    mine = {"kind": "client", "clientId": "one"}
+    assert (await rejected(client, "terminal/claimed", claim=mine)).startswith("not_holder")
+    await holder.close()
+    async with asyncio.timeout(WITHIN):
+        while terminal(client).claim != TerminalClientClaim(client_id="one"):
+            await client.dispatch(TERMINAL, "terminal/claimed", claim=mine)
+            await client.ping()
+    await type_in(client, "echo $((40 + 2))\r")
+    await client.until(lambda: "42" in shown(client))
+
+
+@pytest.mark.parametrize(
     ("params", "code"),
     [
         ({"claim": {"kind": "client", "clientId": "someone"}}, -32602),

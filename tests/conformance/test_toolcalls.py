@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import itertools
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,11 @@ from conformance.client import Client, Refused, calls_of, connecting, text_of
 from conformance.conftest import Connect, new_session, over, say
 from hosts import House, housing
 from requirements import proves
-from serai.ahp.types import ToolResultEmbeddedResourceContent, ToolResultSubagentContent
+from serai.ahp.types import (
+    ToolResultEmbeddedResourceContent,
+    ToolResultSubagentContent,
+    ToolResultTerminalContent,
+)
 from serai.harness.callback import CallbackHarness
 from serai.host.turn import Turn
 
@@ -63,6 +68,33 @@ async def test_a_call_waits_for_a_yes_and_then_runs(client: Client, session: str
     assert kinds == [
         f"session/toolCall{step}" for step in ("Start", "Delta", "Ready", "Confirmed", "Complete")
     ]
+
+
+@proves("ahp:ToolCallRunningState/live-terminal", "ahp:ToolResultTerminalContent/terminal-can-be-followed")
+async def test_the_output_of_a_tool_is_followed_in_its_terminal_before_it_ends(
+    client: Client, tmp_path: Path
+) -> None:
+    session = await new_session(client, workingDirectory=tmp_path.as_uri())
+    await say(client, session, "run echo be''gun; read line; echo $line ag''ain")
+    await confirm(client, session)
+    await client.until(lambda: status(client, session) == "running" and calls(client, session)[-1].content)
+    [terminal] = calls(client, session)[-1].content
+    assert isinstance(terminal, ToolResultTerminalContent)
+    await client.subscribe(terminal.resource)
+
+    def shown() -> str:
+        state: Any = client.state.confirmed(terminal.resource)
+        return "".join(getattr(part, "value", "") + getattr(part, "output", "") for part in state.content)
+
+    await client.until(lambda: "begun" in shown())
+    assert status(client, session) == "running"
+    seen = len(client.envelopes)
+    await client.dispatch(terminal.resource, "terminal/input", data="once\r")
+    await over(client, session)
+    await client.until(lambda: "once again" in shown())
+    kinds = [e["action"]["type"] for e in client.envelopes[seen:] if e["channel"] == terminal.resource]
+    assert "terminal/data" in kinds
+    assert terminal in calls(client, session)[-1].content
 
 
 async def test_a_call_that_is_denied_is_cancelled_with_the_suggestion(client: Client, session: str) -> None:

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from conformance.client import Client, Refused
+from conformance.client import Client, Refused, connecting
 from conformance.conftest import Connect, new_session
-from hosts import WITHIN, House
+from hosts import WITHIN, House, housing
+from requirements import proves
+from serai.host.settings import HostSettings
 
 
 @pytest.fixture
@@ -65,6 +67,51 @@ async def test_a_watch_ends_with_its_last_follower(
     assert refused.value.code == -32008
 
 
+async def test_who_loses_the_connection_comes_back_to_its_watch_and_to_what_has_changed(
+    house: House, client: Client, folder: Path
+) -> None:
+    channel = await watch(client, folder)
+    (folder / "a.txt").write_text("1")
+    await client.until(lambda: ("a.txt", "added") in changes(client, channel))
+    client.drop()
+    await client.closed()
+    async with asyncio.timeout(WITHIN):
+        while house.host.clients.count():  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(0)
+    (folder / "b.txt").write_text("1")
+    async with connecting(house.url, client.state) as again:
+        result = await again.reconnect()
+        assert (result["type"], result["missing"]) == ("replay", [])
+        await again.until(lambda: ("b.txt", "added") in changes(again, channel))
+        (folder / "c.txt").write_text("1")
+        await again.until(lambda: ("c.txt", "added") in changes(again, channel))
+
+
+async def test_who_comes_back_too_late_for_that_hears_that_all_may_have_changed(
+    house: House, client: Client, folder: Path
+) -> None:
+    channel = await watch(client, folder)
+    client.drop()
+    await client.closed()
+    house.host.journal.recent.start_after(house.host.journal.last_seq + 1)
+    async with connecting(house.url, client.state) as again:
+        assert (await again.reconnect())["type"] == "snapshot"
+        await again.until(lambda: (folder.name, "updated") in changes(again, channel))
+
+
+async def test_a_watch_ends_when_who_lost_the_connection_does_not_come_back(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    async with housing(settings=HostSettings(client_grace=0.05)) as house:
+        async with connecting(house.url, "one") as client:
+            await client.initialize()
+            await new_session(client, workingDirectory=(tmp_path / "work").as_uri())
+            channel = await watch(client, tmp_path / "work")
+            client.drop()
+        async with asyncio.timeout(WITHIN):
+            while house.host.channels.get(channel) or len(house.host.watches):  # noqa: ASYNC110 - the same
+                await asyncio.sleep(0)
+
+
 async def test_what_is_reached_through_a_link_is_told_by_the_name_that_was_asked_for(
     client: Client, folder: Path
 ) -> None:
@@ -87,6 +134,7 @@ async def test_what_is_not_there_or_not_allowed_is_not_watched(
     assert refused.value.code == code
 
 
+@proves("ahp:completions/for-what-is-being-typed", "ahp:completions/offset-in-utf16")
 async def test_files_are_completed_after_an_at_sign(client: Client, folder: Path) -> None:
     (folder / "src").mkdir()
     (folder / "src" / "parser.py").write_text("")
@@ -102,6 +150,7 @@ async def test_files_are_completed_after_an_at_sign(client: Client, folder: Path
     assert (item["rangeStart"], item["rangeEnd"]) == (7, 12)
 
 
+@proves("ahp:completions/offset-in-range", "ahp:completions/offset-in-utf16")
 @pytest.mark.parametrize("offset", [-1, 99, 1])
 async def test_a_place_that_is_not_in_the_text_is_refused(client: Client, folder: Path, offset: int) -> None:
     del folder

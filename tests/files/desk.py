@@ -98,11 +98,13 @@ class Desk:
         params = c.ResourceMkdirParams(channel=ROOT, uri=uri(named))
         assert files.make_directory(params, self.roots) == c.EmptyResult()
 
-    def refuses_all(self, named: Named, number: int = DENIED) -> None:
-        """Every command that can name it is refused."""
+    def refuses_all(self, named: Named, number: int = DENIED, *, but_deleting: bool = False) -> None:
+        """Every command that can name it is refused; deleting may be left out."""
         spare = self.work / "spare.txt"
         spare.write_text("spare")
+        deleting = (lambda: self.delete(named), lambda: self.delete(named, recursive=True))
         for attempt in (
+            *(() if but_deleting else deleting),
             lambda: self.read(named),
             lambda: self.write(named),
             lambda: self.write(named, mode="append"),
@@ -113,8 +115,6 @@ class Desk:
             lambda: self.copy(spare, named),
             lambda: self.move(named, self.work / "taken"),
             lambda: self.move(spare, named),
-            lambda: self.delete(named),
-            lambda: self.delete(named, recursive=True),
             lambda: self.resolve(named),
             lambda: self.resolve(named, follow_symlinks=False),
             lambda: self.mkdir(named),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 
 from files.desk import DENIED, INVALID, NOT_FOUND, Desk, contents, refused
 from serai.files.handles import MAX_DEPTH
@@ -51,6 +52,15 @@ def test_pipes_and_strange_names_go_with_their_directory(desk: Desk) -> None:
     os.mkfifo(box / "pipe")
     (box / os.fsdecode(b"\xff")).mkdir()
     desk.delete(box, recursive=True)
+    assert contents(desk.work) == {}
+
+
+def test_pipes_and_sockets_that_someone_left_are_deleted(desk: Desk) -> None:
+    os.mkfifo(desk.work / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(desk.work / "socket"))
+    desk.delete(desk.work / "pipe")
+    desk.delete(desk.work / "socket", recursive=True)
     assert contents(desk.work) == {}
 
 

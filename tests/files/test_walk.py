@@ -323,10 +323,10 @@ def test_a_file_with_several_names_can_be_moved_and_deleted(desk: Desk) -> None:
 
 def test_pipes_and_sockets_are_refused_and_nobody_waits(desk: Desk) -> None:
     os.mkfifo(desk.work / "pipe")
-    desk.refuses_all(desk.work / "pipe")
+    desk.refuses_all(desk.work / "pipe", but_deleting=True)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(desk.work / "socket"))
-        desk.refuses_all(desk.work / "socket")
+        desk.refuses_all(desk.work / "socket", but_deleting=True)
     (desk.work / "link").symlink_to("pipe")
     with refused(DENIED):
         desk.read(desk.work / "link")
@@ -406,8 +406,13 @@ def test_a_root_itself_is_neither_deleted_nor_moved_nor_replaced(desk: Desk) -> 
         lambda: desk.move(desk.work, desk.work / "b"),
         lambda: desk.move(desk.work / "a", desk.work),
     ):
-        with refused(DENIED):
+        with refused(DENIED) as caught:
             attempt()
+        assert "only what is in it can be moved or deleted" in str(caught.value)
+        assert caught.value.data is None, "no grant would help"
+    with refused(DENIED) as caught:
+        desk.delete(desk.library, recursive=True)
+    assert caught.value.data is not None, "a grant would help"
     inner = Roots.of(Root.of(desk.work / "a", writable=True))
     with refused(DENIED):
         find(uri_of(desk.work / "a"), inner, Access.WRITE, itself=False)

@@ -6,6 +6,7 @@ import base64
 import os
 import resource
 import stat
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -289,3 +290,23 @@ def test_when_there_is_no_room_the_file_is_as_it_was(desk: Desk, file: Path, opt
     with room_for(50_000), refused(-32603):
         desk.write(desk.work / "new", data, **options)
     assert list(desk.list(desk.work)) == ["a.txt"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Python has no attributes")
+def test_what_is_attached_to_a_file_stays_when_it_is_replaced(desk: Desk) -> None:
+    path, other = desk.work / "a", desk.work / "b"
+    path.write_text("old")
+    other.write_text("another")
+    try:
+        os.setxattr(path, "user.note", b"mine")
+    except OSError:
+        pytest.skip("NOT CHECKED: this file system has no attributes")
+    os.setxattr(other, "user.note", b"another's")
+    desk.write(path, "new")
+    assert (path.read_text(), os.getxattr(path, "user.note")) == ("new", b"mine")
+    desk.write(path, "er", mode="insert", position=3)
+    assert (path.read_text(), os.getxattr(path, "user.note")) == ("newer", b"mine")
+    desk.copy(other, path)
+    assert (path.read_text(), os.getxattr(path, "user.note")) == ("another", b"mine")
+    desk.copy(other, desk.work / "c")
+    assert os.listxattr(desk.work / "c") == []

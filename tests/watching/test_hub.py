@@ -15,6 +15,7 @@ import pytest
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
+from serai.watching.folders import Identity
 from serai.watching.source import Event
 
 if sys.platform != "linux":
@@ -24,6 +25,11 @@ from serai.watching.hub import Hub, HubSource
 
 ADDED, UPDATED, DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
 WITHIN = 5
+
+
+def identity_at(path: Path) -> Identity:
+    info = path.lstat()
+    return info.st_dev, info.st_ino
 
 
 class Listening:
@@ -36,7 +42,8 @@ class Listening:
         self.over_: queue.SimpleQueue[ProtocolError | None] = queue.SimpleQueue()
         self.source = HubSource(str(root), recursive=True, prunes=prunes)
 
-    def opened(self) -> None:
+    def opened(self, identity: Identity) -> None:
+        assert identity == identity_at(self.root)
         self.open_.put(None)
 
     def told(self, events: Sequence[Event]) -> None:
@@ -212,9 +219,9 @@ def test_a_large_tree_that_is_entered_keeps_no_other_waiting(
     listening.begin()
     add = Hub.add
 
-    def slowly(self: Hub, path: str) -> int | None:
+    def slowly(self: Hub, path: str, handle: int) -> int | None:
         time.sleep(0.001)  # a slow disk
-        return add(self, path)
+        return add(self, path, handle)
 
     monkeypatch.setattr(Hub, "add", slowly)
     large = Listening(tmp_path / "large")
@@ -223,3 +230,38 @@ def test_a_large_tree_that_is_entered_keeps_no_other_waiting(
     listening.until(ADDED, "a")
     assert large.open_.empty()
     assert large.end() is None
+
+
+def test_a_folder_that_is_replaced_by_a_link_while_it_is_entered_leads_nowhere_else(
+    listening: Listening, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, outside = listening.root, tmp_path / "outside"
+    (root / "a/b/c").mkdir(parents=True)
+    (outside / "b/c").mkdir(parents=True)
+    add = Hub.add
+
+    def swap(self: Hub, path: str, handle: int) -> int | None:
+        if path == str(root / "a/b"):
+            (root / "a").rename(root / "other")
+            (root / "a").symlink_to(outside)
+        return add(self, path, handle)
+
+    monkeypatch.setattr(Hub, "add", swap)
+    listening.begin()
+    (outside / "b/secret").write_text("1")
+    (outside / "b/c/secret").write_text("1")
+    (root / "other/b/c/d").write_text("1")
+    seen = listening.until(ADDED, "other/b/c/d")
+    (root / "z").mkdir()
+    seen += listening.until(ADDED, "z")
+    assert not [name for _, name in seen if "secret" in name]
+
+
+@pytest.mark.parametrize("name", ["link", "link/b"])
+def test_links_on_the_way_to_the_root_are_not_followed(listening: Listening, name: str) -> None:
+    (listening.root / "a/b").mkdir(parents=True)
+    (listening.root / "link").symlink_to("a")
+    failing = Listening(listening.root / name)
+    failing.source.start(failing)
+    assert failing.over_.get(timeout=WITHIN) is not None
+    assert failing.open_.empty()

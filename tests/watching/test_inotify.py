@@ -29,18 +29,25 @@ def wake() -> Iterator[int]:
     os.close(descriptor)
 
 
-def test_only_folders_that_are_there_are_watched(inotify: Inotify, tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "folder")
+def test_a_folder_is_watched_by_its_handle(inotify: Inotify, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("1")
-    assert inotify.add(str(tmp_path / "folder")) is not None
-    assert inotify.add(str(tmp_path / "folder")) == inotify.add(str(tmp_path / "folder"))
-    for name in ("link", "file", "nothing"):
-        assert inotify.add(str(tmp_path / name)) is None
+    folder = os.open(tmp_path, os.O_RDONLY)
+    again = os.open(tmp_path, os.O_RDONLY)
+    file = os.open(tmp_path / "file", os.O_RDONLY)
+    try:
+        watch = inotify.add(str(tmp_path), folder)
+        assert watch is not None
+        assert inotify.add(str(tmp_path), again) == watch
+        assert inotify.add(str(tmp_path / "file"), file) is None
+    finally:
+        for handle in (folder, again, file):
+            os.close(handle)
 
 
 def test_what_happens_is_told_with_its_name(inotify: Inotify, wake: int, tmp_path: Path) -> None:
-    watch = inotify.add(str(tmp_path))
+    folder = os.open(tmp_path, os.O_RDONLY)
+    watch = inotify.add(str(tmp_path), folder)
+    os.close(folder)
     assert watch is not None
     assert not inotify.wait(wake, 0.0)
     assert inotify.read() == []

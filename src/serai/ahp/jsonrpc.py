@@ -8,6 +8,7 @@ Whatever the frame holds, `decode` gives a message or raises one of `serai.error
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, TypeAlias, Union, cast
 
 import msgspec
@@ -17,7 +18,7 @@ from serai.ahp import wire
 from serai.ahp.methods import EXTENSIONS, NOTIFICATIONS, REQUESTS
 from serai.contract.record import mismatch
 from serai.depth import MAX_DEPTH, checked
-from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, Mismatch, ProtocolError
+from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, Mismatch, ParseError, ProtocolError
 
 __all__ = [
     "ErrorObject",
@@ -118,6 +119,8 @@ class _Frame(Struct):
 
 _read_frame = msgspec.json.Decoder(_Frame).decode
 
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+
 
 def decode(frame: bytes | str, max_depth: int = MAX_DEPTH) -> Message:
     """Read one frame.
@@ -146,7 +149,11 @@ def decode(frame: bytes | str, max_depth: int = MAX_DEPTH) -> Message:
 
 def _read_slowly(data: bytes) -> Message:
     # All of it has to be JSON, also what is kept raw and what nobody reads: msgspec skips over those.
-    plain: Any = wire.decode(data, cast("Any", Any))
+    try:
+        plain: Any = wire.decode(data, cast("Any", Any))
+    except ParseError as error:
+        error.id = _id_beside_half_characters(data)
+        raise
     try:
         head = _read_frame(data)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
@@ -201,6 +208,18 @@ def _params(raw: Raw, as_type: Any, request_id: RequestId | None) -> Any:
     except Mismatch as error:
         field = f"params.{error.field}" if error.field else "params"
         raise InvalidParams(f"{field}: {error.problem}", field=field, id=request_id) from None
+
+
+def _id_beside_half_characters(data: bytes) -> RequestId | str | None:
+    """The id of a request that would be JSON but for text which is not Unicode: JavaScript can write it."""
+    whole = _SURROGATE.sub(rb"\\ufffd", data)
+    if whole == data:
+        return None
+    try:
+        plain: Any = wire.decode(whole, cast("Any", Any))
+    except ParseError:
+        return None
+    return _salvage_id(plain)
 
 
 def _salvage_id(plain: Any) -> RequestId | str | None:

@@ -23,8 +23,16 @@ TRIGGERS = ["@", "/"]
 ITEM_LIMIT = 50
 """So many offers are made at most."""
 
+# Scripts in which words stand beside each other without spaces, such as Thai, Chinese, Japanese and Korean.
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\ua000-\ua4cf\uac00-\ud7af\uf900-\ufaff"
+    r"\uff66-\uffdc\U00020000-\U0003ffff"
+)
+# Not in an address (`me@host`), nor where `@` belongs to a path (`node_modules/@types`).
+_BEGINS = rf"(?<![^\W{_UNSPACED}])(?<![@/\\])"
+
 _TOKENS = (
-    ("@", re.compile(r"""(?:^|(?<=[\s(\[{<"'`,;:]))@(?:"(?P<quoted>[^"\n]*)|(?P<query>[^\s"@]*))\Z""")),
+    ("@", re.compile(_BEGINS + r"""@(?:"(?P<quoted>[^"\n]*)|(?P<query>[^\s"@]*))\Z""")),
     ("/", re.compile(r"\A/(?P<query>\S*)\Z")),
 )
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import threading
 import time
 from pathlib import Path
 
@@ -23,9 +22,10 @@ __all__ = ["ENTRY_LIMIT", "FileIndex"]
 ENTRY_LIMIT = 500_000
 """So many files and folders a listing has at most."""
 
-_AGE = 2.0  # so long a listing is taken as it is, in seconds, or ten times as long as it took to make
+_AGE = 0.2  # so long a listing is taken as it is, in seconds, or ten times as long as it took to make
 _PATIENCE = 0.02  # so long someone waits for a new one when there is an old one, if the last was as quick
 _LONGEST = 20.0  # so long making one may take
+_BIT = 0.02  # so long folders are looked into before others get the thread
 _CHUNK = 65_536
 
 # What nobody means who looks for a file of their own.
@@ -137,36 +137,48 @@ async def _read(process: asyncio.subprocess.Process) -> tuple[ListingBuilder, by
 
 
 async def _from_disk(folder: Path) -> tuple[ListingBuilder, bytes]:
-    """What is there, without what nobody means, in a thread that ends soon after this is cancelled."""
-    stop = threading.Event()
-    try:
-        return await asyncio.to_thread(_walk, folder, stop)
-    finally:
-        stop.set()
+    """What is there, without what nobody means. Others get the thread after each bit of it."""
+    walk = _Walk(folder)
+    while await asyncio.to_thread(walk.goes_on):
+        pass
+    return walk.builder, walk.mark.digest()
 
 
-def _walk(folder: Path, stop: threading.Event) -> tuple[ListingBuilder, bytes]:
-    builder = ListingBuilder()
-    mark = hashlib.blake2b()
-    end = time.monotonic() + _LONGEST
-    todo = [""]
-    while todo:
-        if stop.is_set() or builder.count >= ENTRY_LIMIT or time.monotonic() > end:
-            builder.whole = False
-            break
-        inside = todo.pop()
+class _Walk:
+    """The way through a folder and those in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._todo = [""]
+        self._end = time.monotonic() + _LONGEST
+        self.builder = ListingBuilder()
+        self.mark = hashlib.blake2b()
+
+    def goes_on(self) -> bool:
+        """Look into folders for a moment. Returns whether there are more. Reads the disk."""
+        begin = time.monotonic()
+        while self._todo:
+            self._look(self._todo.pop())
+            now = time.monotonic()
+            if self.builder.count >= ENTRY_LIMIT or now > self._end:
+                self.builder.whole = self.builder.whole and not self._todo
+                return False
+            if now > begin + _BIT:
+                break
+        return bool(self._todo)
+
+    def _look(self, inside: str) -> None:
         paths: list[str] = []
         try:
-            with os.scandir(folder / inside) as entries:
+            with os.scandir(self._folder / inside) as entries:
                 for entry in entries:
                     if entry.name in _LEFT_OUT:
                         continue
                     is_folder = entry.is_dir(follow_symlinks=False)
                     paths.append(f"{inside}{entry.name}{'/' if is_folder else ''}")
         except OSError:  # it is gone already, or may not be read
-            continue
+            return
         paths.sort()
-        todo += (path for path in reversed(paths) if path.endswith("/"))
-        mark.update(os.fsencode("\0".join(paths)))
-        builder.add(paths)
-    return builder, mark.digest()
+        self._todo += (path for path in reversed(paths) if path.endswith("/"))
+        self.mark.update(os.fsencode("\0".join(paths)))
+        self.builder.add(paths)

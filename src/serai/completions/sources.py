@@ -16,9 +16,10 @@ import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from serai.ahp.commands import CompletionItem
+from serai.ahp.rules.session import COMPLETION
 from serai.ahp.types import MessageResourceAttachment, SimpleMessageAttachment
 from serai.completions.completing import ITEM_LIMIT, Candidate, items, token_at
 from serai.completions.fuzzy import Found, search
@@ -125,9 +126,10 @@ def _place(prompt: Prompt, query: str) -> int | None:
 
 
 def _offered(prompt: Prompt) -> Candidate:
-    meta = {KIND: prompt.kind, "serai.description": prompt.description}
+    meta: dict[str, Any] = {KIND: prompt.kind, "serai.description": prompt.description}
     if prompt.uri is None:
         said = f"/{prompt.name}: {prompt.description}" if prompt.description else f"/{prompt.name}"
+        meta[COMPLETION] = True
         return Candidate(
             prompt.name, SimpleMessageAttachment(label=prompt.name, meta=meta, model_representation=said)
         )

@@ -4,11 +4,14 @@
     roots           below which directories files may be had, and how
     grants          what a person has allowed, to whom and until when
     walk            from a URI to a place on the disk that stays what it is
+    lanes           in which threads it is done: the short never waits for the long
+    drafts          new content, put in its place as a whole
+    leftovers       what a host that was killed has left of them
     reading, writing, copying, moving, deleting, directories, resolving
                     AHP's resource commands, one function each
 
-All of it waits for the disk: call it in a thread. Everything raises `ProtocolError`s that can be answered as
-they are. Three rules hold throughout:
+All of it waits for the disk: call it in a thread, by `Lanes.run`. Everything raises `ProtocolError`s that can
+be answered as they are. Three rules hold throughout:
 
 - What counts is where a name really leads; see `walk`.
 - Devices, pipes, sockets, `/proc` and its like, and names that are not UTF-8 are refused.
@@ -22,6 +25,8 @@ from serai.files.copying import copy
 from serai.files.deleting import delete
 from serai.files.directories import list_directory, make_directory
 from serai.files.grants import Grant, Grants, Holder, wanted
+from serai.files.lanes import Lanes
+from serai.files.leftovers import find_leftovers, remove_leftovers
 from serai.files.moving import move
 from serai.files.reading import Content, open_content, read
 from serai.files.resolving import resolve
@@ -36,18 +41,21 @@ __all__ = [
     "Grant",
     "Grants",
     "Holder",
+    "Lanes",
     "Place",
     "Root",
     "Roots",
     "copy",
     "delete",
     "find",
+    "find_leftovers",
     "list_directory",
     "make_directory",
     "move",
     "open_content",
     "path_of",
     "read",
+    "remove_leftovers",
     "resolve",
     "uri_of",
     "wanted",

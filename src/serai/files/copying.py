@@ -10,6 +10,8 @@ from serai.ahp.commands import EmptyResult, ResourceCopyParams
 from serai.errors import InvalidParams
 from serai.files.drafts import Draft, draft_name, put
 from serai.files.handles import identity, open_directory
+from serai.files.lanes import takes_long
+from serai.files.leftovers import noted
 from serai.files.refusals import denied, exists, not_found, told
 from serai.files.roots import Access, Roots
 from serai.files.streams import copy_range
@@ -53,6 +55,7 @@ def duplicate(source: Place, destination: Place, *, exclusive: bool) -> None:
     if info is None:
         raise not_found(source.uri)
     if stat.S_ISDIR(info.st_mode):
+        takes_long()
         _copy_directory(source, destination)
     elif stat.S_ISLNK(info.st_mode):
         _copy_link(source, destination, exclusive=exclusive)
@@ -63,6 +66,7 @@ def duplicate(source: Place, destination: Place, *, exclusive: bool) -> None:
 def _copy_file(source: Place, destination: Place, *, exclusive: bool) -> None:
     original, info = source.open()
     try:
+        takes_long(size=info.st_size)
         with told(destination.uri):
             there = _replaceable(destination, exclusive=exclusive)
             with Draft(destination, like=there or _as_new(info)) as draft:
@@ -122,16 +126,17 @@ def _copy_directory(source: Place, destination: Place) -> None:
 
 def _make_copy(original: int, source: Place, destination: Place) -> None:
     name = draft_name()
-    os.mkdir(name, 0o700, dir_fd=destination.directory)
-    try:
-        copy = open_directory(destination.directory, name)
+    with noted(destination, name):
+        os.mkdir(name, 0o700, dir_fd=destination.directory)
         try:
-            copy_tree(original, copy, source.uri)
-        finally:
-            os.close(copy)
-        with alone_at(destination):
-            put(destination, name, exclusive=True)
-    except BaseException:
-        with suppress(OSError):
-            remove_tree(destination.directory, name, destination.uri)
-        raise
+            copy = open_directory(destination.directory, name)
+            try:
+                copy_tree(original, copy, source.uri)
+            finally:
+                os.close(copy)
+            with alone_at(destination):
+                put(destination, name, exclusive=True)
+        except BaseException:
+            with suppress(OSError):
+                remove_tree(destination.directory, name, destination.uri)
+            raise

@@ -9,6 +9,7 @@ import stat
 from serai.ahp.commands import EmptyResult, ResourceDeleteParams
 from serai.errors import InvalidParams
 from serai.files.handles import sync_directory
+from serai.files.lanes import takes_long
 from serai.files.refusals import not_found, told
 from serai.files.roots import Access, Roots
 from serai.files.trees import remove_tree
@@ -23,14 +24,15 @@ _NOT_EMPTY = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 def delete(params: ResourceDeleteParams, roots: Roots) -> EmptyResult:
     """Delete a file, a link or a directory. Of a link only the link goes, never what it leads to.
 
-    A file with several names may be deleted: the others stay. A directory that is a root stays.
+    A pipe or a socket goes as well, as it would with its directory: it is not opened. A file with several
+    names may be deleted: the others stay. A directory that is a root stays.
 
     Raises:
         ProtocolError: `NOT_FOUND` or `PERMISSION_DENIED`.
         InvalidParams: It is a directory with something in it, and `recursive` was not asked for.
     """
     with (
-        find(params.uri, roots, Access.WRITE, follow=False, itself=False, whole=True) as place,
+        find(params.uri, roots, Access.WRITE, follow=False, itself=False, whole=True, pipes=True) as place,
         told(params.uri),
         alone_at(place),
     ):
@@ -40,6 +42,7 @@ def delete(params: ResourceDeleteParams, roots: Roots) -> EmptyResult:
         if not stat.S_ISDIR(info.st_mode):
             os.unlink(place.name, dir_fd=place.directory)
         elif params.recursive:
+            takes_long()
             remove_tree(place.directory, place.name, params.uri)
         else:
             try:

@@ -14,6 +14,7 @@ from serai.ahp.commands import (
     ResourceType,
 )
 from serai.errors import ProtocolError
+from serai.files.lanes import takes_long
 from serai.files.refusals import not_found, told
 from serai.files.roots import Access, Roots
 from serai.files.walk import find, make_directories
@@ -41,10 +42,12 @@ def list_directory(params: ResourceListParams, roots: Roots) -> ResourceListResu
         descriptor = place.open_directory()
         try:
             with told(params.uri), os.scandir(descriptor) as entries:
-                found = [
-                    DirectoryEntry(name=_shown(entry.name), type=_type(entry, place.path, roots))
-                    for entry in entries
-                ]
+                found: list[DirectoryEntry] = []
+                for entry in entries:
+                    found.append(
+                        DirectoryEntry(name=_shown(entry.name), type=_type(entry, place.path, roots))
+                    )
+                    takes_long(count=len(found))
         finally:
             os.close(descriptor)
     return ResourceListResult(entries=sorted(found, key=lambda entry: entry.name))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+import sys
 from contextlib import suppress
 from typing import Self
 
 from serai.files.handles import sync_directory
 from serai.files.kernel import rename_exclusively
+from serai.files.leftovers import noted
 from serai.files.walk import Place
 
 __all__ = ["Draft", "draft_name", "put"]
@@ -37,7 +39,7 @@ def put(place: Place, name: str, *, exclusive: bool) -> None:
 class Draft:
     """The new content of a place. Use it in a `with`: unless it was committed, nothing is left of it.
 
-    Only `kill -9` or power loss in between leaves a file behind, of the form `.serai-*.tmp`.
+    Only `kill -9` or power loss in between leaves a file behind, of the form `.serai-*.tmp`; see `leftovers`.
 
     Args:
         place: Where it is to be.
@@ -49,13 +51,19 @@ class Draft:
         self._place = place
         self._like = like
         self._name = draft_name()
+        self._noted = noted(place, self._name)
         self._there = False
         self.descriptor = -1
 
     def __enter__(self) -> Self:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         mode = 0o666 if self._like is None else 0o600  # nobody reads a private file while it is a draft
-        self.descriptor = os.open(self._name, flags, mode, dir_fd=self._place.directory)
+        self._noted.__enter__()
+        try:
+            self.descriptor = os.open(self._name, flags, mode, dir_fd=self._place.directory)
+        except BaseException:
+            self._noted.__exit__(None, None, None)
+            raise
         self._there = True
         return self
 
@@ -64,6 +72,7 @@ class Draft:
         if self._there:
             with suppress(FileNotFoundError):
                 os.unlink(self._name, dir_fd=self._place.directory)
+        self._noted.__exit__(None, None, None)
 
     def commit(self, *, exclusive: bool) -> None:
         """Put it in its place, durably. Readers see the old content or the new.
@@ -89,3 +98,15 @@ class Draft:
         # Never set-user-id: new content must not run as someone else, and the kernel takes it away on writing
         # too.
         os.fchmod(self.descriptor, stat.S_IMODE(like.st_mode) & 0o777)
+        if sys.platform == "linux":
+            self._take_over_attributes()
+
+    def _take_over_attributes(self) -> None:
+        """Keep what is attached to the file that is replaced: a person's own attributes, and access lists."""
+        replaced = f"/proc/self/fd/{self._place.directory}/{self._place.name}"
+        with suppress(OSError):  # there is none, or the file system has no attributes
+            for name in os.listxattr(replaced, follow_symlinks=False):
+                if name.startswith("user.") or name == "system.posix_acl_access":
+                    with suppress(OSError):
+                        value = os.getxattr(replaced, name, follow_symlinks=False)
+                        os.setxattr(self.descriptor, name, value)

@@ -62,14 +62,18 @@ def open_directory(directory: int, name: str) -> int:
     return os.open(name, _TO_LIST, dir_fd=directory)
 
 
-def refuse_unusual(info: os.stat_result, uri: str) -> None:
-    """Let regular files, directories and links pass.
+_USUAL = frozenset({stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK})
+_PIPES = frozenset({stat.S_IFIFO, stat.S_IFSOCK})
+
+
+def refuse_unusual(info: os.stat_result, uri: str, *, pipes: bool = False) -> None:
+    """Let regular files, directories and links pass, and `pipes` and sockets if that is said.
 
     Raises:
-        ProtocolError: It is a device, a pipe or a socket.
+        ProtocolError: It is a device, or a pipe or a socket.
     """
     kind = stat.S_IFMT(info.st_mode)
-    if kind not in {stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK}:
+    if kind not in _USUAL and not (pipes and kind in _PIPES):
         raise denied(uri, "it is a device, a pipe or a socket")
 
 

@@ -11,6 +11,7 @@ from serai.errors import InvalidParams
 from serai.files.copying import duplicate
 from serai.files.handles import identity, sync_directory
 from serai.files.kernel import rename_exclusively
+from serai.files.lanes import takes_long
 from serai.files.refusals import conflict, exists, not_found, told
 from serai.files.roots import Access, Roots
 from serai.files.trees import remove_tree
@@ -50,6 +51,7 @@ def move(params: ResourceMoveParams, roots: Roots) -> EmptyResult:
             with told(params.destination):
                 _rename(source, destination, exclusive=exclusive)
         except _OtherFileSystem:
+            takes_long()
             _copy_and_remove(source, destination, exclusive=exclusive)
     return EmptyResult()
 

@@ -16,6 +16,7 @@ import msgspec
 
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
 from serai.files.content_types import BINARY, PLAIN, content_type
+from serai.files.lanes import takes_long
 from serai.files.refusals import told
 from serai.files.roots import Access, Roots
 from serai.files.streams import PIECE, pieces
@@ -126,6 +127,8 @@ def open_content(params: ResourceReadParams, roots: Roots) -> Content:
         descriptor, info = place.open()
         content = Content(params.uri, descriptor, info, place.name)
     try:
+        if params.encoding != ContentEncoding.BASE64:
+            takes_long(size=content.size)
         content.choose(params.encoding)
     except BaseException:
         content.close()
@@ -141,4 +144,5 @@ def read(params: ResourceReadParams, roots: Roots) -> ResourceReadResult:
         InvalidParams: The same.
     """
     with open_content(params, roots) as content:
+        takes_long(size=content.size)
         return content.whole()

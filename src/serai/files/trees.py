@@ -19,6 +19,7 @@ from serai.files.handles import (
     refuse_unusual,
     refuse_window,
 )
+from serai.files.lanes import go_on
 from serai.files.refusals import denied
 from serai.files.streams import copy_range
 
@@ -134,6 +135,7 @@ def copy_tree(source: int, destination: int, uri: str) -> None:
     levels = [_Copied(source, destination, names_in(source), os.fstat(source).st_mode)]
     try:
         while True:
+            go_on()
             level = levels[-1]
             if level.names:
                 below = _copy(level, level.names.pop(), uri)

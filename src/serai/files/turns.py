@@ -7,29 +7,62 @@ import threading
 import unicodedata
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from typing import TypeAlias
 
-from serai.files.handles import identity
+from serai.files.handles import Identity, identity
+from serai.files.lanes import is_brief, takes_long
 from serai.files.walk import Place
 
 __all__ = ["alone_at"]
 
-# A fixed number of locks: two places may share one and wait for each other now and then, and none is ever
-# forgotten.
-_LOCKS = tuple(threading.Lock() for _ in range(256))
+_Where: TypeAlias = tuple[Identity, str]
+
+_PATIENCE = 0.2
+"""So long a place is waited for among short work, in seconds. Beyond, someone does something long there."""
+
+_guard = threading.Lock()
+
+
+class _Turn:
+    """A lock, and how many have it or wait for it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.wanted = 0
+
+
+_turns: dict[_Where, _Turn] = {}
 
 
 @contextmanager
 def alone_at(*places: Place) -> Generator[None]:
     """Nobody else in this process changes these places meanwhile. Other programs may."""
     with ExitStack() as stack:
-        for number in sorted(
-            {_number(place) for place in places}
-        ):  # in one order, so that no two wait crosswise
-            stack.enter_context(_LOCKS[number])
+        for where in sorted({_where(place) for place in places}):  # in one order: no two wait crosswise
+            stack.enter_context(_alone(where))
         yield
 
 
-def _number(place: Place) -> int:
+@contextmanager
+def _alone(where: _Where) -> Generator[None]:
+    with _guard:
+        turn = _turns.setdefault(where, _Turn())
+        turn.wanted += 1
+    try:
+        if not turn.lock.acquire(timeout=_PATIENCE if is_brief() else -1):
+            takes_long()
+        try:
+            yield
+        finally:
+            turn.lock.release()
+    finally:
+        with _guard:
+            turn.wanted -= 1
+            if not turn.wanted:
+                del _turns[where]
+
+
+def _where(place: Place) -> _Where:
     # Names that one file system takes for the same must share a lock, whatever another one does with them.
     name = unicodedata.normalize("NFKC", place.name.casefold()).casefold()
-    return hash((identity(os.fstat(place.directory)), name)) % len(_LOCKS)
+    return identity(os.fstat(place.directory)), name

@@ -54,6 +54,8 @@ class Place:
         name: str,
         info: os.stat_result | None,
         above: tuple[Identity, ...],
+        *,
+        pipes: bool = False,
     ) -> None:
         self.uri = uri
         """As it was asked for."""
@@ -65,6 +67,7 @@ class Place:
         """What was found there, a link not followed; `None` when there was nothing."""
         self.above = above
         """The directories that it is in, from `/` on."""
+        self._pipes = pipes
 
     def __enter__(self) -> Self:
         return self
@@ -90,7 +93,7 @@ class Place:
         except FileNotFoundError:
             self.info = None
         else:
-            refuse_unusual(self.info, self.uri)
+            refuse_unusual(self.info, self.uri, pipes=self._pipes)
         return self.info
 
     @property
@@ -127,6 +130,7 @@ def find(
     follow: bool = True,
     itself: bool = True,
     whole: bool = False,
+    pipes: bool = False,
 ) -> Place:
     """Where a URI leads, when that may be had. The last name need not be there, all before it must.
 
@@ -137,6 +141,7 @@ def find(
         follow: Whether a link at the very end is followed. Other links always are.
         itself: Whether a directory may be had that is a root and in no other; otherwise it must be below one.
         whole: Whether a directory is meant with all that is in it; then nothing closed may be there.
+        pipes: Whether a pipe or a socket may be there: for who does not open it.
 
     Raises:
         ProtocolError: `PERMISSION_DENIED` when it ends outside, passes through `/proc` or the like, has a
@@ -145,7 +150,7 @@ def find(
     """
     with _Walk(uri, roots, access) as walk:
         walk.go(follow=follow)
-        return walk.arrived(itself=itself, whole=whole)
+        return walk.arrived(itself=itself, whole=whole, pipes=pipes)
 
 
 def make_directories(uri: str, roots: Roots) -> Place:
@@ -303,7 +308,7 @@ class _Walk:
 
     # -- judging -------------------------------------------------------------------------------------------
 
-    def arrived(self, *, itself: bool, whole: bool = False) -> Place:
+    def arrived(self, *, itself: bool, whole: bool = False, pipes: bool = False) -> Place:
         """The place at the end, which takes the last directory over."""
         if self._last is None:  # the way ended with `..` or at `/`: the place is a directory that is held
             last = self._steps[-1]
@@ -317,14 +322,17 @@ class _Walk:
         is_directory = info is not None and stat.S_ISDIR(info.st_mode)
         itself = itself or not is_directory
         if (name == "." and not itself) or not self._allowed(name, info, itself=itself):
+            if not itself and self._allowed(name, info):
+                why = "only what is in it can be moved or deleted: it is a session's folder, or was granted"
+                raise denied(self._uri, why)
             raise outside(self._uri, self._access)
         self._refuse_closed(info, whole=whole)
         if info is not None:
-            refuse_unusual(info, self._uri)
+            refuse_unusual(info, self._uri, pipes=pipes)
             self._refuse_window(name, info)
         above = tuple(step.identity for step in self._steps)
         path = self._path(name)
-        return Place(self._uri, path, self._steps.pop().descriptor, name, info, above)
+        return Place(self._uri, path, self._steps.pop().descriptor, name, info, above, pipes=pipes)
 
     def _refuse_closed(self, info: os.stat_result | None, *, whole: bool) -> None:
         way = {step.identity for step in self._steps}

@@ -9,6 +9,7 @@ import stat
 from serai.ahp.commands import ContentEncoding, EmptyResult, ResourceWriteMode, ResourceWriteParams
 from serai.errors import InvalidParams
 from serai.files.drafts import Draft
+from serai.files.lanes import takes_long
 from serai.files.refusals import conflict, exists, told
 from serai.files.roots import Access, Roots
 from serai.files.streams import copy_range, write_all
@@ -115,6 +116,7 @@ def _rewrite(
     try:
         _check_version(info, params)
         size = info.st_size
+        takes_long(size=size if mode != ResourceWriteMode.TRUNCATE else min(position, size))
         cut = max(0, size - position) if mode == ResourceWriteMode.APPEND else min(position, size)
         with Draft(place, like=info) as draft:
             copy_range(descriptor, draft.descriptor, 0, cut, at=0)

@@ -7,7 +7,7 @@ made by a command, others come to be when someone asks for them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from serai.ahp import actions as a
@@ -61,6 +61,13 @@ class Channel:
 
     def left(self) -> None:
         """Nobody follows the channel any more. By default that changes nothing."""
+
+    def abandoned(self) -> None:
+        """The same, and who did may have lost its connection only. By default that is no different."""
+        self.left()
+
+    def missed(self) -> None:
+        """Someone has come back too late to be told what has happened. By default its state tells all."""
 
     async def close(self) -> None:
         """The host stops, or the channel is no longer there: end what it does."""
@@ -119,11 +126,19 @@ class Channels:
             self.add(channel)
         return channel
 
-    def left(self, uri: str) -> None:
-        """Nobody follows a channel any more."""
+    def left(self, uri: str, *, abandoned: bool = False) -> None:
+        """Nobody follows a channel any more; `abandoned` says that someone may come back to it."""
         channel = self._open.get(uri)
-        if channel is not None:
+        if channel is not None and abandoned:
+            channel.abandoned()
+        elif channel is not None:
             channel.left()
+
+    def missed(self, uris: Iterable[str]) -> None:
+        """Someone has come back to channels too late to be told what has happened."""
+        for uri in uris:
+            if (channel := self._open.get(uri)) is not None:
+                channel.missed()
 
     async def close(self) -> None:
         """End all of them."""

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
@@ -51,7 +52,7 @@ from serai.host.surroundings.terminals import Terminals
 from serai.host.surroundings.watches import ResourceWatches
 from serai.host.telemetry import HostTelemetry
 from serai.journal.journal import Journal
-from serai.journal.sessions import KeptSession
+from serai.journal.sessions import KeptSession, folders_of, listed
 from serai.journal.subscriptions import Subscriber
 from serai.processes.leftovers import end_leftovers
 from serai.processes.processes import Processes
@@ -122,6 +123,7 @@ class Host:
         self.channels = Channels(self.journal)
         self.journal.subscriptions.followed = self._followed
         self.journal.subscriptions.emptied = self._left
+        self.journal.subscriptions.abandoned = partial(self._left, abandoned=True)
         self._borrowed_home = None if home else Path(gettempdir()) / f"serai-{uuid.uuid4()}"
         self.home = home or self._borrowed_home or Path()
         self.is_trusted = is_trusted
@@ -165,13 +167,14 @@ class Host:
         self._unrecovered.update(self._rows)
         doing = SessionStatus.IN_PROGRESS
         for row in list(self._rows.values()):
-            summary = wire.decode(row.summary, SessionSummary)
-            self.files.session_added(summary.working_directory)
+            summary, more = listed(row)
+            self.files.session_known(row.uri, summary.working_directory, more)
             if summary.status & doing:
                 await self.session(row.uri)
         for leftover in await end_leftovers(self.home / "processes"):
             fate = "it was ended" if leftover.ended else "it could not be ended"
             _log.warning("%s was left behind by a host that is gone; %s", leftover.what, fate)
+        await self.files.open()
         await self.terminals.restore()
         if opening.last_committed:
             # Whoever followed the root channel before may know it otherwise.
@@ -237,7 +240,7 @@ class Host:
             for uri in held:
                 if self._wanted[uri] <= 0:
                     del self._wanted[uri]
-                    self._left(uri)
+                    self._left(uri, abandoned=True)
             held.clear()
 
         return release
@@ -248,13 +251,13 @@ class Host:
             session.customizations.attend()
             session.changing.attend()
 
-    def _left(self, uri: str) -> None:
-        """Perhaps nobody follows a channel any more, nor is about to."""
+    def _left(self, uri: str, *, abandoned: bool = False) -> None:
+        """Perhaps nobody follows a channel any more, nor is about to, unless someone comes back."""
         if (session := self._sessions.get(uri)) is not None:
             session.customizations.attend()
             session.changing.attend()
         if uri not in self._wanted and not self.journal.subscriptions.is_followed(uri):
-            self.channels.left(uri)
+            self.channels.left(uri, abandoned=abandoned)
             self.telemetry.left(uri)
 
     async def _load(self, uri: str) -> Session:
@@ -270,6 +273,7 @@ class Host:
         kept = KeptSession.restore(self._rows[uri], head, turns, rows)
         settings = await asyncio.to_thread(self._settings_of, kept.live.head.summary.working_directory)
         session = self._sessions[uri] = Session(self, kept, settings)
+        self.files.session_known(uri, kept.live.head.summary.working_directory, folders_of(kept.live.head))
         del self._rows[uri]
         if uri in self._unrecovered:
             self._unrecovered.discard(uri)
@@ -323,7 +327,7 @@ class Host:
     def summaries(self) -> list[SessionSummary]:
         """All sessions, the last modified one first."""
         summaries = [replace(session.live.head.summary) for session in self._sessions.values()]
-        summaries += [wire.decode(row.summary, SessionSummary) for row in self._rows.values()]
+        summaries += [listed(row)[0] for row in self._rows.values()]
         return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
 
     async def create(
@@ -355,7 +359,7 @@ class Host:
         session.seat.forked_from = params.fork
         self.journal.touch(kept)
         self.root.added(kept.live.head.summary)
-        self.files.session_added(directory)
+        self.files.session_known(uri, directory, folders_of(state))
         self.journal.then(lambda _seq: session.begin())
         self._evict()
         return session
@@ -376,7 +380,7 @@ class Host:
         session.mailbox.drop_all("session_disposed")
         session.kept.renew_head()
         self.journal.touch(session.kept)  # nobody will read it again to write a head
-        self.files.session_removed(session.live.head.summary.working_directory)
+        self.files.session_removed(uri)
         self.journal.side.disposed.append(uri)
         self.root.removed(uri)
         self.journal.then(lambda _seq: self.journal.subscriptions.drop(uri))

@@ -39,6 +39,8 @@ class Masking:
         if isinstance(action, DELTAS):
             return self._masked_delta(action, observed=observed)
         released = self._released() if isinstance(action, _ENDS_PARTS) else []
+        if isinstance(action, a.SessionResponsePartAction) and getattr(action.part, "content", None) == "":
+            return [*released, action]  # what it is going to say comes as deltas
         return [*released, self._redactor.redact_action(action, observed=observed)]
 
     def _masked_delta(self, delta: Delta, *, observed: bool) -> list[a.StateAction]:

@@ -26,7 +26,7 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.contract import AgentSession, AgentStatus, DeliveryMode, Failed, refusal
-from serai.errors import AuthRequired, SeraiError, SessionFailed
+from serai.errors import AuthRequired, SeraiError, SessionFailed, SessionGone
 from serai.host.agents import Attentive, Particular
 from serai.host.changes.changing import Changing
 from serai.host.content import moved_out
@@ -256,6 +256,21 @@ class Session:
 
         Cancelling takes the question back.
         """
+        return await self._ask(request) or Answers(SessionInputResponseKind.CANCEL.value, {})
+
+    async def keep_asking(self, request: SessionInputRequest) -> Answers:
+        """The same for what turns have nothing to do with: it is asked again when one took it along.
+
+        Raises:
+            SessionGone: The session is closed.
+        """
+        while not self._closed:
+            if (answers := await self._ask(request)) is not None:
+                return answers
+        raise SessionGone(f"{self.uri} is closed")
+
+    async def _ask(self, request: SessionInputRequest) -> Answers | None:
+        """The answer; `None` when the question went with a turn, or with the session."""
         answer = self.expecting.expect(("input", request.id))
         self.act(a.SessionInputRequestedAction(request=request))
         try:
@@ -263,9 +278,7 @@ class Session:
         except asyncio.CancelledError:
             self.take_back(request.id)
             raise
-        if answer.cancelled():
-            return Answers(SessionInputResponseKind.CANCEL.value, {})
-        return answer.result()
+        return None if answer.cancelled() else answer.result()
 
     def take_back(self, request_id: str) -> None:
         """A question need not be answered any more."""

@@ -149,7 +149,7 @@ class Turn:
         """
         roots = await self._session.host.files.for_session(self._session)
         params = ResourceReadParams(channel=ROOT, uri=uri)
-        return await asyncio.to_thread(read_file, params, roots)
+        return await self._session.host.files.run(read_file, params, roots)
 
     async def write(self, uri: str, text: str) -> None:
         """Write a file as a whole: below the session's folder, or where a person has allowed it.
@@ -160,7 +160,7 @@ class Turn:
         roots = await self._session.host.files.for_session(self._session)
         params = ResourceWriteParams(channel=ROOT, uri=uri, data=text, encoding=ContentEncoding.UTF8.value)
         async with self.editing(path_of(uri)):
-            await asyncio.to_thread(write_file, params, roots)
+            await self._session.host.files.run(write_file, params, roots)
 
     # -- saying --------------------------------------------------------------------------------------------
 

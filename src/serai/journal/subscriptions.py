@@ -24,6 +24,8 @@ class Subscriptions:
         """Is called with a channel that has got its first follower."""
         self.emptied: Callable[[str], None] = _ignore
         """Is called with a channel that has lost its last follower."""
+        self.abandoned: Callable[[str], None] = _ignore
+        """Is called instead when that follower is gone without a word: it may come back."""
         self._by_channel: dict[str, dict[Subscriber, None]] = {}
         self._by_subscriber: dict[Subscriber, set[str]] = {}
 
@@ -41,19 +43,22 @@ class Subscriptions:
         if followers is None or subscriber not in followers:
             return
         self._by_subscriber[subscriber].discard(channel)
-        self._leave(channel, subscriber)
+        if self._leaves_nobody(channel, subscriber):
+            self.emptied(channel)
 
     def forget(self, subscriber: Subscriber) -> None:
         """The subscriber is gone."""
         for channel in self._by_subscriber.pop(subscriber, set()):
-            self._leave(channel, subscriber)
+            if self._leaves_nobody(channel, subscriber):
+                self.abandoned(channel)
 
-    def _leave(self, channel: str, subscriber: Subscriber) -> None:
+    def _leaves_nobody(self, channel: str, subscriber: Subscriber) -> bool:
         followers = self._by_channel[channel]
         del followers[subscriber]
-        if not followers:
-            del self._by_channel[channel]
-            self.emptied(channel)
+        if followers:
+            return False
+        del self._by_channel[channel]
+        return True
 
     def drop(self, channel: str) -> None:
         """The channel is gone."""

@@ -5,12 +5,19 @@ from __future__ import annotations
 from serai.ahp.errors import AhpErrorCode
 from serai.errors import ProtocolError
 
-__all__ = ["instances_used_up", "not_found", "watch_failed", "watches_used_up"]
+__all__ = ["instances_used_up", "not_found", "replaced", "watch_failed", "watches_used_up"]
 
 
 def not_found(path: str) -> ProtocolError:
     """There is nothing at that path (-32008)."""
     return ProtocolError(f"there is no {path}", number=AhpErrorCode.NOT_FOUND)
+
+
+def replaced(path: str) -> ProtocolError:
+    """It is not what it was found to be any more (-32009)."""
+    return ProtocolError(
+        f"{path} was replaced while it was about to be watched", number=AhpErrorCode.PERMISSION_DENIED
+    )
 
 
 def watches_used_up(path: str) -> ProtocolError:

@@ -19,6 +19,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.watching.failures import not_found, watch_failed
+from serai.watching.folders import Identity
 from serai.watching.inotify import Inotify, Told
 from serai.watching.source import LONGEST, QUIET, Event, Sink
 from serai.watching.tree import Folder, Tree
@@ -203,9 +204,9 @@ class Hub:
 
     # -- watches -------------------------------------------------------------------------------------------
 
-    def add(self, path: str) -> int | None:
+    def add(self, path: str, handle: int) -> int | None:
         """See `Warden`."""
-        return self._inotify.add(path) if self._inotify is not None else None
+        return self._inotify.add(path, handle) if self._inotify is not None else None
 
     def take(self, folder: Folder) -> None:
         """See `Warden`."""
@@ -254,16 +255,19 @@ class Hub:
         if tree.walks:
             return False
         if not self._trees[tree]:
-            self._check_root(tree)
+            identity = self._root_of(tree)
             self._trees[tree] = True
-            tree.sink.opened()
+            tree.sink.opened(identity)
         return True
 
     @staticmethod
-    def _check_root(tree: Tree) -> None:
-        if not tree.is_rooted:
-            exists = os.path.isdir(tree.root)  # noqa: PTH112 - paths are plain strings here, for names of any bytes
+    def _root_of(tree: Tree) -> Identity:
+        """What is watched as the root of a tree."""
+        if not tree.is_rooted or tree.identity is None:
+            # Paths are plain strings here, for names of any bytes.
+            exists = os.path.isdir(tree.root) and os.path.realpath(tree.root) == tree.root  # noqa: PTH112
             raise watch_failed(tree.root, "it may not be read") if exists else not_found(tree.root)
+        return tree.identity
 
     # -- events --------------------------------------------------------------------------------------------
 
@@ -304,17 +308,17 @@ class Hub:
                 continue
             tree.walks.append(tree.enter(self, tree.root))
             if self._trees[tree]:
-                tree.walks.append(self._entered_again(tree))
+                tree.walks.append(self._entered_again(tree, tree.identity))
 
-    def _entered_again(self, tree: Tree) -> Iterator[None]:
+    def _entered_again(self, tree: Tree, before: Identity | None) -> Iterator[None]:
         try:
-            self._check_root(tree)
+            identity = self._root_of(tree)
         except ProtocolError as error:
             if error.number != AhpErrorCode.NOT_FOUND:
                 raise
             tree.events.append(Event(_DELETED, tree.root))
         else:
-            tree.events.append(Event(_UPDATED, tree.root))
+            tree.events.append(Event(_UPDATED if identity == before else _DELETED, tree.root))
         yield
 
     def _has_happened(self) -> None:

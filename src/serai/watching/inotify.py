@@ -34,17 +34,16 @@ _UNMOUNT: Final = 0x2000
 _Q_OVERFLOW: Final = 0x4000
 _IGNORED: Final = 0x8000
 _ONLYDIR: Final = 0x1000000
-_DONT_FOLLOW: Final = 0x2000000
 _EXCL_UNLINK: Final = 0x4000000
 _ISDIR: Final = 0x40000000
 
 _ALL: Final = (
     _MODIFY | _ATTRIB | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF
-    | _ONLYDIR | _DONT_FOLLOW | _EXCL_UNLINK
+    | _ONLYDIR | _EXCL_UNLINK
 )  # fmt: skip
 
-# A folder that is gone by now, is a link now, or may not be read.
-_PASSED_OVER = frozenset({errno.EACCES, errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.EPERM})
+# A folder that is gone by now, or may not be read.
+_PASSED_OVER = frozenset({errno.EACCES, errno.ENOENT, errno.ENOTDIR, errno.EPERM})
 
 _HEAD = struct.Struct("iIII")  # watch, mask, cookie, length of the name
 _BUFFER = 65_536
@@ -104,21 +103,28 @@ class Inotify:
                 raise instances_used_up(path)
             raise watch_failed(path, os.strerror(number))
 
-    def add(self, path: str) -> int | None:
-        """Watch a folder. Gives the number of the watch: the same one for the same folder.
+    def add(self, path: str, handle: int) -> int | None:
+        """Watch a folder that is open. Gives the number of the watch: the same one for the same folder.
+
+        Args:
+            path: How it is called in an error.
+            handle: The folder. It may be closed afterwards.
 
         Returns:
-            `None` when the folder is gone, is a link, or may not be read.
+            `None` when the folder is gone or may not be read.
 
         Raises:
             ProtocolError: The system watches no more.
         """
-        watch = self._libc.inotify_add_watch(self._inotify, os.fsencode(path), _ALL)
+        # A path could lead elsewhere by now. A handle cannot, and this is how the system takes one here.
+        watch = self._libc.inotify_add_watch(self._inotify, b"/proc/self/fd/%d" % handle, _ALL)
         if watch >= 0:
             return watch
         number = ctypes.get_errno()
         if number == errno.ENOSPC:
             raise watches_used_up(path)
+        if number == errno.ENOENT and not os.path.lexists(f"/proc/self/fd/{handle}"):
+            raise watch_failed(path, "/proc is not there")
         if number not in _PASSED_OVER:
             raise watch_failed(path, os.strerror(number))
         return None

@@ -17,6 +17,7 @@ from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 from serai.ahp.types import ResourceChangeType
 from serai.watching.failures import not_found, watch_failed
+from serai.watching.folders import Identity
 from serai.watching.source import LONGEST, QUIET, Event
 
 __all__ = ["Portable", "in_order"]
@@ -41,8 +42,8 @@ class Portable:
         self._stop = threading.Event()
         self._notify: RustNotify | None = None
 
-    def open(self) -> None:
-        """Begin to watch.
+    def open(self) -> Identity:
+        """Begin to watch. Gives what is watched.
 
         Raises:
             ProtocolError: There is no such folder, or the system does not watch it.
@@ -60,6 +61,11 @@ class Portable:
             raise not_found(self._root) from None
         except (OSError, WatchfilesRustInternalError) as error:
             raise watch_failed(self._root, str(error)) from error
+        # watchfiles goes by the path. So it is asked afterwards whether that has led elsewhere.
+        if os.path.realpath(self._root) != self._root:
+            raise not_found(self._root)
+        info = os.stat(self._root)  # noqa: PTH116 - a str
+        return info.st_dev, info.st_ino
 
     def read(self) -> list[Event]:
         """Wait for changes, and then until it is quiet. Empty once `stop` was called.

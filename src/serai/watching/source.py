@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.watching.failures import watch_failed
+from serai.watching.folders import Identity
 
 __all__ = ["LONGEST", "QUIET", "Event", "InThread", "Reader", "Sink", "Source", "source_for"]
 
@@ -31,8 +32,8 @@ class Event(NamedTuple):
 class Sink(Protocol):
     """Who is told of changes. A source's thread calls it."""
 
-    def opened(self) -> None:
-        """What happens from now on will be told."""
+    def opened(self, identity: Identity) -> None:
+        """What happens from now on in this folder will be told."""
         ...
 
     def told(self, events: Sequence[Event]) -> None:
@@ -63,8 +64,12 @@ class Source(Protocol):
 class Reader(Protocol):
     """A way of telling changes that waits for them. All but `stop` is called by one thread."""
 
-    def open(self) -> None:
-        """Begin to watch; what happens after it returns will be told. Raises a `ProtocolError`."""
+    def open(self) -> Identity:
+        """Begin to watch; what happens in this folder after it returns will be told.
+
+        Raises:
+            ProtocolError: It cannot be watched.
+        """
         ...
 
     def read(self) -> list[Event]:
@@ -112,8 +117,7 @@ class InThread:
     def _run(self, sink: Sink) -> None:
         error: ProtocolError | None = None
         try:
-            self._reader.open()
-            sink.opened()
+            sink.opened(self._reader.open())
             while events := self._reader.read():
                 sink.told(events)
         except ProtocolError as failed:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from serai.ahp.types import ResourceChangeType
+from serai.watching.folders import Folders, Identity, identity_of
 from serai.watching.inotify import Told
 from serai.watching.source import Event, Sink
 
@@ -36,7 +37,7 @@ class Folder:
 class Warden(Protocol):
     """Who has the watches of the system."""
 
-    def add(self, path: str) -> int | None:
+    def add(self, path: str, handle: int) -> int | None:
         """Watch a folder; see `Inotify.add`."""
         ...
 
@@ -67,6 +68,8 @@ class Tree:
         self.walks: deque[Iterator[None]] = deque()
         """Folders that are being entered, a few at a time."""
         self.folders: dict[int, Folder] = {}
+        self.identity: Identity | None = None
+        """What the root is, once it is watched."""
         self._recursive = recursive
         self._prunes = prunes
         self._start = len(root.rstrip("/")) + 1
@@ -82,7 +85,7 @@ class Tree:
         """Watch a folder and, where that is wanted, those in it: one more at each step.
 
         A folder is listed after its watch is set, so nothing falls between the two; some things are told
-        twice.
+        twice. No link is followed, also not one that is put on the way meanwhile.
 
         Args:
             warden: Who has the watches.
@@ -95,27 +98,48 @@ class Tree:
             ProtocolError: The system watches no more.
         """
         todo = [(path, name, outer)]
-        while todo:
-            path, name, outer = todo.pop()
-            if outer is not None and self.folders.get(outer.watch) is not outer:
-                continue  # it was moved away or deleted meanwhile; what has its name now is told apart
-            watch = warden.add(path)
-            if watch is None or watch in self.folders:
-                continue
-            folder = self.folders[watch] = Folder(self, watch, path, name, outer)
-            warden.take(folder)
-            if outer is not None:
-                outer.inner[name] = folder
-            if self._recursive:
-                todo += ((below, name, folder) for below, name in self._listed(path, tells=tells))
-            yield
+        handles = Folders()
+        try:
+            while todo:
+                path, name, outer = todo.pop()
+                if outer is not None and self.folders.get(outer.watch) is not outer:
+                    continue  # it was moved away or deleted meanwhile; what has its name now is told apart
+                handle = handles.open(path)
+                if handle is None:
+                    continue
+                try:
+                    folder = self._watched(warden, handle, path, name, outer)
+                    if folder is not None and self._recursive:
+                        found = self._listed(handle, path, tells=tells)
+                        todo += ((below, name, folder) for below, name in found)
+                finally:
+                    os.close(handle)
+                if folder is not None:
+                    yield
+        finally:
+            handles.close()
 
-    def _listed(self, path: str, *, tells: bool) -> list[tuple[str, str]]:
+    def _watched(
+        self, warden: Warden, handle: int, path: str, name: str, outer: Folder | None
+    ) -> Folder | None:
+        """Watch one folder; `None` when it cannot be, or is already."""
+        watch = warden.add(path, handle)
+        if watch is None or watch in self.folders:
+            return None
+        folder = self.folders[watch] = Folder(self, watch, path, name, outer)
+        warden.take(folder)
+        if outer is not None:
+            outer.inner[name] = folder
+        else:
+            self.identity = identity_of(handle)
+        return folder
+
+    def _listed(self, handle: int, path: str, *, tells: bool) -> list[tuple[str, str]]:
         """The folders in a folder that are meant."""
         prefix = path.rstrip("/")
         found: list[tuple[str, str]] = []
         try:
-            with os.scandir(path) as entries:
+            with os.scandir(handle) as entries:
                 for entry in entries:
                     below = f"{prefix}/{entry.name}"
                     if tells:

@@ -25,7 +25,8 @@ from serai.ahp.types import ResourceChange, ResourceChangeType
 from serai.errors import ProtocolError
 from serai.uris import uri_of
 from serai.watching.changes import Pending
-from serai.watching.failures import not_found, watch_failed
+from serai.watching.failures import not_found, replaced, watch_failed
+from serai.watching.folders import Identity
 from serai.watching.globs import PathFilter
 from serai.watching.source import Event, Source, source_for
 from serai.watching.watcher import Watcher
@@ -168,6 +169,7 @@ class Watches:
         recursive: bool = False,
         includes: Iterable[str] = (),
         excludes: Iterable[str] = (),
+        of: Identity | None = None,
     ) -> Watch:
         """Watch a folder or a file. Everything that happens after it returns is told.
 
@@ -178,19 +180,26 @@ class Watches:
             recursive: Whether what is in its folders is meant too.
             includes: Patterns of what is meant, relative to the root; none at all means everything.
             excludes: Patterns of what is not. An excluded folder costs nothing.
+            of: What the folder was found to be; of a file, what the folder is that it is in. Then the root
+                has no links in it, and if another folder is there by now, it is not watched.
 
         Raises:
             InvalidParams: The patterns are too many.
-            ProtocolError: There is no such path (-32008), or the system does not watch it (-32603, with
-                `watch_limit` or `watch_failed` and a remedy in its data).
+            ProtocolError: There is no such path (-32008), it is not the one that is meant (-32009), or the
+                system does not watch it (-32603, with `watch_limit` or `watch_failed` and a remedy in its
+                data).
         """
         name = os.path.abspath(root)  # noqa: PTH100, ASYNC240 - asks nothing of the disk
-        real, is_file, chosen = await asyncio.to_thread(_look, name, list(includes), list(excludes))
+        real, is_file, chosen = await asyncio.to_thread(
+            _look, name, list(includes), list(excludes), follow=of is None
+        )
         watch = Watch(name, real, is_file=is_file, recursive=recursive, filter=chosen, leave=self._left)
         if is_file:  # the folder is watched, since a file may be replaced by another one
-            watcher = self._watcher(real.rpartition("/")[0] or "/", recursive=False, filter=PathFilter())
+            folder = real.rpartition("/")[0] or "/"
+            watcher = self._watcher(folder, of, recursive=False, filter=PathFilter())
         else:
-            watcher = self._watcher(real, recursive=recursive, filter=chosen)
+            folder = real
+            watcher = self._watcher(folder, of, recursive=recursive, filter=chosen)
         watcher.add(watch)
         self._open[watch] = watcher
         try:
@@ -198,6 +207,10 @@ class Watches:
         except BaseException:
             await self._left(watch)
             raise
+        # A watcher of a folder above goes by the names in it, and follows no link.
+        if of is not None and watcher.root == folder and watcher.identity != of:
+            await watch.close()
+            raise replaced(name)
         return watch
 
     async def close(self) -> None:
@@ -205,8 +218,17 @@ class Watches:
         for watch in list(self._open):
             await watch.close()
 
-    def _watcher(self, folder: str, *, recursive: bool, filter: PathFilter) -> Watcher:  # noqa: A002 - the same
+    def _watcher(
+        self,
+        folder: str,
+        of: Identity | None,
+        *,
+        recursive: bool,
+        filter: PathFilter,  # noqa: A002 - the same
+    ) -> Watcher:
         for watcher in self._watchers:
+            if watcher.root == folder and of is not None and watcher.identity not in {None, of}:
+                continue  # that folder is gone, which will be told in a moment
             if watcher.covers(folder, recursive=recursive, excludes=filter.excludes):
                 return watcher
         watcher = Watcher(folder, recursive=recursive, filter=filter, make_source=self._make_source)
@@ -222,14 +244,18 @@ class Watches:
         await watcher.remove(watch)
 
 
-def _look(root: str, includes: list[str], excludes: list[str]) -> tuple[str, bool, PathFilter]:
+def _look(
+    root: str, includes: list[str], excludes: list[str], *, follow: bool
+) -> tuple[str, bool, PathFilter]:
     """Where a path leads, whether a file is there, and what is meant of it. Reads the disk."""
     chosen = PathFilter(includes, excludes)
     try:
-        real = os.path.realpath(root, strict=True)
-        mode = os.stat(real).st_mode  # noqa: PTH116 - paths are plain strings here, for names of any bytes
+        real = os.path.realpath(root, strict=True) if follow else root
+        mode = os.lstat(real).st_mode
     except FileNotFoundError:
         raise not_found(root) from None
     except OSError as error:
         raise watch_failed(root, error.strerror or "it cannot be read") from error
+    if stat.S_ISLNK(mode):
+        raise replaced(root)
     return real, not stat.S_ISDIR(mode), chosen

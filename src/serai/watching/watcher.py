@@ -13,6 +13,7 @@ from typing import Protocol
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.watching.failures import watch_failed
+from serai.watching.folders import Identity
 from serai.watching.globs import PathFilter
 from serai.watching.source import Event, Source, source_for
 
@@ -49,13 +50,15 @@ class Watcher:
         filter: PathFilter,  # noqa: A002 - it is the word for it
         make_source: Callable[..., Source] = source_for,
     ) -> None:
-        self._root = root
+        self.root = root
         self._below = f"{root.rstrip('/')}/"
         self._recursive = recursive
         self._filter = filter
         self._loop = asyncio.get_running_loop()
         self._listeners: tuple[Listener, ...] = ()
         self._source = make_source(root, recursive=recursive, prunes=filter.prunes)
+        self.identity: Identity | None = None
+        """What the folder is that is watched, once it is."""
         self._stopping = False
         self._gone = False
         self.ready: asyncio.Future[None] = self._loop.create_future()
@@ -68,7 +71,7 @@ class Watcher:
         """Whether all that someone else wants to hear of is told here anyway."""
         if self._stopping or self._gone or self.ended.done():
             return False
-        if folder == self._root:
+        if folder == self.root:
             return self._recursive >= recursive and self._filter.excludes <= excludes
         if not self._recursive or not folder.startswith(self._below):
             return False
@@ -96,16 +99,16 @@ class Watcher:
 
     # -- in the source's thread ----------------------------------------------------------------------------
 
-    def opened(self) -> None:
+    def opened(self, identity: Identity) -> None:
         """See `Sink`."""
-        self._tell(self._is_ready)
+        self._tell(lambda: self._is_ready(identity))
 
     def told(self, events: Sequence[Event]) -> None:
         """See `Sink`."""
         if self._gone:
             return
         self._gone = any(
-            event.kind is ResourceChangeType.DELETED and event.path == self._root for event in events
+            event.kind is ResourceChangeType.DELETED and event.path == self.root for event in events
         )
         for listener in self._listeners:
             if (heard := listener.hear(events)) is not None:
@@ -125,14 +128,15 @@ class Watcher:
 
     # -- on the event loop ---------------------------------------------------------------------------------
 
-    def _is_ready(self) -> None:
+    def _is_ready(self, identity: Identity) -> None:
+        self.identity = identity
         if not self.ready.done():
             self.ready.set_result(None)
 
     def _finish(self, error: ProtocolError | None) -> None:
         self.ended.set_result(None)
         if not self.ready.done():
-            self.ready.set_exception(error or watch_failed(self._root, "nobody wants it any more"))
+            self.ready.set_exception(error or watch_failed(self.root, "nobody wants it any more"))
             self.ready.exception()  # those who waited may have gone
         for listener in self._listeners:
             listener.end(error)

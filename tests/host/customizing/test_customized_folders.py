@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from serai.customizations import Found
 from serai.errors import ConfigInvalid, ProtocolError
 from serai.host.customizing import customized_folders
 from serai.host.customizing.customized_folders import CustomizedFolder, CustomizedFolders
+from serai.host.customizing.hearing import Ear, listen
 
 WITHIN = 5
 
@@ -208,6 +210,24 @@ async def test_what_a_link_at_home_leads_to_is_watched_where_it_is(place: Place,
     (elsewhere / "commands").mkdir()
     (elsewhere / "commands/review.md").write_text("Review this.\n")
     await follower.until(lambda: names(folder.found) == ["review"])
+
+
+async def test_what_is_written_into_a_folder_that_came_just_before_it_was_watched_is_heard_of(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = place.work / ".agents/rules"
+
+    async def late(named: Any, changed: Any, lost: Any) -> list[Ear]:
+        rules.mkdir(parents=True, exist_ok=True)
+        return await listen(named, changed, lost)
+
+    monkeypatch.setattr(customized_folders, "listen", late)
+    folder = place.folders.enter(place.work)
+    follower = Follower(folder)
+    folder.follow(follower.changed)
+    await follower.until(lambda: folder.found is not None)
+    (rules / "brief.md").write_text("Be brief.\n")
+    await follower.until(lambda: names(folder.found) == ["brief"])
 
 
 async def test_who_is_not_in_a_hurry_makes_do_with_what_was_found_a_moment_ago(place: Place) -> None:

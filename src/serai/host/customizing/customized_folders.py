@@ -214,21 +214,24 @@ class CustomizedFolder:
     async def _listen(self) -> None:
         """Hear of changes while someone follows, and of all that there is to watch by now."""
         self._listening = bool(self._followers)
-        named: list[Watched] = []
+        deaf = self._deaf
         try:
-            if self._listening:
-                named = await self._in_thread(watched, self.directory, self._home)
-            if named == self._named and not self._deaf:
-                return
-            ears = await listen(named, self._changed, self._lost)
+            # And once more: a folder that came just before it was listened is to be watched too.
+            while (named := await self._to_watch()) != self._named or deaf:
+                ears = await listen(named, self._changed, self._lost)
+                old, self._ears = self._ears, ears
+                self._named = named
+                self._deaf = deaf = False
+                await hear_no_more(old)
         except (SeraiError, OSError) as error:
             if not self._deaf:
                 _log.warning("changes of customisations are not noticed at once: %s", error)
             self._deaf = True
-            return
-        old, self._ears = self._ears, ears
-        self._named, self._deaf = named, False
-        await hear_no_more(old)
+
+    async def _to_watch(self) -> list[Watched]:
+        if not self._listening:
+            return []
+        return await self._in_thread(watched, self.directory, self._home)
 
     def _changed(self) -> None:
         if self._due is None and self._followers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ __all__ = ["Completions"]
 
 _MOST = 16
 """Of so many folders it is known which files they have."""
+_PATIENCE = 2.0
+"""So long a person who types waits, in seconds. Then nothing is offered, and more the next time."""
 
 
 class Completions:
@@ -30,6 +33,9 @@ class Completions:
     async def complete(self, session: Session, text: str, offset: int) -> list[CompletionItem]:
         """What could stand at a place in a message to a session, best first.
 
+        It is soon there, or empty: a large folder that is looked into for the first time is looked into
+        further, for those who ask next.
+
         Raises:
             InvalidParams: The offset is before the text, behind it, or inside a character.
         """
@@ -37,7 +43,11 @@ class Completions:
         folder = directory_of(session.live.head.summary.working_directory)
         if folder is not None:
             sources.append(FileSource(await self._index(folder)))
-        return await complete(text, offset, sources)
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                return await complete(text, offset, sources)
+        except TimeoutError:
+            return []
 
     async def _index(self, folder: Path) -> FileIndex:
         index = self._indexes.pop(folder, None) or FileIndex(folder)

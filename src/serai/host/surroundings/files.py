@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from serai.ahp import wire
 from serai.ahp.commands import ResourceRequestParams
@@ -19,9 +21,21 @@ from serai.ahp.types import (
     SessionInputSingleSelectQuestion,
     SessionInputSubmitted,
 )
-from serai.errors import ConnectionLost, ProtocolError
-from serai.files import Access, Grant, Grants, Holder, Root, Roots, wanted
+from serai.errors import ConnectionLost, ProtocolError, SessionGone
+from serai.files import (
+    Access,
+    Grant,
+    Grants,
+    Holder,
+    Lanes,
+    Root,
+    Roots,
+    find_leftovers,
+    remove_leftovers,
+    wanted,
+)
 from serai.host.expecting import Answers
+from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_of
 from serai.journal.subscriptions import Subscriber
 
 if TYPE_CHECKING:
@@ -29,9 +43,6 @@ if TYPE_CHECKING:
     from serai.host.session import Session
 
 __all__ = ["ADDITIONAL_DIRECTORIES", "MORE_FOLDERS", "Files"]
-
-ADDITIONAL_DIRECTORIES = "additionalDirectories"
-"""The setting of a session that names more folders, which are for reading only."""
 
 MORE_FOLDERS = SessionConfigPropertySchema(
     type="array",
@@ -41,9 +52,18 @@ MORE_FOLDERS = SessionConfigPropertySchema(
 )
 """How an agent that can have them offers that setting. It is chosen when a session is made."""
 
+_log = logging.getLogger(__name__)
+
 _ANSWER_WITHIN = 300.0
 """How long a person may take to answer whether someone may have a file, in seconds."""
 _HOURS = {"quarter": 0.25, "day": 8.0}
+
+
+class _Folders(NamedTuple):
+    """What a session names: its working directory, and the additional ones."""
+
+    own: list[str]
+    more: list[str]
 
 
 class Files:
@@ -53,32 +73,63 @@ class Files:
         self._host = host
         self._grants = Grants()
         self._directories: Counter[str] = Counter()
+        """The working directories of all sessions."""
+        self._more: Counter[str] = Counter()
+        """Their additional ones."""
+        self._of_session: dict[str, _Folders] = {}
         self._roots: dict[str, Root | None] = {}
         """Where the folders of sessions really are: looked up once, when they are first needed."""
+        self._lanes = Lanes(host.home / "drafts")
+        self.run = self._lanes.run
+        """Does something with files in a thread; what takes long keeps nothing else waiting."""
+
+    async def open(self) -> None:
+        """Before anything is done with files: what a host that was killed has left half done is removed."""
+        leftovers = await asyncio.to_thread(find_leftovers, self._host.home / "drafts")
+        if leftovers:
+            self._host.run(self._remove(leftovers))
+
+    async def _remove(self, leftovers: list[Path]) -> None:
+        removed = await self._lanes.run_long(remove_leftovers, leftovers)
+        _log.info("%d unfinished copies of a host that was killed are removed", removed)
+
+    async def close(self) -> None:
+        """End what is done with files: what has begun is waited for."""
+        await self._lanes.close()
 
     # -- sessions ------------------------------------------------------------------------------------------
 
-    def session_added(self, directory: str | None) -> None:
-        """There is one more session with this working directory."""
-        if directory is not None:
-            self._directories[directory] += 1
+    def session_known(self, uri: str, directory: str | None, more: list[str]) -> None:
+        """There is a session with this working directory and these additional ones, in memory or not."""
+        before = self._of_session.get(uri)
+        folders = _Folders([directory] if directory is not None else [], more)
+        self._of_session[uri] = folders
+        self._directories.update(folders.own)
+        self._more.update(folders.more)
+        if before is not None:
+            self._forget(before)
 
-    def session_removed(self, directory: str | None) -> None:
-        """There is one less."""
-        if directory is not None:
-            self._directories[directory] -= 1
-            if self._directories[directory] <= 0:
-                del self._directories[directory]
-                self._roots.pop(directory, None)
+    def session_removed(self, uri: str) -> None:
+        """There is no such session any more."""
+        self._forget(self._of_session.pop(uri, _Folders([], [])))
+
+    def _forget(self, folders: _Folders) -> None:
+        self._directories.subtract(folders.own)
+        self._more.subtract(folders.more)
+        for name in (*folders.own, *folders.more):
+            if self._directories[name] <= 0:
+                del self._directories[name]
+            if self._more[name] <= 0:
+                del self._more[name]
+            if name not in self._directories and name not in self._more:
+                self._roots.pop(name, None)
 
     # -- what may be had -----------------------------------------------------------------------------------
 
     async def for_client(self, client_id: str) -> Roots:
         """What a client may have: whoever has the token may have the folders of all sessions."""
         folders = await self._resolved(self._directories)
-        more = await self._resolved(
-            {name for session in self._host.in_memory() for name in _additional(session)}
-        )
+        more = await self._resolved(self._more)
         granted = self._grants.roots([Holder("client", client_id)], self._now())
         return self._open(folders, more) | granted
 
@@ -86,7 +137,7 @@ class Files:
         """What the agent of a session may have."""
         directory = session.live.head.summary.working_directory
         folders = await self._resolved([directory] if directory else [])
-        more = await self._resolved(_additional(session))
+        more = await self._resolved(folders_of(session.live.head))
         granted = self._grants.roots([Holder("session", session.uri)], self._now())
         return self._open(folders, more) | granted
 
@@ -120,6 +171,8 @@ class Files:
         access = (Access.READ if root.readable else Access(0)) | (
             Access.WRITE if root.writable else Access(0)
         )
+        if await asyncio.to_thread(self._is_own, root.path):
+            raise _denied(params, "it belongs to the host itself")
         if (await self.for_client(client_id)).allow(root.path, access):
             return
         session = self._where_to_ask(asker)
@@ -128,11 +181,22 @@ class Files:
         how = " and ".join(
             word for word, asked in (("read", root.readable), ("write", root.writable)) if asked
         )
-        hours = await self._ask(session, f"The client {client_id!r} asks to {how} {root.path}. Allow it?")
+        question = f"The client {client_id!r} asks to {how} {root.path}. Allow it?"
+        try:
+            async with asyncio.timeout(_ANSWER_WITHIN):
+                hours = _hours(await session.keep_asking(self._question(question)))
+        except TimeoutError:
+            raise _denied(params, f"nobody answered in {_ANSWER_WITHIN:g} s") from None
+        except SessionGone:
+            raise _denied(params, "the session in which it was asked has ended; ask again") from None
         if hours is None:
-            raise _denied(params, "the person said no, or did not answer")
+            raise _denied(params, "the person said no")
         self._grants.expire(self._now())
         self._grants.add(Grant(Holder("client", client_id), root, self._now() + hours * 3600))
+
+    def _is_own(self, path: str) -> bool:
+        """Whether something is the host's own: no grant would help. Reads the disk."""
+        return Root.of(self._host.home).holds(path)
 
     def _where_to_ask(self, asker: Subscriber) -> Session | None:
         subscriptions = self._host.journal.subscriptions
@@ -142,9 +206,8 @@ class Files:
             next((session for session in sessions if subscriptions.is_followed(session.uri)), None),
         )
 
-    async def _ask(self, session: Session, question: str) -> float | None:
-        """For how many hours; `None` for no."""
-        request = SessionInputRequest(
+    def _question(self, question: str) -> SessionInputRequest:
+        return SessionInputRequest(
             id=self._host.new_id(),
             message="Access to files",
             questions=[
@@ -160,11 +223,6 @@ class Files:
                 )
             ],
         )
-        try:
-            async with asyncio.timeout(_ANSWER_WITHIN):
-                return _hours(await session.ask(request))
-        except TimeoutError:
-            return None
 
     # -- what clients publish ------------------------------------------------------------------------------
 
@@ -193,14 +251,6 @@ class Files:
 
 
 _NOT_ITS_OWN = {AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND, -32601}
-
-
-def _additional(session: Session) -> list[str]:
-    config = session.live.head.config
-    named = config.values.get(ADDITIONAL_DIRECTORIES) if config else None
-    if not isinstance(named, list):
-        return []
-    return [name for name in cast("list[Any]", named) if isinstance(name, str)]
 
 
 def _root(directory: str) -> Root | None:

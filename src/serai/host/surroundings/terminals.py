@@ -18,7 +18,8 @@ from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.ahp.commands import CreateTerminalParams
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.rules import Judgement, judge
+from serai.ahp.rules import Judgement, Verdict, judge, rejected
+from serai.ahp.rules.verdict import ACCEPTED
 from serai.ahp.types import (
     Count,
     TerminalClaim,
@@ -133,8 +134,15 @@ class HostTerminal(Channel):
     # -- clients -------------------------------------------------------------------------------------------
 
     def judge(self, action: a.StateAction, sender: str) -> Judgement:
-        """What is to become of a client's action."""
-        return judge(self.live.whole, action, sender)
+        """What is to become of a client's action. A terminal whose holder is gone, anyone may claim."""
+        judgement = judge(self.live.whole, action, sender)
+        if not isinstance(action, a.TerminalClaimedAction):
+            return judgement
+        if judgement.verdict is Verdict.REJECT and self._owner.is_there(self.live.head.claim):
+            return judgement
+        if not self._owner.is_there(action.claim):
+            return rejected("no_such_holder", "there is no such session, or no such client is connected")
+        return ACCEPTED
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client. What is typed is told to nobody but who typed it."""
@@ -294,6 +302,16 @@ class Terminals:
         self._forget_oldest()
         self.changed(channel, "terminal.created")
         return channel
+
+    def is_there(self, claim: TerminalClaim) -> bool:
+        """Whether who claims a terminal is there: a client that is connected, or a session."""
+        match claim:
+            case TerminalClientClaim(client_id=client_id):
+                return self._host.clients.is_connected(client_id)
+            case TerminalSessionClaim(session=session):
+                return self._host.knows(session)
+            case _:
+                return False
 
     def _folder(self, cwd: str | None, claim: TerminalClaim) -> Path:
         """Where a terminal starts: where it was asked to, else in its session's folder."""

@@ -13,9 +13,11 @@ from msgspec.structs import replace
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateResourceWatchParams
 from serai.ahp.reducers import LiveResourceWatch
-from serai.ahp.types import ResourceChange, ResourceChanges, ResourceWatchState
+from serai.ahp.types import ResourceChange, ResourceChanges, ResourceChangeType, ResourceWatchState
 from serai.errors import SeraiError
 from serai.files import Access, Roots, find
+from serai.files.handles import Identity, identity
+from serai.files.refusals import not_found
 from serai.host.channels import Channel
 from serai.watching.watch import Watch
 
@@ -37,6 +39,7 @@ class HostWatch(Channel):
         super().__init__(host.journal, host.now, uri, LiveResourceWatch(state))
         self._host = host
         self._watch = watch
+        self._named = state.root
         self._root = state.root.rstrip("/")
         self._pump = asyncio.create_task(self._tell(), name=f"watch {uri}")
         self._patience = asyncio.get_running_loop().call_later(_FOLLOWED_WITHIN, self._give_up)
@@ -69,6 +72,17 @@ class HostWatch(Channel):
         self._pump.cancel()
         self._host.run(self._watch.close())
 
+    def abandoned(self) -> None:
+        """Who followed it has lost its connection, and has some time to come back."""
+        self._patience.cancel()
+        grace = self._host.settings.client_grace
+        self._patience = asyncio.get_running_loop().call_later(grace, self._give_up)
+
+    def missed(self) -> None:
+        """Someone came back too late to be told what has changed: anything may have."""
+        everything = ResourceChange(uri=self._named, type=ResourceChangeType.UPDATED)
+        self.act(a.ResourceWatchChangedAction(changes=ResourceChanges(items=[everything])))
+
     async def close(self) -> None:
         """End it."""
         self._patience.cancel()
@@ -92,9 +106,10 @@ class ResourceWatches:
             InvalidParams: There are too many patterns.
         """
         roots = await self._host.files.for_client(client_id)
-        path = await asyncio.to_thread(_real, params.uri, roots)
+        path, identity = await asyncio.to_thread(_found, params.uri, roots)
         watch = await self._host.watches.watch(
             path,
+            of=identity,
             recursive=bool(params.recursive),
             includes=params.includes.items if params.includes else (),
             excludes=params.excludes.items if params.excludes else (),
@@ -110,7 +125,12 @@ class ResourceWatches:
         return uri
 
 
-def _real(uri: str, roots: Roots) -> Path:
-    """Where a name really leads; what is watched is that place, and not what the name becomes later."""
+def _found(uri: str, roots: Roots) -> tuple[Path, Identity]:
+    """Where a name really leads, and what the folder is that is there, or that the file there is in.
+
+    That folder is watched, and not what the name becomes later.
+    """
     with find(uri, roots, Access.READ) as place:
-        return Path(place.path)
+        if place.info is None:
+            raise not_found(uri)
+        return Path(place.path), identity(place.info) if place.is_directory else place.above[-1]

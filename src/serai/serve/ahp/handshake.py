@@ -144,6 +144,7 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
         result: Any = c.ReconnectSnapshotResult(
             snapshots=[c.Snapshot(resource=r, state=state, from_seq=seq) for r, state in found.items()]
         )
+        host.channels.missed(found)
     else:
         result = {"type": "replay", "actions": [Raw(made) for made in replay], "missing": missing}
     peer.respond_now(request, result)

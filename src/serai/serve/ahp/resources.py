@@ -51,13 +51,27 @@ async def read(peer: AhpPeer, request: jsonrpc.Request) -> None:
     if not _is_file(params.uri):
         peer.respond(request, await _of_clients(peer, request, params.uri))
         return
-    roots = await peer.host.files.for_client(peer.client_id)
-    with await asyncio.to_thread(files.open_content, params, roots) as content:
+    with await _opened(peer, params) as content:
         if content.size <= _LONG:
             peer.respond(request, await asyncio.to_thread(content.whole))
             return
         await peer.journal.committed()  # all that happened before goes first
         await peer.link.respond_in_pieces(_answer_in_pieces(request, content))
+
+
+async def _opened(peer: AhpPeer, params: c.ResourceReadParams) -> Content:
+    roots = await peer.host.files.for_client(peer.client_id)
+    opening = asyncio.ensure_future(peer.host.files.run(files.open_content, params, roots))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:  # the client is gone, and the file is opened all the same
+        opening.add_done_callback(_close_again)
+        raise
+
+
+def _close_again(opening: asyncio.Future[Content]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
 
 
 async def _answer_in_pieces(request: jsonrpc.Request, content: Content) -> AsyncIterator[bytes]:
@@ -80,7 +94,7 @@ def _serving(method: str, do: Callable[[Any, Roots], Any]) -> Serve:
             peer.respond(request, await _of_clients(peer, request, uri))
             return
         roots = await peer.host.files.for_client(peer.client_id)
-        peer.respond(request, await asyncio.to_thread(do, params, roots))
+        peer.respond(request, await peer.host.files.run(do, params, roots))
 
     serve.__doc__ = f"`{method}`."
     return serve
