@@ -28,7 +28,7 @@ from serai.store.memory import MemoryStore
 TOKEN = "a-token-of-the-tests"
 OTHER_TOKEN = "another-token-of-the-tests"
 KEY = b"thirty-two bytes make a raw key."
-WITHIN = 10
+WITHIN = 30.0
 """Seconds after which something that was to happen has not."""
 
 

@@ -33,7 +33,7 @@ def is_alive(pid: int) -> bool:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for something that another process does; fail when it does not come."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110 - another process tells nobody
             await asyncio.sleep(0.01)
 

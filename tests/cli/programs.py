@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-WITHIN = 15
+WITHIN = 30.0
 """Seconds after which something that was to happen has not."""
 
 _SERAI = (sys.executable, "-c", "import sys; from serai.cli import main; sys.exit(main())")

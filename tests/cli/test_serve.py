@@ -37,7 +37,7 @@ async def test_a_host_on_all_addresses_prints_those_that_work(tmp_path: Path) ->
         assert not any("0.0.0.0" in url for url in urls)
         assert len(urls) == len(called_by("0.0.0.0"))
         for url in urls:
-            async with asyncio.timeout(10), connect(url) as client:
+            async with asyncio.timeout(30), connect(url) as client:
                 await client.ping()
         listed = await run("sessions", "--json", home=tmp_path)
         assert listed.out == "[]\n"

@@ -24,7 +24,7 @@ from serai.store.memory import MemoryStore
 
 T = TypeVar("T")
 
-PATIENCE = 5.0
+PATIENCE = 30.0
 """How long a test waits for something that must come."""
 
 

@@ -24,7 +24,7 @@ class Screen(io.StringIO):
 
     async def shows(self, text: str, times: int = 1) -> None:
         """Wait until something has been written so many times."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while self.getvalue().count(text) < times:
                 self._news.clear()
                 await self._news.wait()

@@ -232,7 +232,7 @@ class TestToolCalls:
     async def run(self, session: SessionClient, deny: bool = False) -> tuple[list[TurnEvent], str]:
         turn = await soon(session.prompt("work"))
         seen: list[TurnEvent] = []
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             async for event in turn:
                 seen.append(event)
                 if isinstance(event, ToolWaiting) and deny:
@@ -378,7 +378,7 @@ class TestSessions:
             assert isinstance(added, SessionAdded)
             assert added.summary.resource == session.uri
             await soon(session.dispose())
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 async for event in events:
                     if isinstance(event, SessionRemoved):
                         assert event.session == session.uri

@@ -106,7 +106,7 @@ async def test_a_new_file_is_found_once_the_listing_is_stale(index: FileIndex, t
     write(tmp_path, "b")
     assert await index.listing() is first
     index.stale()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while await names(await index.listing()) != {"a", "b"}:
             index.stale()
 

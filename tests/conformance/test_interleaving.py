@@ -335,7 +335,7 @@ class Interleaving(RuleBasedStateMachine):
             self.threads.stop()
 
     async def _converge(self) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             for guest in self.guests.values():
                 if guest.wire is None:
                     guest.connect(self.host)

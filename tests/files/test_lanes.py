@@ -21,7 +21,7 @@ from serai.files.turns import alone_at
 P = ParamSpec("P")
 T = TypeVar("T")
 
-WITHIN = 10
+WITHIN = 30.0
 MANY = 40
 
 

@@ -18,7 +18,7 @@ from serai.files.lanes import Lanes
 from serai.files.leftovers import find_leftovers, remove_leftovers
 
 NAME = ".serai-0123456789abcdef.tmp"
-WITHIN = 10
+WITHIN = 30.0
 
 # Begins a copy, and ends as `kill -9` would when the draft is half made.
 _KILLED = """

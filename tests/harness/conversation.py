@@ -38,7 +38,7 @@ T = TypeVar("T")
 C = TypeVar("C", bound=ToolCallState)
 
 CLIENT = "tester"
-_PATIENCE = 5.0
+_PATIENCE = 30.0
 
 
 def frame(message: bytes) -> bytes:

@@ -19,7 +19,7 @@ from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore
 
-WITHIN = 5
+WITHIN = 30.0
 
 
 class Nobody(Subscriber):

@@ -19,7 +19,7 @@ from serai.store.contract import StoredRow
 from serai.store.memory import MemoryStore
 
 SESSION = "ahp-session:/1"
-WITHIN = 5
+WITHIN = 30.0
 
 
 class Nobody(Subscriber):

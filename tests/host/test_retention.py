@@ -26,7 +26,7 @@ from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore
 from store.kinds import Calendar
 
-WITHIN = 5
+WITHIN = 30.0
 SESSION = "ahp-session:/1"
 OTHER = "ahp-session:/2"
 

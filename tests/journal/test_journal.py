@@ -14,7 +14,7 @@ from serai.errors import StorageFailed, StorageUnavailable
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 
-WITHIN = 5
+WITHIN = 30.0
 
 
 def do(journal: Journal, kept: KeptSession, *actions: a.StateAction) -> None:

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 async def soon(what: Awaitable[T]) -> T:
     """Wait for it, but not for ever."""
-    return await asyncio.wait_for(what, 5)
+    return await asyncio.wait_for(what, 30)
 
 
 class Recorder:
@@ -340,7 +340,7 @@ async def listening(
     task = asyncio.create_task(
         serve_port(PortSettings(**settings), factory, readiness, started=started.set_result)
     )
-    await asyncio.wait({task, started}, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({task, started}, timeout=30, return_when=asyncio.FIRST_COMPLETED)
     if task.done():
         task.result()
     room = Room(started.result(), peers, task)

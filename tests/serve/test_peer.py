@@ -19,7 +19,7 @@ from serai.store.contract import HeadRow, StoredRow
 from serai.store.memory import MemoryStore
 
 SESSIONS = [f"ahp-session:/{name}" for name in "abcd"]
-WITHIN = 5
+WITHIN = 30.0
 
 
 class Unreadable(MemoryStore):

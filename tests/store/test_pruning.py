@@ -297,7 +297,7 @@ class TestSqlite:
         before = await all_rows(store)
         pieces = self.pieces(monkeypatch)
         pruning = asyncio.create_task(store.prune(3, whole=[ROOT]))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             gone = {seq for _ in range(after) for seq in (await pieces.get()).numbers}
         pruning.cancel()
         again = await Sqlite(tmp_path).crash(store)
@@ -394,7 +394,7 @@ class TestSqlite:
         await filled(store, calendar)
         pieces = self.pieces(monkeypatch)
         pruning = asyncio.create_task(store.prune(3, whole=[ROOT]))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await pieces.get()
             await store.close()
             with pytest.raises(StorageUnavailable):
@@ -406,7 +406,7 @@ class TestSqlite:
         await filled(store, calendar)
         pieces = self.pieces(monkeypatch)
         pruning = asyncio.create_task(store.prune(3, whole=[ROOT]))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await pieces.get()
             await store.backup(tmp_path / "copy.db")
             assert not pruning.done()

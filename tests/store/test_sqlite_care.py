@@ -139,7 +139,7 @@ class TestBackup:
 
         begun = asyncio.Event()
         writing = asyncio.create_task(write())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await begun.wait()
         await sqlite.backup(tmp_path / "copy.db")
         await writing

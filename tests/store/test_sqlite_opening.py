@@ -271,7 +271,7 @@ class TestOneHost:
             opening.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await opening
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while True:
                 try:
                     await opened(SqliteStore(path, KEY))

@@ -13,7 +13,7 @@ import pytest
 from serai.telemetry.channels import Level, Signal
 from serai.telemetry.cleaning import Cleaner
 
-WITHIN = 5.0
+WITHIN = 30.0
 SECRET = "hunter2-hunter2"
 
 

@@ -14,7 +14,7 @@ from serai.terminals.terminal import Terminal
 
 __all__ = ["LIMIT", "Viewer", "plain"]
 
-LIMIT = 10.0
+LIMIT = 30.0
 T = TypeVar("T")
 
 

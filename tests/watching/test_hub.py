@@ -24,7 +24,7 @@ if sys.platform != "linux":
 from serai.watching.hub import Hub, HubSource
 
 ADDED, UPDATED, DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
-WITHIN = 5
+WITHIN = 30.0
 
 
 def identity_at(path: Path) -> Identity:

@@ -85,7 +85,7 @@ class Heard:
 
     async def until(self, name: str, kind: str | None = None) -> dict[str, str]:
         """All that was told up to this name, and then nothing."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while name not in self.told or (kind is not None and self.told[name] != kind):
                 for change in await anext(self.watch):
                     told_name = self._name(change.uri)
@@ -96,7 +96,7 @@ class Heard:
 
     async def rest(self) -> dict[str, str]:
         """All that is told until the watch ends."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             async for changes in self.watch:
                 self.sizes.append(len(changes))
                 self.told |= {self._name(change.uri): change.type for change in changes}
@@ -512,7 +512,7 @@ async def main():
     for number in range(40):
         (folder / f"new{number}").mkdir()
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             async for changes in watch:
                 pass
     except ProtocolError as error:

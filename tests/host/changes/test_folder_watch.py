@@ -14,7 +14,7 @@ from serai.host.changes.folder_watch import FolderWatch, Place, places_to_watch
 from serai.watching.globs import PathFilter
 from serai.watching.watch import Watches
 
-WITHIN = 10
+WITHIN = 30.0
 
 
 @pytest.fixture

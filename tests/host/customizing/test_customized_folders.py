@@ -16,7 +16,7 @@ from serai.host.customizing import customized_folders
 from serai.host.customizing.customized_folders import CustomizedFolder, CustomizedFolders
 from serai.host.customizing.hearing import Ear, listen
 
-WITHIN = 5
+WITHIN = 30.0
 
 
 class Place:

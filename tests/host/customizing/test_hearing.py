@@ -13,7 +13,7 @@ from serai.customizations import Watched
 from serai.errors import ProtocolError
 from serai.host.customizing.hearing import Ear, _Places, _roots, listen
 
-WITHIN = 5
+WITHIN = 30.0
 
 
 def deep(path: Path) -> Watched:

@@ -25,7 +25,7 @@ from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore
 
-WITHIN = 10
+WITHIN = 30.0
 ORIGIN = a.ActionOrigin(client_id="c", client_seq=0)
 TERMINAL = "ahp-terminal:/t"
 

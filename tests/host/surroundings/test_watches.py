@@ -19,7 +19,7 @@ from serai.host.surroundings import watches as module
 from serai.host.turn import Turn
 from serai.store.memory import MemoryStore
 
-WITHIN = 10
+WITHIN = 30.0
 
 
 async def _answer(turn: Turn) -> None:
