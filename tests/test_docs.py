@@ -67,6 +67,7 @@ USED = {
         "async def answer_everything",
         "def tell",
         "async def lend",
+        "async def publish",
         "async def shell",
         "async def read",
     ],
@@ -280,6 +281,14 @@ async def test_lend_a_tool(tmp_path: Path) -> None:
         await lend(session)
         result = await (await session.prompt("go")).result()
     assert "opened a.txt" in result.text
+
+
+async def test_publish_a_plugin(tmp_path: Path) -> None:
+    publish = names_of(example("docs/client.md", "async def publish"))["publish"]
+    async with talking(tmp_path, greeter) as session:
+        await publish(session)
+        state = await session.until(lambda state: "Polishes a text" in str(state.customizations))
+    assert "My editor's" in str(state.customizations)
 
 
 async def test_use_a_terminal_of_the_host(capsys: pytest.CaptureFixture[str]) -> None:

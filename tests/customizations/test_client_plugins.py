@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from requirements import proves
 from serai.ahp.types import (
     ClientPluginCustomization,
     CustomizationDegradedState,
@@ -59,6 +60,7 @@ def test_its_hooks_and_servers_do_not_run_here() -> None:
     )
 
 
+@proves("ahp:ClientPluginCustomization/unchanged-nonce-not-parsed")
 def test_a_plugin_is_read_once_for_each_nonce() -> None:
     plugins = ClientPlugins()
     assert plugins.get("editor", published("1")) is None

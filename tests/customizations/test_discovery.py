@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 
+from requirements import proves
 from serai.ahp.types import (
     CustomizationDegradedState,
     CustomizationErrorState,
@@ -243,6 +244,7 @@ def test_folders_are_writable_where_it_is_allowed(work: Path, home: Path, write:
     assert "Claude Code agents (~/.claude/agents)" in found
 
 
+@proves("ahp:DirectoryCustomization/folder-may-be-missing")
 def test_neutral_folders_are_offered_before_they_exist(look: Look) -> None:
     found = containers(look(writable=True))
     assert set(found) == {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from requirements import proves
 from serai.ahp.types import (
     AgentCustomization,
     CustomizationType,
@@ -42,6 +43,7 @@ def read(
     return into
 
 
+@proves("ahp:AgentCustomization/agent-file-format", "ahp:AgentCustomization/description-from-frontmatter")
 def test_an_agent_has_a_name_a_description_and_a_system_prompt() -> None:
     into = read(
         "f/reviewer.agent.md",
@@ -128,6 +130,18 @@ def test_a_rule_says_when_it_applies(
     assert isinstance(definition, RuleDefinition)
     assert (child.always_apply, child.globs) == (applies, globs)
     assert (definition.always_apply, definition.globs) == (bool(applies), tuple(globs or ()))
+
+
+@proves("ahp:RuleCustomization/rule-file-format")
+@pytest.mark.parametrize("ending", [".mdc", ".md"])
+def test_the_body_of_a_rules_file_is_the_rule(ending: str) -> None:
+    text = "---\ndescription: How we write.\n---\n# Style\n\nWrite briefly.\n"
+    into = read(f"f/style{ending}", text, RULE)
+    [child], [definition] = into.children, into.definitions
+    assert isinstance(child, RuleCustomization)
+    assert isinstance(definition, RuleDefinition)
+    assert (child.name, child.description) == ("style", "How we write.")
+    assert definition.body() == "# Style\n\nWrite briefly.\n"
 
 
 def test_a_rule_that_stands_alone_is_known_by_its_whole_name() -> None:

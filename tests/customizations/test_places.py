@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
+from requirements import proves
 from serai.ahp.types import (
     CustomizationLoadedState,
     CustomizationType,
     DirectoryCustomization,
     PluginCustomization,
+    RuleCustomization,
 )
 from serai.ahp.wire import encode
-from serai.customizations import Found, McpServerDefinition, watched
+from serai.customizations import Found, McpServerDefinition, RuleDefinition, watched
 from serai.customizations.places import (
     MANIFESTS,
     PLACES,
@@ -89,6 +91,21 @@ def test_each_file_of_servers_has_its_example() -> None:
         if place.format is Format.SERVERS
     }
     assert files == set(WRITTEN)
+
+
+@proves("ahp:RuleCustomization/instruction-files")
+@pytest.mark.parametrize("name", ["style.md", "style.instructions.md", "python/style.instructions.md"])
+def test_instruction_files_are_rules(name: str, work: Path, look: Look, write: Write) -> None:
+    text = "---\ndescription: How we write.\napplyTo: '**/*.py'\n---\nWrite briefly.\n"
+    file = write(work, f".github/instructions/{name}", text)
+    [rule] = look().definitions
+    assert isinstance(rule, RuleDefinition)
+    assert (rule.uri, rule.globs, rule.body()) == (file.as_uri(), ("**/*.py",), "Write briefly.\n")
+    [container] = look().customizations
+    assert isinstance(container, DirectoryCustomization)
+    [child] = container.children or []
+    assert isinstance(child, RuleCustomization)
+    assert (child.description, child.globs) == ("How we write.", ["**/*.py"])
 
 
 def rows() -> list[tuple[Place, Where]]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from serai.ahp.types import McpServerCustomization
+from requirements import proves
+from serai.ahp.types import McpServerCustomization, SkillCustomization
 from serai.customizations.containers import Origin
 from serai.customizations.definitions import (
     AgentDefinition,
@@ -33,6 +34,7 @@ def names(contents: PluginContents, kind: type) -> list[str]:
     return [item.name for item in contents.definitions if isinstance(item, kind)]
 
 
+@proves("ahp:PluginCustomization/open-plugins-read")
 def test_default_places_are_read_without_a_manifest() -> None:
     contents = read(
         {
@@ -53,8 +55,50 @@ def test_default_places_are_read_without_a_manifest() -> None:
     assert names(contents, HookDefinition) == ["hooks.json"]
     assert names(contents, McpServerDefinition) == ["m", "n"]
     assert {item.plugin for item in contents.definitions} == {"folder"}
+    assert [child_of(item) for item in contents.children] == [
+        ("agent", "a"),
+        ("skill", "s"),
+        ("skill", "c"),
+        ("rule", "r"),
+        ("hook", "hooks.json"),
+        ("mcpServer", "m"),
+        ("mcpServer", "n"),
+    ]
 
 
+def child_of(child: Any) -> tuple[str, str]:
+    return type(child).__struct_config__.tag, child.name
+
+
+@proves(
+    "ahp:SkillCustomization/skill-folders",
+    "ahp:SkillCustomization/command-files",
+    "ahp:SkillCustomization/description-from-frontmatter",
+    "ahp:SkillCustomization/disable-flag-from-frontmatter",
+)
+def test_each_folder_with_a_skill_file_is_a_skill_and_each_file_of_commands_is_one() -> None:
+    contents = read(
+        {
+            "skills/sweep/SKILL.md": "---\ndescription: Sweeps.\n---\nSweep.",
+            "skills/sweep/more.md": "x",
+            "skills/mop/SKILL.md": "x",
+            "skills/empty/README.md": "x",
+            "skills/loose.md": "x",
+            "commands/tidy.md": ("---\ndescription: Tidies.\ndisable-model-invocation: true\n---\nTidy up."),
+            "commands/git/commit.md": "---\ndisable-model-invocation: false\n---\nCommit.",
+        }
+    )
+    assert contents.problems == []
+    skills = {one.name: one for one in contents.children if isinstance(one, SkillCustomization)}
+    assert set(skills) == {"sweep", "mop", "tidy", "git:commit"}
+    assert (skills["sweep"].description, skills["tidy"].description) == ("Sweeps.", "Tidies.")
+    assert {name for name, one in skills.items() if one.disable_model_invocation} == {"tidy"}
+    usable = {one.name: one for one in contents.definitions if isinstance(one, SkillDefinition)}
+    assert {name for name, one in usable.items() if one.disable_model_invocation} == {"tidy"}
+    assert all(one.user_invocable for one in usable.values())
+
+
+@proves("ahp:PluginCustomization/open-plugins-read")
 def test_a_manifest_names_more_places_and_each_file_counts_once() -> None:
     contents = read(
         {
@@ -82,6 +126,7 @@ def test_a_manifest_names_more_places_and_each_file_counts_once() -> None:
     assert {item.plugin for item in contents.definitions} == {"tools"}
 
 
+@proves("ahp:McpServerCustomization/inline-declaration")
 def test_hooks_and_servers_may_stand_in_the_manifest_itself() -> None:
     manifest = {
         "name": "p",
@@ -94,7 +139,8 @@ def test_hooks_and_servers_may_stand_in_the_manifest_itself() -> None:
     server = contents.children[-1]
     assert isinstance(server, McpServerCustomization)
     assert server.range is not None
-    assert (server.uri, server.range.start.line) == (f"virtual://x/{MANIFEST}", 15)
+    assert server.uri == f"virtual://x/{MANIFEST}"
+    assert (server.range.start.line, server.range.end.line) == (15, 17)
 
 
 @pytest.mark.parametrize("path", ["../other", "/etc", "./a/../../b", "a\\..\\b", 7])

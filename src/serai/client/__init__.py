@@ -32,6 +32,7 @@ from serai.client.events import (
     event_json,
 )
 from serai.client.lending import ClientTool
+from serai.client.publishing import ClientPlugin
 from serai.client.session import SessionClient
 from serai.client.signing_in import SignIn
 from serai.client.terminal import TerminalClient, TerminalOutput
@@ -42,6 +43,7 @@ __all__ = [
     "AccessRefused",
     "Client",
     "ClientEvent",
+    "ClientPlugin",
     "ClientTool",
     "Connected",
     "ConnectionLost",

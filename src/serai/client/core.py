@@ -36,6 +36,7 @@ from serai.client.events import (
 from serai.client.following import Follower
 from serai.client.lifeline import Delays, Lifeline, backoff
 from serai.client.listening import Listeners
+from serai.client.publishing import Shelf
 from serai.client.transport import Opener
 from serai.errors import AccessRefused, ConnectionLost, ProtocolError, SeraiError, SessionGone
 
@@ -60,6 +61,9 @@ _DONE_ALREADY = {
     "disposeTerminal": AhpErrorCode.NOT_FOUND,
 }
 
+# What a host asks of published plugins. What else it asks so is left to who handles it.
+_SHELVED = ("resourceRead", "resourceList")
+
 
 class ChannelClient:
     """The channels of a host, kept up to date over lost connections. `Client` has what people use.
@@ -82,7 +86,9 @@ class ChannelClient:
         self._initial = list(dict.fromkeys(subscriptions))
         self._state = ClientState(client_id or f"serai-{uuid.uuid4()}")
         self._dispatches = Dispatches(self._state)
-        self._handlers: dict[str, Handler] = {}
+        self.shelf = Shelf(self._state.client_id)
+        """The plugins that are published."""
+        self._handlers = {method: self.shelf.answering(method) for method in _SHELVED}
         self._followers: dict[URI, Follower] = {}
         self._subscribing: dict[URI, asyncio.Task[None]] = {}
         self._errands: set[asyncio.Task[None]] = set()
@@ -178,7 +184,8 @@ class ChannelClient:
         """
         if method not in RESOURCE_REQUESTS:
             raise ValueError(f"a host never asks {method!r}")
-        self._handlers[method] = handler
+        is_shelved = method in _SHELVED
+        self._handlers[method] = self.shelf.answering(method, handler) if is_shelved else handler
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start something that the client's end cancels, and waits for."""

@@ -27,6 +27,7 @@ from serai.ahp.types import (
 from serai.client.answers import AnswerValue, answers_to
 from serai.client.following import SessionFollower
 from serai.client.lending import ClientTool, Lender
+from serai.client.publishing import ClientPlugin
 from serai.client.turn import TurnStream
 from serai.errors import Rejected, SeraiError
 
@@ -43,6 +44,8 @@ class SessionClient(SessionFollower):
         super().__init__(client, uri)
         self._client = client
         self._lender = Lender(client.client_id, self.dispatch, client.spawn)
+        self._plugins: tuple[ClientPlugin, ...] = ()
+        self._display_name: str | None = None
 
     def __repr__(self) -> str:
         return f"SessionClient({self.uri!r})"
@@ -167,16 +170,48 @@ class SessionClient(SessionFollower):
             Rejected: Another client lends its tools to this session.
         """
         before, self._lender.tools = self._lender.tools, {tool.definition.name: tool for tool in tools}
-        active = SessionActiveClient(
-            client_id=self._client.client_id,
-            display_name=display_name,
-            tools=[tool.definition for tool in tools],
-        )
         try:
-            await self.dispatch(a.SessionActiveClientChangedAction(active_client=active if tools else None))
+            await self._take_part(self._plugins, display_name)
         except Rejected:
             self._lender.tools = before
             raise
+
+    async def publish(self, *plugins: ClientPlugin, display_name: str | None = None) -> None:
+        """Publish plugins of this client, in place of those that it published before; none ends it.
+
+        The host reads them from here, and shows them in `state.customizations` with what is in them. They
+        stay as long as this session is followed. A client whose connection was lost for too long publishes
+        them again.
+
+        Args:
+            plugins: The plugins. Each has a name of its own.
+            display_name: The client's name for people.
+
+        Raises:
+            ValueError: Two of them have the same name.
+            Rejected: Another client lends its tools to this session, or publishes something.
+        """
+        await self._take_part(plugins, display_name)
+
+    async def _take_part(self, plugins: tuple[ClientPlugin, ...], display_name: str | None) -> None:
+        """Be the active client, with the tools that are lent and these plugins; with neither, no more."""
+        shelf, name = self._client.shelf, display_name or self._display_name
+        published = shelf.put(self.uri, plugins)
+        active = SessionActiveClient(
+            client_id=self._client.client_id,
+            display_name=name,
+            tools=[tool.definition for tool in self._lender.tools.values()],
+            customizations=published or None,
+        )
+        has_something = bool(active.tools or published)
+        try:
+            await self.dispatch(
+                a.SessionActiveClientChangedAction(active_client=active if has_something else None)
+            )
+        except Rejected:
+            shelf.put(self.uri, self._plugins)
+            raise
+        self._plugins, self._display_name = plugins, name
 
     # -- questions -----------------------------------------------------------------------------------------
 
@@ -313,6 +348,7 @@ class SessionClient(SessionFollower):
         """Nothing more will be known of the session."""
         super().failed(error)
         self._lender.stop()
+        self._client.shelf.put(self.uri, ())
 
     def _running(self) -> str:
         turn_id = self.active_turn_id

@@ -108,7 +108,7 @@ PLACES: tuple[Place, ...] = (
     Place("Claude Code", _DIRECTORY, "", ".mcp.json", _SERVER, _SERVERS, key="mcpServers"),
     # GitHub Copilot and VS Code
     Place("Copilot", _DIRECTORY, ".github", "copilot-instructions.md", _RULE, always=True),
-    Place("Copilot", _DIRECTORY, ".github/instructions", "**/*.instructions.md", _RULE),
+    Place("Copilot", _DIRECTORY, ".github/instructions", "**/*.md", _RULE),
     Place("Copilot", _DIRECTORY, ".github/prompts", "*.prompt.md", _PROMPT),
     Place("Copilot", _DIRECTORY, ".github/agents", "*.md", _AGENT),
     Place("Copilot", _DIRECTORY, ".github/chatmodes", "*.chatmode.md", _AGENT),
