@@ -7,6 +7,7 @@ alone: bare writes to the same sockets, or bare commits of the same rows.
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import tempfile
 import time
@@ -32,6 +33,7 @@ from serai.serve.websocket import WebSocket
 from serai.store.sqlite import SqliteStore
 
 ROUNDS = 12
+STEADY_ROUNDS = 8
 EACH = 25
 
 
@@ -161,12 +163,14 @@ async def _fan_out() -> list[Result]:  # noqa: C901 - the subjects stand side by
             await taken(sockets)
             return time.process_time() - start
 
+        gc.collect()
+        gc.freeze()  # as `serai serve` does
         buffers: list[bytes] = []
         best = {"burst": 9e9, "each": 9e9, "steady": 9e9, "same": 9e9, "steady each": 9e9}
         for _ in range(ROUNDS):
             best["burst"] = min(best["burst"], await cpu(burst()))
             best["each"] = min(best["each"], await cpu(one_each(BURST, 0)))
-        for _ in range(4):
+        for _ in range(STEADY_ROUNDS):
             watcher.buffers.clear()
             best["steady"] = min(best["steady"], await cpu(steady()))
             buffers = list(watcher.buffers)
