@@ -349,3 +349,9 @@ def test_every_pattern_decides_before_the_limit_unless_its_end_is_open() -> None
         bounded = [p for p in shape.pattern.pieces if hasattr(p, "high")]
         for run in bounded[:-1] if shape.pattern.tail else bounded:
             assert getattr(run, "high", None) is not None
+
+
+@pytest.mark.parametrize("name", ["password", "token", "client_secret"])
+def test_a_named_value_of_twelve_random_characters_is_a_secret(name: str) -> None:
+    assert "R7xQ2mZp9KdW" not in redact(f"{name}=R7xQ2mZp9KdW")
+    assert redact(f"{name}=connectionId") == f"{name}=connectionId"

@@ -184,7 +184,7 @@ def name_tells(name: str) -> str | None:
 
 def is_secret_value(kind: str, value: str) -> bool:
     """Whether the value of a name that tells of a secret is one, and no word, variable or call."""
-    if len(value) >= 16 and looks_random(value):
+    if len(value) >= 12 and looks_random(value):
         return True
     # A password that people make: not random, but with all kinds of characters.
     return (
