@@ -277,6 +277,10 @@ class _Link:
     def __init__(self) -> None:
         self.came: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
+    def admits(self, token_digest: str) -> bool:
+        """See `Connection`."""
+        return bool(token_digest)
+
     def send(self, frames: bytes) -> None:
         """Something came."""
         del frames
