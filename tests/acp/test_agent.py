@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from requirements import proves
 from serai.acp import Agent, BasicClient, ClientCapabilities, Launch
 from serai.errors import (
     AgentClosed,
@@ -116,13 +117,13 @@ async def test_a_program_that_is_not_there_is_not_installed(processes: Processes
 
 async def test_a_start_that_is_cancelled_leaves_nothing(start: Any, processes: Processes) -> None:
     task = asyncio.create_task(start(initialize="silence"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not processes.children:  # noqa: ASYNC110 - nobody announces it
             await asyncio.sleep(0.001)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while processes.children:  # noqa: ASYNC110 - nobody announces it
             await asyncio.sleep(0.005)
 
@@ -176,7 +177,7 @@ async def test_an_agent_that_ignores_all_is_killed_with_what_it_started(start: A
         "time.sleep(600)\n"
     )
     agent = await start((sys.executable, "-S", str(script)))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not agent.stderr_tail:  # noqa: ASYNC110 - nobody announces it
             await asyncio.sleep(0.005)
     inner = int(agent.stderr_tail)
@@ -236,6 +237,7 @@ async def test_what_is_not_offered_is_refused_before_any_call(
     assert sent == []
 
 
+@proves("wire:Session-capabilities/stream-all-refused")
 async def test_to_follow_all_sessions_needs_an_agent_that_lists_them(agent: Agent) -> None:
     with pytest.raises(CapabilityNotSupportedError) as caught:
         await anext(agent.stream_all_sessions())

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from requirements import proves
 from serai.acp import AgentCapabilities, Handshake
 
 NOTHING = {
@@ -73,14 +74,78 @@ def with_marker(marker: Any) -> dict[str, Any]:
     )
 
 
+@proves("wire:Agent-capabilities/normalised")
 @pytest.mark.parametrize("marker", [{}, True, {"mode": {}}])
 def test_an_object_even_an_empty_one_means_yes(marker: Any) -> None:
     assert normalised(with_marker(marker)) == EVERYTHING
 
 
+@proves("wire:Agent-capabilities/normalised")
 @pytest.mark.parametrize("marker", [None, False, 0, ""])
 def test_null_and_false_mean_no(marker: Any) -> None:
     assert normalised(with_marker(marker)) == NOTHING
+
+
+def alone(group: str | None, marker: str) -> Any:
+    """The handshake of an agent that says one thing of itself."""
+    return told(**{marker: {}}) if group is None else told(**{group: {marker: {}}})
+
+
+@proves(
+    "wire:AgentCapabilities.loadSession",
+    "wire:AgentCapabilities.forkSession",
+    "wire:AgentCapabilities.resumeSession",
+    "wire:AgentCapabilities.closeSession",
+    "wire:AgentCapabilities.listSessions",
+    "wire:AgentCapabilities.additionalDirectories",
+    "wire:AgentCapabilities.mcp",
+    "wire:AgentCapabilities.mcp.http",
+    "wire:AgentCapabilities.mcp.sse",
+    "wire:AgentCapabilities.prompt",
+    "wire:AgentCapabilities.prompt.image",
+    "wire:AgentCapabilities.prompt.audio",
+    "wire:AgentCapabilities.prompt.embeddedContext",
+    "wire:Session-capabilities/fork-advertised",
+    "wire:Session-capabilities/resume-advertised",
+)
+@pytest.mark.parametrize(
+    ("group", "marker", "path"),
+    [
+        (None, "loadSession", ("loadSession",)),
+        ("sessionCapabilities", "fork", ("forkSession",)),
+        ("sessionCapabilities", "resume", ("resumeSession",)),
+        ("sessionCapabilities", "close", ("closeSession",)),
+        ("sessionCapabilities", "list", ("listSessions",)),
+        ("sessionCapabilities", "additionalDirectories", ("additionalDirectories",)),
+        ("mcpCapabilities", "http", ("mcp", "http")),
+        ("mcpCapabilities", "sse", ("mcp", "sse")),
+        ("promptCapabilities", "image", ("prompt", "image")),
+        ("promptCapabilities", "audio", ("prompt", "audio")),
+        ("promptCapabilities", "embeddedContext", ("prompt", "embeddedContext")),
+    ],
+)
+def test_each_thing_is_told_by_a_marker_of_its_own(
+    group: str | None, marker: str, path: tuple[str, ...]
+) -> None:
+    *outer, name = path
+    expected: dict[str, Any] = {**NOTHING}
+    if outer:
+        expected[outer[0]] = {**expected[outer[0]], name: True}
+    else:
+        expected[name] = True
+    assert normalised(alone(group, marker)) == expected
+
+
+@proves("wire:Agent-capabilities/read-only")
+@pytest.mark.parametrize("of", ["", "mcp", "prompt"])
+def test_nobody_can_change_them_afterwards(of: str) -> None:
+    capabilities: Any = AgentCapabilities.of(with_marker({}))
+    part = getattr(capabilities, of) if of else capabilities
+    for name in part.__struct_fields__:
+        with pytest.raises(AttributeError, match="immutable"):
+            setattr(part, name, None)
+    assert normalised(with_marker({})) == EVERYTHING
+    assert json.loads(msgspec.json.encode(capabilities)) == EVERYTHING
 
 
 @pytest.mark.parametrize(
@@ -99,15 +164,27 @@ def test_what_is_not_told_or_has_the_wrong_shape_means_no(result: Any) -> None:
     assert normalised(result) == NOTHING
 
 
+@proves(
+    "wire:AgentCapabilities.mcp.stdio",
+    "wire:AgentCapabilities.prompt.text",
+    "wire:MCP-capabilities/stdio-always-true",
+    "wire:Prompt-capabilities/text-always-true",
+)
 def test_text_and_stdio_are_always_there() -> None:
     result = told(promptCapabilities={"text": False}, mcpCapabilities={"stdio": False})
     assert normalised(result) == NOTHING
 
 
+@proves("wire:Agent-capabilities/normalised")
 @given(ANYTHING)
 def test_no_handshake_is_too_strange_to_be_read(result: Any) -> None:
-    AgentCapabilities.of(result)
-    Handshake.of(result)
+    read = normalised(result)
+    assert {name: set(each) if isinstance(each, dict) else None for name, each in read.items()} == {
+        name: set(each) if isinstance(each, dict) else None for name, each in NOTHING.items()
+    }
+    flags = [flag for each in read.values() for flag in (each.values() if isinstance(each, dict) else [each])]
+    assert all(isinstance(flag, bool) for flag in flags)
+    assert Handshake.of(result).capabilities == AgentCapabilities.of(result)
 
 
 def test_what_the_page_does_not_cover_is_still_told() -> None:
@@ -143,6 +220,7 @@ def test_what_the_page_does_not_cover_is_still_told() -> None:
     assert handshake.auth_methods[3].variables == ("API_KEY",)
 
 
+@proves("wire:Agent-capabilities/from-handshake")
 def test_the_recorded_handshakes_give_what_the_page_says(shared_folder: Path) -> None:
     recorded = {
         path.stem: normalised(json.loads(path.read_text())["initialize"]["result"])

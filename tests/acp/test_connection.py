@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +52,7 @@ async def test_all_sessions_of_a_dead_agent_fail(agent: Agent, session: AcpSessi
     other_turn = other.prompt("never read")
     asked = asyncio.create_task(agent.request("_echo", {}))
     await asyncio.sleep(0)
-    agent._connection.child._process.kill()
+    os.kill(agent._connection.child.pid, signal.SIGKILL)
     for failing in (waiting.finished(), other_turn.finished(), asked):
         with pytest.raises(AgentClosed):
             await failing

@@ -69,6 +69,8 @@ def test_the_number_counts_more_than_the_words(failures: Failures) -> None:
 def test_a_command_that_is_known_from_elsewhere_comes_first(failures: Failures) -> None:
     failures.login = ("x", "auth")
     assert failures.auth_required("no").login_command == ("x", "auth")
+    failures.login = ("/the path/x", "auth")
+    assert "'/the path/x' auth" in str(failures.auth_required("no"))
 
 
 def test_without_a_command_the_ways_are_named(failures: Failures) -> None:

@@ -53,7 +53,7 @@ async def test_sessions_are_made_opened_listed_and_closed(agent: Agent, tmp_path
         ],
         additional_directories=[Path("/more")],
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         updates = session.updates()
         first, second = await anext(updates), await anext(updates)
     assert session.commands[0]["description"] == str(tmp_path)
@@ -114,7 +114,7 @@ async def test_turns_are_followed_asked_about_served_and_stopped(
 
     person.patient, seen = True, len(person.requests)
     turn = session.prompt("storm 50")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while len(person.requests) < seen + 50:  # noqa: ASYNC110 - nobody announces the last
             await asyncio.sleep(0.005)
     turn.cancel()

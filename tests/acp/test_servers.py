@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from requirements import proves
 from serai.acp import AgentCapabilities, HttpServer, SseServer, StdioServer, read_server
 from serai.acp.servers import write_servers
 from serai.errors import CapabilityNotSupportedError, Mismatch
@@ -66,6 +67,7 @@ def test_what_is_missing_is_named(told: dict[str, Any], field: str) -> None:
     assert caught.value.field == field
 
 
+@proves("wire:MCP-capabilities/http-refused", "wire:MCP-capabilities/sse-refused")
 @pytest.mark.parametrize(
     ("kind", "capability"), [("http", "mcpCapabilities.http"), ("sse", "mcpCapabilities.sse")]
 )

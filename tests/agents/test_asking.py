@@ -10,9 +10,11 @@ import pytest
 
 from agents.players import ALL, Players
 from processes.watching import runs, until
+from requirements import proves
 from serai import agents
 from serai.acp import ReadTextFile, WriteTextFile
 from serai.agents import RawEvent, TextAdded, TurnFinished
+from serai.agents.testing import ScriptedAgent
 from serai.errors import (
     AgentClosed,
     AgentInitTimedOut,
@@ -71,9 +73,16 @@ async def test_nothing_happens_before_a_stream_is_followed(players: Players) -> 
     stream.cancel()
     result = await stream.result()
     assert result.stop_reason == "cancelled"
-    assert stream.session_id == "s1"
-    assert "session/prompt" not in players.methods
+    assert stream.session_id is None  # the agent was not even started
     assert await stream.result() is result
+
+
+async def test_a_stream_that_is_cancelled_before_it_begins_starts_nothing() -> None:
+    agent = ScriptedAgent(["a"])
+    stream = agents.stream(agent, "go")
+    stream.cancel()
+    assert [type(event) for event in [event async for event in stream]] == [TurnFinished]
+    assert ((await stream.result()).stop_reason, agent.starts) == ("cancelled", 0)
 
 
 async def test_cancelling_ask_cancels_the_turn_and_ends_the_agent(players: Players) -> None:
@@ -133,6 +142,7 @@ async def test_an_agent_that_does_not_stop_is_ended(players: Players) -> None:
                 break
 
 
+@proves("wire:Agent-capabilities/from-handshake", "wire:Reading-capabilities-at-runtime/probe")
 async def test_capabilities_starts_asks_and_closes(players: Players) -> None:
     players.add("able", capabilities=ALL)
     able = await agents.capabilities("able", **players.options)
@@ -142,6 +152,17 @@ async def test_capabilities_starts_asks_and_closes(players: Players) -> None:
     assert plain.mcp.stdio
     assert plain.prompt.text
     assert players.methods == ["initialize"] * 2
+
+
+@proves("wire:Reading-capabilities-at-runtime/act-on-probe")
+async def test_by_what_an_agent_can_do_one_decides_before_a_session_is_begun(players: Players) -> None:
+    players.add("able", capabilities=ALL)
+    known = {name: await agents.capabilities(name, **players.options) for name in ("player", "able")}
+    assert players.methods == ["initialize"] * 2
+    [chosen] = [name for name, can in known.items() if can.additional_directories]
+    result = await agents.ask(chosen, "echo a", additional_directories=["/more"], **players.options)
+    assert (result.agent, result.text) == ("able", "a")
+    assert players.warnings == []
 
 
 async def test_detect_tells_what_can_be_used_and_starts_nothing(players: Players) -> None:

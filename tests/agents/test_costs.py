@@ -46,8 +46,21 @@ def test_an_agent_that_counts_anew_is_understood() -> None:
     tracker = CostTracker()
     meter = tracker.meter("a", "s")
     for amount in (0.5, 0.1, 0.2):
+        meter.begin()
         meter.observe(usd(amount))
     assert tracker.spent_usd == pytest.approx(0.7)
+
+
+def test_a_figure_that_falls_within_a_turn_or_is_below_nothing_does_not_count() -> None:
+    tracker = CostTracker()
+    meter = tracker.meter("a", "s")
+    meter.begin()
+    for amount in (0.5, 0.4, 0.5, -3.0, 0.6):
+        meter.observe(usd(amount))
+    assert (tracker.spent_usd, meter.turn_usd) == (pytest.approx(0.6), pytest.approx(0.6))
+    meter.begin()
+    meter.observe(usd(-1))
+    assert tracker.spent_usd == pytest.approx(0.6)
 
 
 def test_another_currency_is_not_counted_and_warned_of_once() -> None:

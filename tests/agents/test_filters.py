@@ -10,6 +10,7 @@ from serai import agents
 from serai.acp import ToolCallUpdate
 from serai.agents import ToolFilter, ToolUse
 from serai.agents.testing import ScriptedAgent, ScriptedTurn
+from serai.errors import Mismatch
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,9 @@ from serai.agents.testing import ScriptedAgent, ScriptedTurn
         ({"allow_names": ["git *"]}, ToolUse("1", title="GIT status"), True),
         ({"allow_names": ["git *"]}, ToolUse("1", title="rm"), False),
         ({"allow_names": ["[x]"]}, ToolUse("1", title="[x]"), True),
+        # Its own name counts where it is told: a title can say anything.
+        ({"allow_names": ["read*"]}, ToolUse("1", title="read it", name="Bash"), False),
+        ({"allow_names": ["bash"]}, ToolUse("1", title="read it", name="Bash"), True),
         (
             {"allow_kinds": ["execute"], "block_names": ["rm*"]},
             ToolUse("1", title="rm", kind="execute"),
@@ -42,6 +46,12 @@ def test_a_filter(told: Any, use: ToolUse, passes: bool) -> None:
 def test_a_text_is_no_list_of_names() -> None:
     with pytest.raises(TypeError):
         ToolFilter(block_kinds="execute")
+
+
+@pytest.mark.parametrize("told", [{"block_kinds": ["exec"]}, {"allow_kinds": ["read", "exec"]}])
+def test_a_kind_that_there_is_not_is_told_with_those_that_there_are(told: Any) -> None:
+    with pytest.raises(Mismatch, match=r"no kind exec: it is one of .*execute"):
+        ToolFilter(**told)
 
 
 @pytest.mark.parametrize("meta", [{"toolName": "Bash"}, {"vendor": {"toolName": "Bash"}}])
@@ -103,8 +113,8 @@ async def test_of_two_filters_both_count() -> None:
     careful = agents.client(ScriptedAgent(turn), tools=ToolFilter(block_kinds=["delete"]))
     more = careful.having(tools=ToolFilter(on_tool_use=lambda use: use.kind != "fetch"))
     answers = [(await more.ask(kind)).text for kind in ("read", "delete", "fetch")]
-    assert answers == ["allow_always", "reject_once", "reject_once"]
-    assert (await careful.ask("fetch")).text == "allow_always"
+    assert answers == ["allow_once", "reject_once", "reject_once"]
+    assert (await careful.ask("fetch")).text == "allow_once"
 
 
 def test_the_kinds_are_those_of_the_protocol() -> None:

@@ -151,3 +151,16 @@ async def test_what_is_no_schema_starts_no_agent(players: Players) -> None:
     with pytest.raises(Mismatch):
         await agents.ask_json("player", "Where?", {"type": "nothing"}, **players.options)
     assert not players._record.exists()
+
+
+@pytest.mark.parametrize("schema", [list[Model], Model | None, dict[str, Model]])
+def test_a_type_made_of_pydantic_models_can_be_asked_for(schema: Any) -> None:
+    shape = shape_of(schema)
+    assert "Model" in str(shape.schema)
+    with pytest.raises(Unfit):
+        read_answer('"x"', shape)
+
+
+def test_a_list_of_pydantic_models_is_read() -> None:
+    [model], _ = read_answer('[{"x": 1, "y": 2}]', shape_of(list[Model]))
+    assert isinstance(model, Model)

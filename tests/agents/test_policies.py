@@ -189,3 +189,62 @@ async def test_a_tool_that_is_used_without_asking_is_warned_of_once(asker: Asker
     assert asker.warnings == [
         "A tool was used without asking: rm (execute) — tools of the kind execute are blocked."
     ]
+
+
+# -- one id for two options --------------------------------------------------------------------------------
+
+UNCLEAR: list[tuple[PermissionPolicy, str, str]] = [
+    ("auto-reject", "x:allow_always x:reject_once", "cancelled"),
+    ("auto-reject", "x:reject_once x:allow_once", "cancelled"),
+    ("auto-reject", "x:allow_once x:reject_once y:reject_always", "y"),
+    ("auto-reject", "x:reject_once x:reject_always", "x"),
+    ("auto-allow", "x:allow_once x:reject_once", "cancelled"),
+    ("auto-allow", "x:allow_once x:allow_always", "x"),
+    ("auto-allow-once", "x:allow_once x:allow_always", "cancelled"),
+    (lambda _: False, "x:allow_always x:reject_once", "cancelled"),
+    (lambda _: "x", "x:allow_always x:reject_once", "cancelled"),
+    (lambda asked: asked.options[1], "x:allow_always x:reject_once", "cancelled"),
+    (lambda _: "x", "x:allow_once x:allow_always", "x"),
+]
+
+
+def offering(offered: str) -> ScriptedAgent:
+    options = [dict(zip(("optionId", "kind"), each.split(":"), strict=True)) for each in offered.split()]
+
+    async def turn(turn: ScriptedTurn) -> None:
+        params = {
+            "sessionId": turn.session_id,
+            "toolCall": {"toolCallId": "1", "title": "rm"},
+            "options": [{"name": "it", **option} for option in options],
+        }
+        outcome = (await turn.request("session/request_permission", params))["outcome"]
+        turn.say(outcome.get("optionId", outcome["outcome"]))
+
+    return ScriptedAgent(turn)
+
+
+@pytest.mark.parametrize(("policy", "offered", "answer"), UNCLEAR)
+async def test_an_id_that_leaves_open_what_it_means_is_not_chosen(
+    policy: PermissionPolicy, offered: str, answer: str
+) -> None:
+    assert (await agents.ask(offering(offered), "go", permissions=policy)).text == answer
+
+
+async def test_nor_by_whoever_follows_the_stream() -> None:
+    agent = offering("x:allow_always x:reject_once")
+    async with agents.stream(agent, "go", permissions="stream") as stream:
+        async for event in stream:
+            if isinstance(event, PermissionAsked):
+                with pytest.raises(Mismatch, match="allow_always"):
+                    event.allow(always=True)
+                assert event.choose("x")
+        assert (await stream.result()).text == "cancelled"
+
+
+async def test_no_answer_counts_once_the_turn_is_cancelled(asker: Asker) -> None:
+    async with agents.stream(asker, f"permit {ALL_KINDS}", permissions="stream") as stream:
+        async for event in stream:
+            if isinstance(event, PermissionAsked):
+                stream.cancel()
+                assert not event.allow()
+        assert (await stream.result()).text == "cancelled"

@@ -19,6 +19,7 @@ from serai.errors import (
     AgentNotInstalled,
     AgentRequestFailed,
     AttemptsExhausted,
+    AuthRequired,
     RateLimited,
     SessionLoadFailed,
     UsageLimitReached,
@@ -301,3 +302,31 @@ async def test_recycling_is_off_by_default_and_not_for_agents_with_several_sessi
 )
 def test_what_may_be_gone_a_little_later(error: Exception, expected: bool) -> None:
     assert is_transient(error) is expected
+
+
+# -- the first start ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        {"initialize": {"code": -32603, "message": "not yet"}},
+        {"session/new": {"code": -32603, "message": "429 Too Many Requests"}},
+    ],
+)
+async def test_an_agent_that_does_not_start_is_started_again(fails: Any) -> None:
+    agent = ScriptedAgent(["here"], fails=fails)
+    retries = Retries(waits=(), on_retry=lambda _attempt, _error: agent.fails.clear())
+    assert (await agents.ask(agent, "go", retries=retries)).text == "here"
+    assert agent.starts == 2
+
+
+async def test_one_that_never_starts_is_given_up() -> None:
+    agent = ScriptedAgent(fails={"session/new": {"code": -32603, "message": "429 Too Many Requests"}})
+    with pytest.raises(AttemptsExhausted):
+        await agents.ask(agent, "go", retries=Retries(limit=2, waits=()))
+    assert agent.starts == 3
+    signed_out = ScriptedAgent(fails={"session/new": {"code": -32000, "message": "sign in"}})
+    with pytest.raises(AuthRequired):
+        await agents.ask(signed_out, "go", retries=AT_ONCE)
+    assert signed_out.starts == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,9 +13,10 @@ import pytest
 
 from agents.players import ALL, Players
 from processes.watching import runs, until
+from requirements import proves
 from serai import agents
 from serai.agents import ModeChanged, TextAdded, WireHost, WireSession
-from serai.agents.testing import ScriptedAgent, ScriptedTurn
+from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.errors import (
     AgentClosed,
     AgentInactive,
@@ -30,6 +32,11 @@ async def told(session: WireSession, *parts: Any) -> dict[str, Any]:
     return json.loads((await session.ask([*parts, "told"])).text)
 
 
+@proves(
+    "wire:Agent-capabilities/on-host",
+    "wire:Agent-capabilities/on-session",
+    "wire:Reading-capabilities-at-runtime/through-the-session",
+)
 async def test_a_session_has_its_agents_capabilities_and_a_host(players: Players) -> None:
     players.add("able", capabilities=ALL)
     async with agents.session("able", **players.options) as session:
@@ -125,6 +132,14 @@ REFUSED: list[tuple[Callable[[WireHost], Awaitable[Any]], str]] = [
 ]
 
 
+@proves(
+    "wire:Session-capabilities/load-refused",
+    "wire:Session-capabilities/list-refused",
+    "wire:Session-capabilities/stream-all-refused",
+    "wire:MCP-capabilities/checked-at-creation",
+    "wire:MCP-capabilities/http-refused",
+    "wire:MCP-capabilities/sse-refused",
+)
 @pytest.mark.parametrize(("act", "capability"), REFUSED, ids=[name for _, name in REFUSED])
 async def test_what_the_agent_does_not_offer_is_refused_before_any_call(
     players: Players, act: Callable[[WireHost], Awaitable[Any]], capability: str
@@ -137,6 +152,11 @@ async def test_what_the_agent_does_not_offer_is_refused_before_any_call(
     assert players.methods == ["initialize"]
 
 
+@proves(
+    "wire:Session-capabilities/load-works",
+    "wire:Session-capabilities/list-works",
+    "wire:Session-capabilities/close-is-not-exit",
+)
 async def test_earlier_sessions_are_loaded_resumed_forked_listed_closed_and_deleted(players: Players) -> None:
     players.add("able", capabilities=ALL)
     async with agents.host("able", **players.options) as host:
@@ -178,6 +198,7 @@ async def test_a_session_that_shares_its_agent_is_closed_alone(players: Players)
         assert list(host.sessions) == [second.id]
 
 
+@proves("wire:additionalDirectories/forwarded-on-new")
 async def test_additional_directories_are_forwarded_to_an_agent_that_knows_of_them(players: Players) -> None:
     players.add("able", capabilities=ALL)
     directories: Any = {"additional_directories": ["/more", Path("less")]}
@@ -187,6 +208,65 @@ async def test_additional_directories_are_forwarded_to_an_agent_that_knows_of_th
     assert players.warnings == []
 
 
+@proves("wire:additionalDirectories/forwarded-on-load")
+@pytest.mark.parametrize("how", ["load", "resume", "fork"])
+async def test_additional_directories_are_forwarded_with_an_earlier_session_too(
+    players: Players, how: Any
+) -> None:
+    players.add("able", capabilities=ALL)
+    options: dict[str, Any] = {**players.options, how: "old", "additional_directories": ["/more"]}
+    async with agents.session("able", **options) as session:
+        opened = (await told(session))["opened"]
+    assert (opened["sessionId"], opened["additionalDirectories"]) == ("old", ["/more"])
+    assert f"session/{how}" in players.methods
+    assert players.warnings == []
+
+
+@proves("wire:additionalDirectories/strictness-is-the-callers")
+async def test_who_insists_on_additional_directories_can_look_first(players: Players) -> None:
+    async def strictly(name: str) -> str:
+        async with agents.host(name, **players.options) as host:
+            if not host.capabilities.additional_directories:
+                raise LookupError(f"{name} would not see them")
+            return (await host.new_session(additional_directories=["/more"])).id
+
+    with pytest.raises(LookupError, match="player"):
+        await strictly("player")
+    assert players.methods == ["initialize"]
+    assert players.warnings == []
+    assert await strictly(players.add("able", capabilities=ALL)) == "s1"
+
+
+@proves("wire:MCP-capabilities/http-accepted", "wire:MCP-capabilities/sse-accepted")
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_servers_go_to_an_agent_that_can_reach_them_and_to_no_other(
+    players: Players, transport: str
+) -> None:
+    players.add("reaching", capabilities={"mcpCapabilities": {transport: True}})
+    server = {"name": "m", "type": transport, "url": "http://m", "headers": {"A": "b"}}
+    async with agents.session("reaching", mcp_servers=[server], **players.options) as session:
+        opened = (await told(session))["opened"]
+        other = "sse" if transport == "http" else "http"
+        with pytest.raises(CapabilityNotSupportedError) as caught:
+            await session.host.new_session(mcp_servers=[{**server, "type": other}])
+    assert opened["mcpServers"] == [{**server, "headers": [{"name": "A", "value": "b"}]}]
+    assert caught.value.capability == f"mcpCapabilities.{other}"
+    assert players.methods.count("session/new") == 1
+
+
+@proves("wire:MCP-capabilities/stdio-always-accepted")
+async def test_a_server_that_is_a_process_is_for_every_agent(players: Players) -> None:
+    server = {"name": "m", "command": "serve"}
+    async with agents.session("player", mcp_servers=[server], **players.options) as session:
+        opened = (await told(session))["opened"]
+    assert opened["mcpServers"] == [{**server, "args": [], "env": []}]
+
+
+@proves(
+    "wire:additionalDirectories/dropped-when-unadvertised",
+    "wire:additionalDirectories/warned-once",
+    "wire:additionalDirectories/session-still-made",
+)
 async def test_additional_directories_are_left_out_elsewhere_with_one_warning(players: Players) -> None:
     async with agents.host("player", additional_directories=["/a", "/b"], **players.options) as host:
         session = await host.new_session()
@@ -197,6 +277,7 @@ async def test_additional_directories_are_left_out_elsewhere_with_one_warning(pl
     ]
 
 
+@proves("wire:Prompt-capabilities/dropped-parts-warned")
 async def test_parts_that_the_agent_cannot_take_are_left_out_with_a_warning_that_lists_them(
     players: Players,
 ) -> None:
@@ -215,12 +296,35 @@ async def test_parts_that_the_agent_cannot_take_are_left_out_with_a_warning_that
     ]
 
 
+@proves(
+    "wire:Prompt-capabilities/image-sent",
+    "wire:Prompt-capabilities/audio-sent",
+    "wire:Prompt-capabilities/embedded-context-sent",
+)
 async def test_parts_that_the_agent_takes_are_sent(players: Players) -> None:
     players.add("able", capabilities=ALL)
+    parts = [agents.image(b"png"), agents.audio(b"wav"), agents.embedded("file:///x", "text")]
     async with agents.session("able", **players.options) as session:
-        sent = await told(session, agents.image(b"png"), agents.embedded("file:///x", "text"))
-    assert [block["type"] for block in sent["prompt"]] == ["image", "resource", "text"]
+        sent = (await told(session, *parts))["prompt"]
+    picture, sound, context, text = sent
+    assert (picture["type"], base64.b64decode(picture["data"])) == ("image", b"png")
+    assert (sound["type"], base64.b64decode(sound["data"])) == ("audio", b"wav")
+    assert (context["type"], context["resource"]["text"]) == ("resource", "text")
+    assert text["text"] == "told"
     assert players.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("marker", "kind"), [("image", "image"), ("audio", "audio"), ("embeddedContext", "resource")]
+)
+async def test_each_kind_of_part_is_sent_where_that_one_is_taken(
+    players: Players, marker: str, kind: str
+) -> None:
+    players.add("picky", capabilities={"promptCapabilities": {marker: True}})
+    parts = [agents.image(b"png"), agents.audio(b"wav"), agents.embedded("file:///x", "text")]
+    async with agents.session("picky", **players.options) as session:
+        sent = (await told(session, *parts))["prompt"]
+    assert [block["type"] for block in sent] == [kind, "text"]
 
 
 async def test_a_prompt_of_which_nothing_is_left_is_refused(players: Players) -> None:
@@ -362,3 +466,63 @@ async def test_what_an_agent_tells_of_itself_is_no_sign_of_work() -> None:
 
     with pytest.raises(AgentInactive):
         await agents.ask(ScriptedAgent(turn), "go", inactivity_timeout=0.1)
+
+
+async def test_a_fork_has_the_options_of_its_session() -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        turn.say(await turn.ask_permission())
+        turn.usage(cost_usd=0.5)
+
+    seen: list[str] = []
+
+    def look(use: agents.ToolUse) -> bool:
+        seen.append(use.title)
+        return True
+
+    agent = ScriptedAgent(turn, capabilities=EVERYTHING)
+    costs = agents.CostTracker()
+    async with agents.host(agent) as host:
+        session = await host.new_session(
+            permissions="auto-reject",
+            tools=agents.ToolFilter(on_tool_use=look),
+            costs=costs,
+            mcp_servers=[{"name": "files", "command": "serve"}],
+        )
+        fork = await session.fork()
+        assert (await fork.ask("go")).text == "reject_once"
+        assert (seen, costs.spent_usd) == (["do it"], 0.5)
+        other = await fork.fork(permissions="auto-allow-once")
+        assert (await other.ask("go")).text == "allow_once"
+    servers = [each["params"]["mcpServers"][0]["name"] for each in agent.asked("session/fork")]
+    assert servers == ["files", "files"]
+    assert [each["params"]["sessionId"] for each in agent.asked("session/fork")] == [session.id, fork.id]
+
+
+async def test_what_can_be_looked_at_once_counts_for_every_agent() -> None:
+    each = [ScriptedAgent(["a"], name=name, capabilities=EVERYTHING) for name in ("one", "two")]
+    servers = ({"name": name, "command": "serve"} for name in ("x", "y"))
+    folders = (folder for folder in ("/a", "/b"))
+    await agents.race("go", each, cancel_losers=False, mcp_servers=servers, additional_directories=folders)
+    for agent in each:
+        [opened] = agent.asked("session/new")
+        assert [server["name"] for server in opened["params"]["mcpServers"]] == ["x", "y"]
+        assert opened["params"]["additionalDirectories"] == ["/a", "/b"]
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+async def test_no_limit_is_no_limit(limit: float) -> None:
+    agent = ScriptedAgent(["a"])
+    assert (await agents.ask(agent, "go", start_timeout=limit, inactivity_timeout=limit)).text == "a"
+
+
+async def test_instructions_are_not_sent_without_what_they_are_for() -> None:
+    agent = ScriptedAgent(["1", "2"])
+    picture = [agents.image(b"x")]
+    with pytest.raises(PromptInvalid, match="only image"):
+        await agents.ask(agent, picture, system_prompt="Be brief.")
+    with pytest.raises(PromptInvalid, match="only image"):
+        await agents.ask_json(agent, picture, int)
+    with pytest.raises(PromptInvalid, match="empty"):
+        await agents.ask_json(agent, "", int)
+    assert agent.prompts == []
+    assert (await agents.ask_json(agent, [*picture, "How many?"], int, system_prompt="Be brief.")).data == 1

@@ -203,6 +203,7 @@ async def test_each_start_plays_the_next_conversation_with_its_end(tmp_path: Pat
 async def test_a_client_that_goes_another_way_is_told(tmp_path: Path) -> None:
     file = tmp_path / "talk.ndjson"
     await agents.ask(ScriptedAgent(["a"]), "go", record=file)
+    assert file.stat().st_mode & 0o777 == 0o600  # nobody else is to read what was said
     async with agents.session(Replay(file)) as session:
         await session.ask("go")
         with pytest.raises(AgentRequestFailed, match="was not asked then"):

@@ -114,7 +114,7 @@ async def test_an_answer_under_a_schema(asking: Asking, tmp_path: Path) -> None:
         (("--permission", "ask"), "reject_once"),
         (("--permission", "auto-allow", "--block-kind", "execute"), "reject_once"),
         (("--permission", "auto-allow", "--allow-kind", "read"), "reject_once"),
-        (("--permission", "auto-allow", "--allow-kind", "read", "--allow-kind", "execute"), "allow_always"),
+        (("--permission", "auto-allow", "--allow-kind", "read", "--allow-kind", "execute"), "allow_once"),
     ],
 )
 async def test_nothing_is_allowed_that_nobody_allowed(
@@ -190,3 +190,28 @@ async def test_the_agent_is_gone_when_the_command_is_interrupted(asking: Asking)
         program.process.send_signal(2)
         assert await program.ended() == 130
     assert json.loads(asking.record.read_text().splitlines()[-1])["method"] == "session/cancel"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--permission", "never"), "'auto-reject'"),
+        (("--max-cost-usd", "much"), "'much' is no sum above 0"),
+        (("--max-cost-usd", "-1"), "'-1' is no sum above 0"),
+        (("--block-kind", "exec"), "'execute'"),
+        (("--allow-kind", "exec"), "'execute'"),
+    ],
+)
+async def test_a_wrong_word_is_told_with_those_that_are_right(
+    asking: Asking, words: tuple[str, ...], told: str
+) -> None:
+    done = await asking.ask(*words, "hi")
+    assert (done.code, told in done.err, "<" in done.err, "_sum" in done.err) == (2, True, False, False)
+
+
+async def test_an_error_has_a_line_of_its_own_and_is_json_where_that_is_wanted(asking: Asking) -> None:
+    done = await asking.ask("crash")
+    assert (done.code, done.out[-1:]) == (1, "\n")
+    done = await asking.ask("--json", "crash")
+    assert (done.code, json.loads(done.out)["error"]["code"]) == (1, "connection_closed")
+    assert "[connection_closed]" in done.err

@@ -153,3 +153,11 @@ def test_a_stream_that_is_closed_is_no_reason_to_complain(stream: int, tmp_path:
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert stream == 2 or done.stderr.startswith("serai: no host answers")
+
+
+def test_one_who_interrupts_while_a_command_is_loaded_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(name: str) -> object:
+        raise KeyboardInterrupt(name)
+
+    monkeypatch.setattr("serai.cli.import_module", load)
+    assert main(["ask", "x"]) == 130

@@ -187,3 +187,14 @@ async def test_a_picture_in_an_address_is_a_picture(players: Players, model: Mak
     players.add("able", capabilities=ALL)
     await Agent(model("able")).run(["echo a", ImageUrl(PICTURE.data_uri)])
     assert prompts(players)[0][1] == {"type": "image", "data": "cG5n", "mimeType": "image/png"}
+
+
+async def test_instructions_do_not_go_without_what_they_are_for(players: Players) -> None:
+    async with agents.session("player", **players.options) as session:
+        agent = Agent(AgentModel.of(session), instructions="Be brief.")
+        with pytest.warns(AgentModelWarning), pytest.raises(ModelRequestRejectedError):
+            await agent.run([PICTURE])
+        assert "session/prompt" not in players.methods
+    with pytest.warns(AgentModelWarning), pytest.raises(ModelRequestRejectedError):
+        await Agent(AgentModel("player", **players.options), instructions="Be brief.").run([PICTURE])
+    assert "session/prompt" not in players.methods

@@ -22,6 +22,7 @@ from typing import Any, Unpack
 from serai.acp.capabilities import AgentCapabilities, Handshake
 from serai.acp.client_side import ClientSide, Event
 from serai.acp.connection import Connection, Launch
+from serai.acp.endings import to_its_end
 from serai.acp.frames import Notification, Request
 from serai.acp.peer import Listener
 from serai.acp.serving import Serving
@@ -97,7 +98,7 @@ class Agent:
         self._has = client.capabilities
         self._serving = Serving(self._connection.peer, client, self._has, self._answered)
         self._handshake = Handshake.of(None)
-        self._patience = inactivity_timeout or None
+        self._patience = _limit(inactivity_timeout)
         self._sessions = Sessions(
             Surroundings(
                 connection=self._connection,
@@ -132,9 +133,9 @@ class Agent:
             client: Who answers what the agent asks.
             mask: Takes secrets out of text: of the agent's log and its errors.
             warn: Is told, in a sentence, what was left out because the agent cannot take it.
-            initialize_timeout: How long it may take to answer, in seconds; `None` or 0 for ever.
+            initialize_timeout: How long it may take to answer, in seconds; `None`, 0 or less for ever.
             inactivity_timeout: How long it may be silent during a prompt or before an answer. While a person
-                is asked, the time does not count. `None` or 0 for ever.
+                is asked, the time does not count. `None`, 0 or less for ever.
             cancel_timeout: How long it may take to stop when a prompt is cancelled, before it is ended.
             on_stderr: Is told every line of its log, redacted.
             overhear: Is told every line of the conversation as it is, with `client` or `agent` for who
@@ -158,7 +159,7 @@ class Agent:
             on_stderr=on_stderr,
             overhear=overhear,
         )
-        await agent._open(processes, initialize_timeout or None)
+        await agent._open(processes, _limit(initialize_timeout))
         return agent
 
     # -- what it is ----------------------------------------------------------------------------------------
@@ -364,11 +365,11 @@ class Agent:
     async def close(self) -> None:
         """End the agent: its input is closed, then its group gets TERM, then KILL. Again does no harm.
 
-        Turns that run fail. Cancelling this stops the waiting: the end comes all the same.
+        Turns that run fail. When this is cancelled, it waits all the same until nothing of it is left.
         """
         closing = self._connection.close()
         self._sessions.end(self._connection.reason)
-        await asyncio.shield(asyncio.gather(closing, self._serving.close()))
+        await to_its_end(asyncio.gather(closing, self._serving.close()))
 
     # -- starting ------------------------------------------------------------------------------------------
 
@@ -443,3 +444,7 @@ class Agent:
     def _need(self, offered: bool, capability: str) -> None:
         if not offered:
             raise CapabilityNotSupportedError(capability, agent=self.name)
+
+
+def _limit(seconds: float | None) -> float | None:
+    return seconds if seconds is not None and seconds > 0 else None

@@ -7,6 +7,7 @@ has nothing, and allows nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -14,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from serai.acp.frames import METHOD_NOT_FOUND
+from serai.acp.shapes import object_of, objects_of, text_of
 from serai.acp.updates import ToolCallUpdate, read_update
 from serai.errors import ProtocolError
 
@@ -76,7 +78,14 @@ class PermissionOption:
     id: str
     name: str
     kind: str
-    """`allow_once`, `allow_always`, `reject_once`, `reject_always`, or something newer."""
+    """`allow_once`, `allow_always`, `reject_once`, `reject_always`, or something newer; empty without one."""
+    sent_id: Any = None
+    """The id as the agent wrote it, where that was no text."""
+
+    @property
+    def wire_id(self) -> Any:
+        """The id that the agent is answered with."""
+        return self.id if self.sent_id is None else self.sent_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +109,23 @@ class PermissionRequest:
         call = read_update({**told.tool_call, "sessionUpdate": "tool_call_update"})
         if not isinstance(call, ToolCallUpdate):
             raise msgspec.ValidationError("Expected a tool call with a `toolCallId` - at `$.toolCall`")
-        options = tuple(PermissionOption(o.option_id, o.name or o.option_id, o.kind) for o in told.options)
+        options = tuple(option for each in objects_of(told.options) if (option := _option(each)))
         return cls(told.session_id, call, options, params)
 
 
-class _Option(Struct, rename="camel"):
-    option_id: str
-    name: str | None = None
-    kind: str = ""
+def _option(told: Mapping[str, Any]) -> PermissionOption | None:
+    """An option, read leniently; `None` without an id, for then nobody could choose it."""
+    sent = told.get("optionId")
+    if isinstance(sent, bool) or not isinstance(sent, str | int | float):
+        return None
+    name, kind = text_of(told.get("name")), text_of(told.get("kind"))
+    return PermissionOption(str(sent), name or str(sent), kind or "", None if isinstance(sent, str) else sent)
 
 
 class _PermissionParams(Struct, rename="camel"):
     session_id: str
     tool_call: dict[str, Any]
-    options: list[_Option]
+    options: Any = None
 
 
 class ReadTextFile(Struct, frozen=True, rename="camel"):
@@ -123,6 +135,19 @@ class ReadTextFile(Struct, frozen=True, rename="camel"):
     path: str
     line: int | None = None
     limit: int | None = None
+
+    @classmethod
+    def of(cls, params: Any) -> ReadTextFile:
+        """Read the parameters of `fs/read_text_file`; whole numbers may be written as 2.0.
+
+        Raises:
+            ValidationError: They are not such.
+        """
+        return msgspec.convert({name: _whole(value) for name, value in object_of(params).items()}, cls)
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class WriteTextFile(Struct, frozen=True, rename="camel"):

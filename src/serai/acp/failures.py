@@ -7,6 +7,7 @@ person must sign in, wait, pay, or begin a new conversation.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -145,7 +146,7 @@ class Failures:
             (command for each in self.methods if (command := each.login_command(self.argv))), ()
         )
         if command:
-            remedy = f"Run '{' '.join(command)}' in a terminal"
+            remedy = f"Run '{shlex.join(command)}' in a terminal"
         elif self.methods:
             remedy = f"Sign in with: {', '.join(each.name for each in self.methods)}"
         else:

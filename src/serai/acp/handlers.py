@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from serai.acp.client_side import (
     CreateTerminal,
     Elicitation,
     ElicitationAnswer,
+    PermissionOption,
     PermissionRequest,
     ReadTextFile,
     TerminalExit,
@@ -24,7 +25,7 @@ from serai.acp.client_side import (
 )
 from serai.acp.shapes import object_of, text_of
 
-__all__ = ["GIVEN_UP", "HANDLERS", "Handler"]
+__all__ = ["GIVEN_UP", "HANDLERS", "Handler", "is_unclear"]
 
 _log = logging.getLogger(__name__)
 
@@ -50,14 +51,23 @@ class Handler:
     """Whether the client has said that it has this."""
 
 
+def is_unclear(options: Sequence[PermissionOption], option_id: str) -> bool:
+    """Whether an id belongs to options that do not mean the same: a permission, and something else."""
+    return len({option.kind.startswith("allow") for option in options if option.id == option_id}) > 1
+
+
 async def _permission(client: ClientSide, request: PermissionRequest) -> Any:
     chosen = await client.request_permission(request)
     if chosen is None:
         return GIVEN_UP[_PERMISSION]
-    if all(option.id != chosen for option in request.options):
+    option = next((option for option in request.options if option.id == chosen), None)
+    if option is None:
         _log.warning("the option %r was not offered: the request is cancelled", chosen)
         return GIVEN_UP[_PERMISSION]
-    return {"outcome": {"outcome": "selected", "optionId": chosen}}
+    if is_unclear(request.options, chosen):
+        _log.warning("the option %r stands for a yes and a no: the request is cancelled", chosen)
+        return GIVEN_UP[_PERMISSION]
+    return {"outcome": {"outcome": "selected", "optionId": option.wire_id}}
 
 
 async def _elicitation(client: ClientSide, request: Elicitation) -> ElicitationAnswer:
@@ -123,7 +133,7 @@ def _as(kind: Any) -> Callable[[Any], Any]:
 HANDLERS: dict[str, Handler] = {
     _PERMISSION: Handler(PermissionRequest.of, _permission, _always),
     _ELICITATION: Handler(_as(Elicitation), _elicitation, _if_mode),
-    "fs/read_text_file": Handler(_as(ReadTextFile), _read_text_file, _if("read_text_file")),
+    "fs/read_text_file": Handler(ReadTextFile.of, _read_text_file, _if("read_text_file")),
     "fs/write_text_file": Handler(_as(WriteTextFile), _write_text_file, _if("write_text_file")),
     "terminal/create": Handler(_as(CreateTerminal), _create_terminal, _if("terminal")),
     "terminal/output": Handler(_as(TerminalRequest), _terminal_output, _if("terminal")),

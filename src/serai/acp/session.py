@@ -40,6 +40,10 @@ _STATE: frozenset[type[TypedUpdate]] = frozenset(
     {AvailableCommandsUpdate, ConfigOptionUpdate, CurrentModeUpdate, SessionInfoUpdate, UsageUpdate}
 )
 """What the session remembers."""
+QUIET = 0.15
+"""What a loaded session tells is history until it has told nothing for so many seconds: some answer first."""
+_LONGEST_HISTORY = 2.0
+"""How long that is waited for, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +100,14 @@ class AcpSession:
         self._connection = surroundings.connection
         self._forget = forget
         self._replaying = replaying
+        self._replayed_last = 0.0
         self._stream = Stream(on_update, self._filled)
         self._turn: PromptTurn | None = None
         self._silence: Silence | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._gone = False
+        self._rested = asyncio.Event()
+        self._rested.set()
 
     @property
     def capabilities(self) -> AgentCapabilities:
@@ -129,17 +136,28 @@ class AcpSession:
             self._keep(update)
         if self._replaying:
             self.replayed.append(update)
+            if not is_state:
+                self._replayed_last = asyncio.get_running_loop().time()
             return
         if self._silence is not None and not is_state:  # which is told without any work
             self._silence.heard()
         self._stream.put(update, size)
 
-    def opened(self, reply: Any) -> None:
-        """The agent has opened it: what comes from now on is new."""
-        self._replaying = False
+    def opened(self, reply: Any, *, settles: bool = False) -> None:
+        """The agent has opened it. What comes now is new; with `settles`, only what comes after `settle`."""
+        self._replaying = settles
         self.reply = object_of(reply)
         self.modes = read_modes(self.reply.get("modes")) or self.modes
         self.config_options = read_options(self.reply.get("configOptions")) or self.config_options
+
+    async def settle(self) -> None:
+        """Wait until the agent has told all of the history, as far as one can know. Cancelling stops it."""
+        loop = asyncio.get_running_loop()
+        now = self._replayed_last = loop.time()
+        latest = now + _LONGEST_HISTORY
+        while not self._gone and (wait := min(self._replayed_last + QUIET, latest) - loop.time()) > 0:  # noqa: ASYNC110 - it is the silence that is waited for
+            await asyncio.sleep(wait)
+        self._replaying = False
 
     def heard(self) -> None:
         """The agent did something else than to tell of the session."""
@@ -201,20 +219,28 @@ class AcpSession:
             raise PromptInvalid(
                 f"the prompt has {what}, which the agent {self._name!r} cannot take", agent=self._name
             )
+        if dropped:  # before anything is sent: whoever is told may object
+            what = ", ".join(dropped)
+            self._around.warn(
+                f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.'
+            )
         turn = PromptTurn(dropped, self.cancel)
         params = {"sessionId": self.id, "prompt": kept, **({"_meta": dict(meta)} if meta else {})}
         self._connection.peer.post(
             "session/prompt", params, lambda result, error: self._answered(turn, result, error)
         )
         self._turn = turn
+        self._rested.clear()
         if self._around.patience:
             self._silence = Silence(self._around.patience, self._is_excused, self._fell_silent)
-        if dropped:
-            what = ", ".join(dropped)
-            self._around.warn(
-                f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.'
-            )
         return turn
+
+    async def at_rest(self) -> None:
+        """Wait until no prompt is under way: also one that has failed, and that the agent has yet to answer.
+
+        An agent that does not stop in time is ended, so this has an end. Cancelling it stops the waiting.
+        """
+        await self._rested.wait()
 
     def cancel(self) -> None:
         """Tell the agent to stop, once. Without a prompt under way this does nothing.
@@ -274,6 +300,7 @@ class AcpSession:
     def _rest(self) -> None:
         """No prompt is under way any more."""
         self._turn = None
+        self._rested.set()
         self._stop_listening()
         if self._deadline is not None:
             self._deadline.cancel()

@@ -95,6 +95,7 @@ class Sessions:
             how: The rest.
         """
         params = self._params(cwd, how, session_id)
+        loads = method == "session/load"
         if session_id in self.open:
             raise SessionLoadFailed(f"the session {session_id} is open already", agent=self._name)
         session = self._register(session_id, cwd, how, replaying=True)
@@ -103,10 +104,12 @@ class Sessions:
 
         def then(result: Any, error: Any) -> None:
             if error is None:
-                session.opened(result)
+                session.opened(result, settles=loads)
 
         try:
             await self._call(method, params, then)
+            if loads:
+                await session.settle()
         except BaseException:
             session.forget()
             raise

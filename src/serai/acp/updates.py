@@ -1,13 +1,14 @@
 """What an agent tells of a session, while it works and at other times.
 
 The known kinds have a type each. Their fields are read leniently: only what tells one thing from another is
-required, and open enumerations (`kind`, `status`) are text. Content blocks stay plain JSON. Whatever the type
-does not know is still in `raw`. A kind that is not known, or that has another shape, is a `RawUpdate`:
-nothing is dropped.
+required, and open enumerations (`kind`, `status`) are text. Content blocks stay plain JSON. A field that is
+not what it should be is left out, alone. Whatever the type does not know is still in `raw`. A kind that is
+not known, or that lacks what is required, is a `RawUpdate`: nothing is dropped.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -15,6 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
+from serai.acp.shapes import is_list, is_object
 from serai.contract.record import Number
 
 __all__ = [
@@ -194,7 +196,91 @@ def read_update(data: dict[str, Any]) -> Update:
     try:
         update: KnownUpdate = msgspec.convert(data, KnownUpdate)
     except msgspec.ValidationError:
-        kind = data.get("sessionUpdate")
-        return RawUpdate(kind if isinstance(kind, str) else "", data)
+        try:
+            update = msgspec.convert(_mended(data), KnownUpdate)
+        except msgspec.ValidationError:
+            kind = data.get("sessionUpdate")
+            return RawUpdate(kind if isinstance(kind, str) else "", data)
     vars(update)["raw"] = data
     return update
+
+
+# -- what is nearly right ----------------------------------------------------------------------------------
+
+
+def _mended(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The update without those fields, or entries of lists, that have another shape than they should."""
+    is_call = data.get("sessionUpdate") in ("tool_call", "tool_call_update")
+    mended: dict[str, Any] = {}
+    for name, value in data.items():
+        mend = _MENDING.get(name) if is_call or name != "content" else _block
+        kept = mend(value) if mend is not None else value
+        if kept is not msgspec.UNSET:
+            mended[name] = kept
+    return mended
+
+
+def _block(value: Any) -> Any:
+    """A content block. Some agents write its text alone, or a list with it."""
+    if is_list(value) and len(value) == 1:
+        value = value[0]
+    return {"type": "text", "text": value} if isinstance(value, str) else value
+
+
+def _id(value: Any) -> Any:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _text(value: Any) -> Any:
+    return value if isinstance(value, str) else msgspec.UNSET
+
+
+def _text_or_id(value: Any) -> Any:
+    return _text(_id(value))
+
+
+def _number(value: Any) -> Any:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else msgspec.UNSET
+
+
+def _object(value: Any) -> Any:
+    return value if is_object(value) else msgspec.UNSET
+
+
+def _objects(value: Any) -> Any:
+    """The objects in a list; of one that stands by itself, a list. What is no list at all stays as it is."""
+    if is_object(value):
+        return [value]
+    return [each for each in value if is_object(each)] if is_list(value) else value
+
+
+def _objects_if_any(value: Any) -> Any:
+    kept = _objects(value)
+    return kept if is_list(kept) else msgspec.UNSET
+
+
+def _cost(value: Any) -> Any:
+    if not is_object(value) or _number(value.get("amount")) is msgspec.UNSET:
+        return msgspec.UNSET
+    return {name: each for name, each in value.items() if name != "currency" or isinstance(each, str)}
+
+
+_MENDING: dict[str, Callable[[Any], Any]] = {
+    "_meta": _object,
+    "messageId": _text_or_id,
+    "toolCallId": _id,
+    "currentModeId": _id,
+    "title": _text,
+    "kind": _text,
+    "status": _text,
+    "updatedAt": _text,
+    "content": _objects_if_any,
+    "locations": _objects_if_any,
+    "entries": _objects,
+    "availableCommands": _objects,
+    "configOptions": _objects,
+    "used": _number,
+    "size": _number,
+    "cost": _cost,
+}
+"""How a field is mended, by its name on the wire: `content` is that of a tool call."""

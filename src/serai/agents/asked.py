@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from serai.acp import PermissionOption, PermissionRequest
+from serai.acp import PermissionOption, PermissionRequest, PromptTurn
+from serai.acp.handlers import is_unclear
 from serai.agents.tool_uses import ToolUse
 from serai.errors import Mismatch
 
@@ -13,8 +14,15 @@ __all__ = ["PermissionAsked", "option_of"]
 
 
 def option_of(options: Sequence[PermissionOption], *kinds: str) -> PermissionOption | None:
-    """The first option of the first of these kinds that there is."""
-    return next((option for kind in kinds for option in options if option.kind == kind), None)
+    """The first option of the first of these kinds that there is.
+
+    One whose id is that of an option of any other kind is none: nobody knows what the agent would understand.
+    """
+    unclear = {option.id for option in options if option.kind not in kinds}
+    return next(
+        (option for kind in kinds for option in options if option.kind == kind and option.id not in unclear),
+        None,
+    )
 
 
 class PermissionAsked:
@@ -40,6 +48,8 @@ class PermissionAsked:
         """Why the tool filter has said no, if it has."""
         self.is_judged = False
         """Whether the tool filter has looked at it."""
+        self.turn: PromptTurn | None = None
+        """The turn in which it was asked. Once that is cancelled, no answer counts."""
         loop = asyncio.get_running_loop()
         self._reached: asyncio.Future[None] = loop.create_future()
         self._answer: asyncio.Future[PermissionOption | None] = loop.create_future()
@@ -65,7 +75,7 @@ class PermissionAsked:
         return self.settle(option_of(self.options, *kinds))
 
     def choose(self, option_id: str) -> bool:
-        """Answer with one of the options.
+        """Answer with one of the options. An id that stands for a yes and a no gives no answer: it cancels.
 
         Raises:
             Mismatch: There is no such option.
@@ -73,7 +83,7 @@ class PermissionAsked:
         option = next((option for option in self.options if option.id == option_id), None)
         if option is None:
             raise Mismatch(f"there is no option {option_id!r}", field="options")
-        return self.settle(option)
+        return self.settle(None if is_unclear(self.options, option_id) else option)
 
     def cancel(self) -> bool:
         """Give no answer: neither yes nor no."""
@@ -101,7 +111,8 @@ class PermissionAsked:
 
     def settle(self, option: PermissionOption | None) -> bool:
         """Answer, if an answer is waited for. Returns whether it was."""
-        if not self.is_open or self._answer.done():
+        is_cancelled = self.turn is not None and self.turn.cancelled
+        if not self.is_open or self._answer.done() or is_cancelled:
             return False
         self.is_open = False
         self._answer.set_result(option)

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, Unpack, cast, overload
 
-from serai.acp import AgentCapabilities
-from serai.agents.adapters import AgentRef
+from serai.acp import AgentCapabilities, Finished
+from serai.acp.endings import to_its_end
+from serai.agents.adapters import AgentRef, name_of
 from serai.agents.catalogue import Catalogue
 from serai.agents.events import TurnFinished
 from serai.agents.finding import Finder
+from serai.agents.gathering import Gathering
 from serai.agents.hosting import WireHost
 from serai.agents.json_answers import shape_of
 from serai.agents.models import Models, models_of
@@ -22,6 +24,7 @@ from serai.agents.opening import Opening
 from serai.agents.options import Options, checked_options
 from serai.agents.parts import Prompt
 from serai.agents.results import AskResult, JsonResult
+from serai.agents.retrying import persistently, read_retries
 from serai.agents.sessions import WireSession
 from serai.agents.starting import list_models
 from serai.agents.streaming import AgentStream, Cancelling, Events
@@ -121,7 +124,7 @@ def stream(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> Agent
     """Ask an agent something, and follow the answer while it comes.
 
     The agent is started with the first event, and is gone before the last, `TurnFinished`. Use it with
-    `async with` where you may stop early.
+    `async with` where you may stop early. When it is cancelled before, the agent is not started at all.
 
     Args:
         agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
@@ -132,6 +135,10 @@ def stream(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> Agent
     opened: list[WireSession] = []
 
     async def events(cancelling: Cancelling) -> Events:
+        if cancelling.is_wanted:  # nothing has to be started for that
+            nothing = Gathering(name_of(agent), "").result(Finished("cancelled"), dropped=(), usage=None)
+            yield TurnFinished(nothing)
+            return
         finished: TurnFinished | None = None
         async with session(agent, **checked) as one:
             opened.append(one)
@@ -164,7 +171,7 @@ async def capabilities(agent: AgentRef, **options: Unpack[Options]) -> AgentCapa
         try:
             return host.capabilities
         finally:
-            await host.close()
+            await to_its_end(host.close())
 
 
 async def models(agent: AgentRef, **options: Unpack[Options]) -> Models:
@@ -229,9 +236,22 @@ async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = 
 
 
 async def _open(agent: AgentRef, options: Options) -> WireSession:
+    retries = read_retries(options.get("retries"))
+    if retries is None:
+        return await _open_once(agent, options)
+    return await persistently(
+        lambda: _open_once(agent, options),
+        retries,
+        may_go_on=lambda error: retries.covers(error, has_used_tools=False),
+        pause=asyncio.sleep,
+        agent=name_of(agent),
+    )
+
+
+async def _open_once(agent: AgentRef, options: Options) -> WireSession:
     host = await WireHost.start(agent, options)
     try:
         return await host.open_session(options, owns_host=True)
     except BaseException:
-        await host.close()
+        await to_its_end(host.close())
         raise

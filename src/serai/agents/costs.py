@@ -49,6 +49,10 @@ class CostTracker:
 
     A turn that reaches the budget is cancelled, and no other is begun: `BudgetExceeded`.
 
+    Of an earlier session that is loaded or resumed, only what is new counts: beyond what the agent tells of
+    its cost while it is opened, or else beyond what this tracker has seen of it. When neither is known, the
+    first figure counts as a whole, with what was spent before.
+
     Args:
         budget_usd: What may be spent.
         prices: For agents that tell tokens but no cost, by `agent::model`, `agent` or `*`. A model's name
@@ -171,7 +175,7 @@ class CostTracker:
         """
         before = self._sessions.get((agent, session_id), 0.0) if is_known else 0.0
         if told is not None and told.currency == "USD":
-            before = float(told.amount)
+            before = max(0.0, float(told.amount))
         return Meter(self, agent, session_id, before, warn)
 
     # -- for meters ----------------------------------------------------------------------------------------
@@ -235,7 +239,10 @@ class Meter:
             )
             return self.tracker.is_exceeded
         amount = float(cost.amount)
-        # A figure that is smaller than the last: the agent has begun to count anew.
+        # Nothing is ever paid back. Within a turn, a figure that is smaller than the last is a mistake.
+        if amount < 0 or (amount < self._last and self._turn is not None):
+            return self.tracker.is_exceeded
+        # At the beginning of a turn it means that the agent has begun to count anew.
         more = amount - self._last if amount >= self._last else amount
         self._last = amount
         self._turn = (self._turn or 0.0) + more

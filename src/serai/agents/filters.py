@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from serai.agents.tool_uses import ToolUse
+from serai.errors import Mismatch
 
 __all__ = ["TOOL_KINDS", "OnToolUse", "ToolFilter"]
 
@@ -27,8 +28,9 @@ OnToolUse: TypeAlias = Callable[[ToolUse], bool | str | Awaitable[bool | str]]
 class ToolFilter:
     """What may be used at all. Whatever passes is still a matter of the permission policy.
 
-    Names are compared with the title and, where an agent tells it, the tool's own name; without regard to
-    case, and `*` stands for anything. A call whose kind the agent does not tell is of the kind `other`.
+    Names are the tool's own, where an agent tells it, and else the title, which is free text; what is blocked
+    is looked for in both. Case does not matter, and `*` stands for anything. A call whose kind the agent does
+    not tell is of the kind `other`.
 
     Two filters can be joined by `&`: then a tool has to pass both.
 
@@ -42,6 +44,9 @@ class ToolFilter:
         block_names: Names that are not.
         on_tool_use: Looks at what has passed so far. When it raises, the answer is no. ACP has no way to
             change a tool's input, so it cannot.
+
+    Raises:
+        Mismatch: There is no such kind.
     """
 
     def __init__(
@@ -53,8 +58,8 @@ class ToolFilter:
         block_names: Iterable[str] = (),
         on_tool_use: OnToolUse | None = None,
     ) -> None:
-        self._allow_kinds = None if allow_kinds is None else _folded(allow_kinds)
-        self._block_kinds = _folded(block_kinds)
+        self._allow_kinds = None if allow_kinds is None else _kinds(allow_kinds, "allow_kinds")
+        self._block_kinds = _kinds(block_kinds, "block_kinds")
         self._allow_names = None if allow_names is None else _folded(allow_names)
         self._block_names = _folded(block_names)
         self._on_tool_use = on_tool_use
@@ -87,14 +92,14 @@ class ToolFilter:
             if reason := other.refuses(use):
                 return reason
         kind = use.kind.casefold()
-        names = [name.casefold() for name in (use.name, use.title) if name]
+        names = [name.casefold() for name in (use.name, use.title) if name]  # the own name first
         if kind in self._block_kinds:
             return f"tools of the kind {use.kind} are blocked"
         if self._allow_kinds is not None and kind not in self._allow_kinds:
             return f"tools of the kind {use.kind} are not among those allowed"
         if _any_matches(names, self._block_names):
             return "tools of this name are blocked"
-        if self._allow_names is not None and not _any_matches(names, self._allow_names):
+        if self._allow_names is not None and not _any_matches(names[:1], self._allow_names):
             return "tools of this name are not among those allowed"
         return None
 
@@ -103,6 +108,14 @@ def _folded(words: Iterable[str]) -> frozenset[str]:
     if isinstance(words, str):
         raise TypeError(f"a list of names was expected, and not the text {words!r}")
     return frozenset(word.casefold() for word in words)
+
+
+def _kinds(words: Iterable[str], field: str) -> frozenset[str]:
+    kinds = _folded(words)
+    if unknown := kinds - TOOL_KINDS:
+        names = ", ".join(sorted(unknown))
+        raise Mismatch(f"there is no kind {names}: it is one of {', '.join(sorted(TOOL_KINDS))}", field=field)
+    return kinds
 
 
 def _any_matches(names: list[str], patterns: frozenset[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from serai.acp import (
     SessionPage,
 )
 from serai.acp import Opening as AcpOpening
+from serai.acp.endings import to_its_end
 from serai.agents.adapters import Adapter, AgentRef
 from serai.agents.answering import Answering
 from serai.agents.configuring import configure
@@ -44,6 +46,8 @@ from serai.errors import CapabilityNotSupportedError
 from serai.processes.processes import Processes
 
 __all__ = ["WireHost", "host"]
+
+_log = logging.getLogger(__name__)
 
 _TIMEOUTS = {
     "start_timeout": "initialize_timeout",
@@ -148,18 +152,23 @@ class WireHost(Closing):
             if self._recorder is not None:
                 self._recorder.close(None, None)
             if self._workplace is not None:
-                await self._workplace.close()
+                await to_its_end(self._workplace.close())
             raise
 
     def _hears_log(self) -> Callable[[str], None] | None:
         told, recorder = self._options.get("on_stderr"), self._recorder
-        if recorder is None:
-            return told
+        if recorder is None and told is None:
+            return None
 
         def hear(line: str) -> None:
-            recorder.log(line)
-            if told is not None:
+            if recorder is not None:
+                recorder.log(line)
+            if told is None:
+                return
+            try:
                 told(line)
+            except Exception:  # noqa: BLE001 - whoever reads the pipe must go on, whatever went wrong
+                _log.exception("on_stderr has failed")
 
         return hear
 
@@ -310,12 +319,11 @@ class WireHost(Closing):
     async def close(self) -> None:
         """End the agent with all its sessions. Again does no harm.
 
-        When it returns, nothing of the agent runs. Cancelling it stops the waiting: the end comes all the
-        same.
+        When it returns, nothing of the agent runs. That is so as well when it is cancelled.
         """
         if self._closing is None:
             self._closing = asyncio.create_task(self._close())
-        await asyncio.shield(self._closing)
+        await to_its_end(self._closing)
 
     # -- for its sessions ----------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -55,7 +56,8 @@ def shape_of(schema: Any) -> Shape[Any]:
 
     Args:
         schema: A type that msgspec knows (a `Struct`, a dataclass, `list[int]`), a pydantic model or type
-            adapter, or a JSON Schema: as a mapping, or as JSON text.
+            adapter, a type made of such models (`list[Model]`), or a JSON Schema: as a mapping, or as JSON
+            text.
 
     Raises:
         Mismatch: It is none of these.
@@ -75,6 +77,8 @@ def shape_of(schema: Any) -> Shape[Any]:
         described = msgspec.json.schema(schema)
         decoder = msgspec.json.Decoder(schema)
     except TypeError as error:
+        if (shape := _adapted(schema)) is not None:
+            return shape
         raise Mismatch(f"this is no type that can be asked for: {error}", field="schema") from None
 
     def read(data: bytes) -> Any:
@@ -190,6 +194,19 @@ def _pydantic(schema: Mapping[str, Any], validate: Callable[[bytes], Any]) -> Sh
             raise Unfit(*(f"{each['msg']} - at `{_path(each['loc'])}`" for each in told())) from None
 
     return Shape(schema, read)
+
+
+def _adapted(schema: Any) -> Shape[Any] | None:
+    """A type that only pydantic understands, such as a list of its models; `None` when it does not either."""
+    pydantic: Any = sys.modules.get("pydantic")  # whoever has such models has imported it
+    if pydantic is None:
+        return None
+    try:
+        adapter = pydantic.TypeAdapter(schema)
+        described = adapter.json_schema()
+    except Exception:  # noqa: BLE001 - it has many errors, which all say that this is no such type
+        return None
+    return _pydantic(described, adapter.validate_json)
 
 
 def _json_schema(schema: Mapping[str, Any] | bool) -> Shape[Any]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from serai.acp import text_block
 from serai.agents.json_answers import Shape, Unfit, instructions, read_answer, repair_instructions
-from serai.agents.parts import Command, Prompt
+from serai.agents.parts import Aside, Command, Prompt
 from serai.agents.results import AskResult, JsonResult
 from serai.errors import JsonInvalid
 
@@ -30,7 +29,7 @@ async def ask_for(
         JsonInvalid: The second answer was not right either.
     """
     parts: list[Any] = [prompt] if isinstance(prompt, str | Command) else list(prompt)
-    result = await ask([*parts, text_block(instructions(shape))])
+    result = await ask([*parts, Aside(instructions(shape))])
     try:
         return _read(result, shape, repaired=False)
     except Unfit as unfit:

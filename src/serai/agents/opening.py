@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable, Generator
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from serai.acp.endings import to_its_end
+
 __all__ = ["Closing", "Opening"]
 
 
 class Closing(ABC):
-    """Something open. A block of `async with` closes it."""
+    """Something open. A block of `async with` closes it, and is left when that is done."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -26,7 +28,7 @@ class Closing(ABC):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self.close()
+        await to_its_end(self.close())
 
 
 T = TypeVar("T", bound=Closing)
@@ -52,4 +54,4 @@ class Opening(Generic[T]):
 
     async def __aexit__(self, *what: object) -> None:
         if self._opened is not None:
-            await self._opened.close()
+            await to_its_end(self._opened.close())

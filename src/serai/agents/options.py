@@ -22,6 +22,7 @@ _log = logging.getLogger("serai.agents")
 
 OPENINGS = ("load", "resume", "fork")
 """The options that name an earlier session."""
+_SEVERAL = ("mcp_servers", "additional_directories")
 
 
 class SessionOptions(TypedDict, total=False):
@@ -75,8 +76,9 @@ class Options(SessionOptions, total=False):
     """A file to which the conversation with the agent is written, redacted; `serai.agents.testing.Replay`
     plays it. What it holds already stays."""
     retries: Retries | int
-    """How often `ask` is tried again when the agent has ended or its model is busy; by default never, since a
-    turn that failed may have changed files. An agent that has ended is started anew."""
+    """How often `ask` is tried again when the agent has ended or its model is busy, and how often a session
+    is opened again for these reasons, or when the agent does not start; by default never, since a turn that
+    failed may have changed files. An agent that has ended is started anew."""
     recycle_after: int
     """After so many turns a session's agent is started anew; by default (0) never."""
     on_renewed: Callable[[Renewed], None]
@@ -118,7 +120,9 @@ def checked_options(options: Mapping[str, Any]) -> Options:
         raise TypeError(f"{' and '.join(openings)} cannot be meant at once")
     if "permissions" in options:
         read_policy(options["permissions"])
-    return cast("Options", dict(options))
+    # They are looked at more than once, and by more than one agent.
+    lasting = {name: tuple(options[name]) for name in _SEVERAL if name in options}
+    return cast("Options", {**options, **lasting})
 
 
 def merged(first: Options, second: Options) -> Options:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from serai.acp import Block, text_block
+from serai.acp import AgentCapabilities, Block, text_block
+from serai.acp.prompts import fit_prompt
 from serai.errors import PromptInvalid
 
-__all__ = ["Command", "Part", "Prompt", "audio", "blocks_of", "embedded", "image", "link"]
+__all__ = ["Aside", "Command", "Part", "Prompt", "audio", "blocks_of", "embedded", "image", "link"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,12 @@ class Command:
 
     def __str__(self) -> str:
         return f"/{self.name} {self.input}".rstrip()
+
+
+class Aside(str):
+    """Text that goes along with what a person says, and is no prompt by itself."""
+
+    __slots__ = ()
 
 
 Part: TypeAlias = str | Command | Mapping[str, Any]
@@ -72,7 +79,12 @@ def link(uri: str | Path, name: str | None = None) -> Block:
 
 
 def blocks_of(
-    prompt: Prompt, *, agent: str, commands: Iterable[str] = (), system_prompt: str | None = None
+    prompt: Prompt,
+    *,
+    agent: str,
+    commands: Iterable[str] = (),
+    system_prompt: str | None = None,
+    capabilities: AgentCapabilities | None = None,
 ) -> list[Block]:
     """A prompt as content blocks.
 
@@ -81,6 +93,8 @@ def blocks_of(
         agent: To whom, for messages.
         commands: The agent's commands, where it has told them.
         system_prompt: What goes before the first text.
+        capabilities: What the agent can take, where that matters: when it can take nothing of what a person
+            says, then nothing else goes along either.
 
     Raises:
         PromptInvalid: It is empty, or has a command that the agent does not have.
@@ -94,10 +108,12 @@ def blocks_of(
                 agent=agent,
                 remedy=f"It has: {', '.join(sorted(known))}",
             )
-    blocks = [dict(part) if isinstance(part, Mapping) else text_block(str(part)) for part in parts]
-    blocks = [block for block in blocks if block.get("type") != "text" or block.get("text")]
-    if not blocks:
+    said = _blocks(part for part in parts if not isinstance(part, Aside))
+    if not said:
         raise PromptInvalid("the prompt is empty", agent=agent)
+    if capabilities is not None and not fit_prompt(said, capabilities)[0]:
+        return said
+    blocks = _blocks(parts)
     if system_prompt:
         first = next((block for block in blocks if block.get("type") == "text"), None)
         if first is not None and not str(first["text"]).startswith("/"):
@@ -105,6 +121,11 @@ def blocks_of(
         else:  # a command must stay where it is: at the very beginning of its text
             blocks.append(text_block(system_prompt))
     return blocks
+
+
+def _blocks(parts: Iterable[Part]) -> list[Block]:
+    blocks = [dict(part) if isinstance(part, Mapping) else text_block(str(part)) for part in parts]
+    return [block for block in blocks if block.get("type") != "text" or block.get("text")]
 
 
 def _media(kind: str, data: bytes | Path, mime_type: str | None, usual: str) -> Block:

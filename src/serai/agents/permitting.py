@@ -61,7 +61,9 @@ class Permitting:
         if asked.refusal is not None:
             return automatic(Policy.AUTO_REJECT, asked.options)
         if isinstance(self._policy, Policy) and self._policy is not Policy.STREAM:
-            return automatic(self._policy, asked.options)
+            # What is allowed for good is not asked for again, and the filter would not see it.
+            is_once = self.tools is not None and self._policy is Policy.AUTO_ALLOW
+            return automatic(Policy.AUTO_ALLOW_ONCE if is_once else self._policy, asked.options)
         if self.is_by_stream and (running is None or not running.is_asking):
             self._warn(
                 f'Agent "{self._agent}" asks for permission, and nobody follows its stream — cancelled.'

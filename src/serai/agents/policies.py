@@ -1,7 +1,8 @@
 """Who answers when an agent asks for permission.
 
 A policy that rejects never allows: where an agent offers no way to say no, the request is cancelled. In the
-same way a policy that allows never picks something that is no permission.
+same way a policy that allows never picks something that is no permission. An agent may give one id to two
+options: where that leaves open what an answer means, the request is cancelled as well.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from serai.acp import PermissionOption
+from serai.acp.handlers import is_unclear
 from serai.agents.asked import PermissionAsked, option_of
 from serai.errors import Mismatch
 
@@ -21,7 +23,8 @@ class Policy(StrEnum):
     """The ready-made policies."""
 
     AUTO_ALLOW = "auto-allow"
-    """Always, so that the agent need not ask for the like again; else once."""
+    """Always, so that the agent need not ask for the like again; else once. With a tool filter, which has to
+    see every call, each time only this once."""
     AUTO_ALLOW_ONCE = "auto-allow-once"
     """Each time only this once. What can only be allowed for good is cancelled."""
     AUTO_REJECT = "auto-reject"
@@ -69,10 +72,15 @@ def automatic(policy: Policy, options: Sequence[PermissionOption]) -> Permission
 
 
 def chosen(choice: Choice, options: Sequence[PermissionOption]) -> PermissionOption | None:
-    """Which option a function's choice means; `None` to cancel. What was not offered cancels, too."""
+    """Which option a function's choice means; `None` to cancel.
+
+    What was not offered cancels, too, and so does an id that stands for a yes and a no.
+    """
     if choice is True:
         return automatic(Policy.AUTO_ALLOW_ONCE, options)
     if choice is False:
         return automatic(Policy.AUTO_REJECT, options)
     wanted = choice.id if isinstance(choice, PermissionOption) else choice
+    if wanted is None or is_unclear(options, wanted):
+        return None
     return next((option for option in options if option.id == wanted), None)

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, Unpack, overload
 
+from serai.acp.endings import to_its_end
 from serai.agents.attempts import Candidate, clients_of
 from serai.agents.clients import AgentClient
 from serai.agents.opening import Closing, Opening
@@ -51,6 +52,7 @@ class _Worker:
     def __init__(self, client: AgentClient, session: WireSession) -> None:
         self.client = client
         self.session = session
+        self.renewing: asyncio.Task[WireSession] | None = None
 
 
 class AgentPool(Closing):
@@ -117,12 +119,9 @@ class AgentPool(Closing):
         worker = await self._take()
         try:
             if not worker.session.host.is_running:
-                await worker.session.close()
-                worker.session = await worker.client.session()
+                await self._renew(worker)
             yield worker.session
         finally:
-            if self._closed:
-                await worker.session.close()  # a new one, perhaps, that came too late
             self._give_back(worker)
 
     async def drain(self) -> None:
@@ -130,13 +129,45 @@ class AgentPool(Closing):
         await self._quiet.wait()
 
     async def close(self) -> None:
-        """End all. Turns that run fail; whoever waits is told. Again does no harm."""
+        """End all. Turns that run fail; whoever waits is told. Again does no harm.
+
+        When it returns, nothing of the agents is left: not of one either that is being started.
+        """
         self._closed = True
         while self._waiting:
             waiting = self._waiting.popleft()
             if not waiting.done():
                 waiting.set_exception(_closed())
-        await asyncio.gather(*(worker.session.close() for worker in self._workers))
+        await to_its_end(asyncio.gather(*(self._end(worker) for worker in self._workers)))
+
+    async def _end(self, worker: _Worker) -> None:
+        if worker.renewing is not None:
+            renewing = worker.renewing
+            renewing.cancel()
+            await asyncio.wait([renewing])
+            if not renewing.cancelled() and renewing.exception() is None:
+                await renewing.result().close()
+        await worker.session.close()
+
+    async def _renew(self, worker: _Worker) -> None:
+        """Give a worker a new agent. When the pool is closed meanwhile, nothing is left of it."""
+
+        async def renew() -> WireSession:
+            await worker.session.close()
+            return await worker.client.session()
+
+        renewing = worker.renewing = asyncio.create_task(renew())
+        try:
+            await asyncio.wait([renewing])
+        finally:
+            renewing.cancel()
+            await to_its_end(asyncio.wait([renewing]))
+            if not renewing.cancelled() and renewing.exception() is None:
+                worker.session = renewing.result()
+            worker.renewing = None
+        if self._closed or renewing.cancelled():
+            raise _closed()
+        renewing.result()
 
     async def _take(self) -> _Worker:
         if self._closed:

@@ -10,6 +10,7 @@ What an agent writes that is no JSON is kept as `text`.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ class Recorder:
     """Writes a transcript.
 
     Args:
-        path: The file; what it holds already stays.
+        path: The file; what it holds already stays. A new one can be read by its owner alone.
         mask: Takes secrets out of what is written.
 
     Raises:
@@ -48,7 +49,9 @@ class Recorder:
 
     def __init__(self, path: Path, mask: Callable[[str], str]) -> None:
         try:
-            self._file = path.open("ab", buffering=0)
+            # Nobody else should read what was said.
+            number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._file = open(number, "ab", buffering=0)  # noqa: PTH123, SIM115 - it stays open until `close`
         except OSError as error:
             raise ConfigInvalid(f"record: {path} cannot be written: {error.strerror}") from None
         self._mask = mask

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from serai.acp import AcpSession
+from serai.acp.endings import to_its_end
 from serai.agents.options import OPENINGS, Options
 from serai.agents.retrying import Context
 from serai.errors import CapabilityNotSupportedError, SessionLoadFailed
@@ -48,6 +49,6 @@ async def renew(
                 return host, acp, context
         acp = await host.admit(session, cast("Options", plain))
     except BaseException:
-        await host.close()
+        await to_its_end(host.close())
         raise
     return host, acp, Context.LOST if has_past else Context.NOTHING

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from serai.agents.transience import is_transient
-from serai.errors import AgentError, AgentInitFailed, AttemptsExhausted
+from serai.errors import AgentError, AgentInitFailed, AttemptsExhausted, VersionMismatch
 
 __all__ = ["Context", "Renewed", "Retries", "Why", "persistently", "read_retries"]
 
@@ -32,7 +32,9 @@ class Retries:
         """Whether it may be asked again after an error."""
         if has_used_tools and not self.after_tools:
             return False
-        return is_transient(error) or isinstance(error, AgentInitFailed)  # the latter when it starts anew
+        # The latter when it starts, or starts anew; what it speaks, it will speak the next time as well.
+        is_failed_start = isinstance(error, AgentInitFailed) and not isinstance(error, VersionMismatch)
+        return is_transient(error) or is_failed_start
 
     def wait(self, attempt: int) -> float:
         """How long to wait before asking again."""

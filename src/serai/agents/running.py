@@ -148,6 +148,7 @@ class RunningTurn:
             self.gathering.add(ToolCalled(use))
         self._asked.add(use.id)
         asked.call = use
+        asked.turn = self._turn
         return asked
 
     def _look_at(self, event: ToolCalled | ToolChanged) -> None:

@@ -17,6 +17,7 @@ from serai.acp import (
     Item,
     PermissionRequest,
 )
+from serai.acp.endings import to_its_end
 from serai.agents.asked import PermissionAsked
 from serai.agents.attached import Attached
 from serai.agents.costs import CostTracker
@@ -25,7 +26,7 @@ from serai.agents.gathering import Gathering
 from serai.agents.json_answers import shape_of
 from serai.agents.json_asking import ask_for
 from serai.agents.opening import Closing
-from serai.agents.options import Options, SessionOptions
+from serai.agents.options import OPENINGS, Options, SessionOptions, checked_options, merged
 from serai.agents.parts import Prompt, blocks_of
 from serai.agents.permitting import Permitting
 from serai.agents.renewing import renew
@@ -210,18 +211,27 @@ class WireSession(Attached, Closing):
         self._options = cast("Options", {**self._options, "config": chosen})  # also for a new agent
 
     async def fork(self, **options: Unpack[SessionOptions]) -> WireSession:
-        """Another session of the same agent that begins where this one is.
+        """Another session of the same agent that begins where this one is, with the options of this one.
+
+        Args:
+            **options: What is to be otherwise in it.
 
         Raises:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`. Nothing was sent.
         """
-        return await self.host.fork_session(self.id, **cast("SessionOptions", {"cwd": self.cwd, **options}))
+        own = {name: value for name, value in self._options.items() if name not in OPENINGS}
+        given = checked_options({"cwd": self.cwd, **options, "fork": self.id})
+        return await self.host.open_session(merged(cast("Options", own), given))
 
     async def close(self) -> None:
         """End it, and the agent with it if it was started for this session. Again does no harm.
 
-        A turn that runs ends. An agent that can is told that the session is closed.
+        A turn that runs ends. An agent that can is told that the session is closed. When this is cancelled,
+        it waits all the same until it is closed.
         """
+        await to_its_end(self._close())
+
+    async def _close(self) -> None:
         self._closed.set()
         if self._renewing is not None:
             self._renewing.cancel()
@@ -262,6 +272,7 @@ class WireSession(Attached, Closing):
         async with nullcontext() if is_held else self._turns:
             if self._settling is not None:
                 await asyncio.shield(self._settling)
+            await self._acp.at_rest()  # a turn that has failed may not have been answered yet
             await self._renew_if_due()
             running = RunningTurn(
                 Gathering(self.host.name, self.id),
@@ -301,7 +312,13 @@ class WireSession(Attached, Closing):
     def _begin(self, running: RunningTurn, prompt: Prompt, meta: Mapping[str, Any] | None) -> None:
         self._meter.begin()
         names = [name for each in self.commands if isinstance(name := each.get("name"), str)]
-        blocks = blocks_of(prompt, agent=self.host.name, commands=names, system_prompt=self._system_prompt)
+        blocks = blocks_of(
+            prompt,
+            agent=self.host.name,
+            commands=names,
+            system_prompt=self._system_prompt,
+            capabilities=self.capabilities,
+        )
         told = {**trace_context(), **self._options.get("meta", {}), **(meta or {})}
         turn = self._acp.prompt(blocks, meta=told)
         self._acp.receive(BeginMark())  # nothing of the agent can have come in between
@@ -319,7 +336,11 @@ class WireSession(Attached, Closing):
         try:
             async with aclosing(self._items()) as items:
                 async for item in items:
-                    event = running.take(item)
+                    try:
+                        event = running.take(item)
+                    except Exception:  # noqa: BLE001 - a callback: the end has to be met all the same
+                        _log.exception("something in the rest of a turn was not dealt with")
+                        continue
                     if running.end is not None:
                         break
                     if isinstance(event, PermissionAsked):

@@ -38,12 +38,13 @@ _COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0 when done, 1 for an error, 2 for a wrong call."""
     _fill_in_streams()
-    options = read_words(sys.argv[1:] if arguments is None else arguments)
+    options: argparse.Namespace | None = None
     try:
+        options = read_words(sys.argv[1:] if arguments is None else arguments)
         code = options.run(options)
         sys.stdout.flush()
     except SeraiError as error:
-        if options.debug:
+        if options is None or options.debug:
             raise
         print(f"serai: {error} [{error.code}]", file=sys.stderr)
         return 1

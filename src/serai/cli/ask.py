@@ -31,6 +31,7 @@ from serai.agents import (
     stream,
 )
 from serai.agents.catalogue import Catalogue, make_catalogue
+from serai.agents.filters import TOOL_KINDS
 from serai.agents.finding import Finder
 from serai.agents.places import Surroundings
 from serai.agents.registry import Registry, load_registry
@@ -39,14 +40,13 @@ from serai.cli.terminal import Terminal, open_terminal
 from serai.config.load import load
 from serai.config.paths import find_paths
 from serai.config.trust import Trust
-from serai.errors import FileUnreadable
+from serai.errors import FileUnreadable, SeraiError
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
 
 __all__ = ["Permissions", "View", "configure"]
 
 _ASK = "ask"
-_KINDS = "read, edit, delete, move, search, execute, think, fetch, other"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -80,18 +80,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--permission",
         metavar="POLICY",
-        choices=[_ASK, *(policy for policy in Policy if policy is not Policy.STREAM)],
+        choices=[_ASK, *(policy.value for policy in Policy if policy is not Policy.STREAM)],
         help="who answers when the agent asks for permission: ask (you, on a terminal; the default there), "
         "auto-reject (the default elsewhere), auto-allow-once, auto-allow",
     )
     parser.add_argument(
         "--allow-kind",
         metavar="KIND",
+        type=str.casefold,
+        choices=sorted(TOOL_KINDS),
         action="append",
-        help=f"allow only tools of this kind; may be repeated ({_KINDS})",
+        help=f"allow only tools of this kind; may be repeated ({', '.join(sorted(TOOL_KINDS))})",
     )
     parser.add_argument(
-        "--block-kind", metavar="KIND", action="append", help="allow no tools of this kind; may be repeated"
+        "--block-kind",
+        metavar="KIND",
+        type=str.casefold,
+        choices=sorted(TOOL_KINDS),
+        action="append",
+        help="allow no tools of this kind; may be repeated",
     )
     parser.set_defaults(run=partial(_checked, parser))
 
@@ -108,7 +115,12 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
     if not words:
         parser.error("there is nothing to ask: give a PROMPT, or pipe it in")
     options.prompt = "\n\n".join(words)
-    return asyncio.run(_main(options))
+    try:
+        return asyncio.run(_main(options))
+    except SeraiError as error:
+        if options.json:  # beside the sentence that people read
+            _print_json({"error": error.to_wire()})
+        raise
 
 
 async def _main(options: argparse.Namespace) -> int:
@@ -167,17 +179,19 @@ async def _agents(options: argparse.Namespace, terminal: Terminal) -> tuple[Cata
 async def _show(turn: AgentStream, terminal: Terminal) -> AskResult:
     view = View(terminal)
     async with turn:
-        async for event in turn:
-            match event:
-                case TextAdded(text, message_id):
-                    view.text(text, message_id)
-                case ThinkingAdded(text):
-                    view.thinking(text)
-                case ToolCalled(call) | ToolChanged(call):
-                    view.tool(call.id, call.title, call.status)
-                case _:
-                    pass
-        terminal.new_line()
+        try:
+            async for event in turn:
+                match event:
+                    case TextAdded(text, message_id):
+                        view.text(text, message_id)
+                    case ThinkingAdded(text):
+                        view.thinking(text)
+                    case ToolCalled(call) | ToolChanged(call):
+                        view.tool(call.id, call.title, call.status)
+                    case _:
+                        pass
+        finally:
+            terminal.new_line()  # what follows, an error perhaps, has a line of its own
         return await turn.result()
 
 
@@ -274,9 +288,12 @@ def _read(name: str) -> str:
 
 
 def _sum(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
     if not 0 < value < float("inf"):
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is no sum above 0")
     return value
 
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
+from serai.acp import Block
 from serai.acp.prompts import fit_prompt
 from serai.agents.clients import AgentClient
 from serai.agents.options import Options
@@ -77,7 +78,7 @@ class FreshSessions:
             parts = [texts.pop()]
         more: Options = {"system_prompt": "\n\n".join(texts)} if texts else {}
         async with self._client.session(**more) as session:
-            yield session, fitting(parts, session)
+            yield session, fitting(parts, session, parts)
 
 
 class OpenSession:
@@ -114,19 +115,31 @@ class OpenSession:
         parts = with_standing(said, told if session_id == self._session.id else None)
         self._told = (self._session.id, said.standing)
         try:
-            yield self._session, fitting(parts, self._session)
+            yield self._session, fitting(parts, self._session, said.parts)
         except BaseException:
             self._told = (None, None)  # nobody knows whether it was heard
             raise
 
 
-def fitting(parts: Sequence[Part], session: WireSession) -> list[Part]:
+def fitting(parts: Sequence[Part], session: WireSession, said: Sequence[Part]) -> list[Part]:
     """The parts that the agent can take. A warning lists the types of the others.
 
-    When none is left, the session says what is the matter.
+    When none is left of what a person said, instructions do not go alone: the session says what is wrong.
+
+    Args:
+        parts: All that goes to the agent.
+        session: The session that is asked.
+        said: Those of the person.
     """
-    blocks = blocks_of(parts, agent=session.host.name) if parts else []
+    blocks = _blocks(parts, session)
     known = [block for block in blocks if block["type"] != UPLOADED]
     kept, dropped = fit_prompt(known, session.capabilities)
     warn_of_dropped(session.host.name, dropped if len(known) == len(blocks) else (*dropped, UPLOADED))
+    own = [block for block in _blocks(said, session) if block["type"] != UPLOADED]
+    if own and not fit_prompt(own, session.capabilities)[0]:
+        return list(own)
     return list(kept or known)
+
+
+def _blocks(parts: Sequence[Part], session: WireSession) -> list[Block]:
+    return blocks_of(parts, agent=session.host.name) if parts else []

@@ -1,0 +1,245 @@
+"""How things end: completely, whoever loses patience, and without a trace in what follows."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from processes.watching import until
+from serai import agents
+from serai.acp.endings import to_its_end
+from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
+from serai.errors import AgentClosed, AgentInactive
+
+LIMIT = 10.0
+
+
+class SlowToEnd(ScriptedAgent):
+    """Ends when it may."""
+
+    def __init__(self, *told: Any, **more: Any) -> None:
+        super().__init__(*told, **more)
+        self.is_ending = asyncio.Event()
+        self.may_end = asyncio.Event()
+        self.is_gone = False
+
+    async def play(self, wire: Any) -> None:
+        try:
+            await super().play(wire)
+        finally:
+            self.is_ending.set()
+            while not self.may_end.is_set():
+                try:
+                    await self.may_end.wait()
+                except asyncio.CancelledError:
+                    continue
+            self.is_gone = True
+
+
+async def several_steps() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_work_is_waited_for_and_then_the_cancelling_is_told() -> None:
+    may_end = asyncio.Event()
+    waiting = asyncio.create_task(to_its_end(may_end.wait()))
+    for _ in range(3):
+        await several_steps()
+        waiting.cancel()
+    await several_steps()
+    assert not waiting.done()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert await to_its_end(may_end.wait())
+
+
+@pytest.mark.parametrize("way", ["ask", "session", "capabilities"])
+async def test_whoever_is_cancelled_while_the_agent_ends_returns_when_it_is_gone(way: str) -> None:
+    agent = SlowToEnd(["a"])
+
+    async def use() -> None:
+        if way == "ask":
+            await agents.ask(agent, "go")
+        elif way == "session":
+            async with agents.session(agent):
+                pass
+        else:
+            await agents.capabilities(agent)
+
+    using = asyncio.create_task(use())
+    async with asyncio.timeout(LIMIT):
+        await agent.is_ending.wait()
+        using.cancel()
+        await several_steps()
+        assert not using.done()
+        agent.may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await using
+    assert agent.is_gone
+
+
+async def test_an_opening_that_fails_and_is_cancelled_then_leaves_nothing() -> None:
+    agent = SlowToEnd(fails={"session/new": {"code": -32603, "message": "no"}})
+    asking = asyncio.create_task(agents.ask(agent, "go"))
+    async with asyncio.timeout(LIMIT):
+        await agent.is_ending.wait()
+        asking.cancel()
+        await several_steps()
+        assert not asking.done()
+        agent.may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+    assert agent.is_gone
+
+
+async def test_a_race_is_won_by_the_first_answer_and_not_by_the_first_end() -> None:
+    has_answered = asyncio.Event()
+
+    async def early(turn: ScriptedTurn) -> None:
+        turn.say("early")
+
+    async def late(turn: ScriptedTurn) -> None:
+        await has_answered.wait()
+        turn.say("late")
+
+    first = SlowToEnd([early], name="first")
+    second = ScriptedAgent([late], name="second")
+
+    async def go_on() -> None:
+        await first.is_ending.wait()
+        has_answered.set()
+        await several_steps()
+        first.may_end.set()
+
+    async with asyncio.timeout(LIMIT):
+        going_on = asyncio.create_task(go_on())
+        race = await agents.race("go", [second, first], cancel_losers=False)
+        await going_on
+    assert (race.winner, race.result.text) == ("first", "early")
+    assert [(one.agent, one.result.text if one.result else None) for one in race.losers] == [
+        ("second", "late")
+    ]
+    assert first.is_gone
+
+
+async def test_a_race_that_is_cancelled_twice_returns_when_all_are_gone() -> None:
+    async def wait(turn: ScriptedTurn) -> None:
+        await turn.cancelled()
+
+    runners = [SlowToEnd([wait], name=name) for name in ("a", "b")]
+    racing = asyncio.create_task(agents.race("go", runners))
+    async with asyncio.timeout(LIMIT):
+        await until(lambda: all(runner.prompts for runner in runners))
+        racing.cancel()
+        for runner in runners:
+            await runner.is_ending.wait()
+        racing.cancel()
+        await several_steps()
+        assert not racing.done()
+        for runner in runners:
+            runner.may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await racing
+    assert all(runner.is_gone for runner in runners)
+
+
+class SlowToStartAgain(ScriptedAgent):
+    """Starts at once, and the second time not at all."""
+
+    def __init__(self, *told: Any) -> None:
+        super().__init__(*told)
+        self.is_starting = asyncio.Event()
+
+    async def launch(self, options: Any) -> Any:
+        if self.starts:
+            self.is_starting.set()
+            await asyncio.Event().wait()
+        return await super().launch(options)
+
+
+async def test_a_pool_that_is_closed_while_a_worker_gets_a_new_agent_ends_all() -> None:
+    async def leave(turn: ScriptedTurn) -> None:
+        turn.exit(3)
+
+    agent = SlowToStartAgain([leave, "never"])
+    pool = await agents.pool([agent])
+    with pytest.raises(AgentClosed):
+        await pool.ask("go")
+    asking = asyncio.create_task(pool.ask("again"))
+    async with asyncio.timeout(LIMIT):
+        await agent.is_starting.wait()
+        await pool.close()
+        with pytest.raises(AgentClosed, match="pool is closed"):
+            await asking
+    assert (agent.starts, len(agent.prompts)) == (1, 1)
+
+
+async def test_after_a_silent_turn_the_next_one_waits_until_the_agent_has_stopped() -> None:
+    async def silent(turn: ScriptedTurn) -> None:
+        await turn.cancelled()
+        turn.say("too late")
+
+    agent = ScriptedAgent([silent, "next"])
+    async with agents.session(agent, inactivity_timeout=0.05) as session:
+        with pytest.raises(AgentInactive):
+            await session.ask("go")
+        assert (await session.ask("again")).text == "next"
+
+
+async def test_after_a_silent_turn_of_an_agent_that_does_not_stop_there_is_an_end() -> None:
+    async def deaf(turn: ScriptedTurn) -> None:
+        await asyncio.Event().wait()
+        turn.say("never")
+
+    agent = ScriptedAgent([deaf, "next"])
+    async with agents.session(agent, inactivity_timeout=0.05, cancel_timeout=0.05) as session:
+        with pytest.raises(AgentInactive):
+            await session.ask("go")
+        with pytest.raises(AgentClosed):
+            await session.ask("again")
+
+
+# -- callbacks that fail -----------------------------------------------------------------------------------
+
+
+def object_to(warning: str) -> None:
+    raise ValueError(warning)
+
+
+async def test_whoever_objects_to_a_warning_does_so_before_anything_is_sent() -> None:
+    agent = ScriptedAgent(["a"])
+    async with agents.session(agent, on_warning=object_to) as session:
+        with pytest.raises(ValueError, match="dropped: image"):
+            await session.ask([agents.image(b"x"), "look"])
+        assert agent.prompts == []
+        assert (await session.ask("go")).text == "a"
+
+
+async def test_whoever_objects_in_the_middle_of_a_turn_stops_it_and_the_next_is_in_step() -> None:
+    async def use(turn: ScriptedTurn) -> None:
+        turn.tool("rm x", "delete", status="completed")
+        turn.tool("rm y", "delete", status="completed")
+        await turn.cancelled()
+
+    agent = ScriptedAgent([use, "next"])
+    tools = agents.ToolFilter(block_kinds=["delete"])
+    async with agents.session(agent, on_warning=object_to, tools=tools) as session:
+        with pytest.raises(ValueError, match="without asking"):
+            await session.ask("go")
+        async with asyncio.timeout(LIMIT):
+            assert (await session.ask("again")).text == "next"
+
+
+async def test_a_log_that_nobody_can_take_does_not_disturb(caplog: pytest.LogCaptureFixture) -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        turn.log("a line")
+
+    agent = ScriptedAgent([turn, "next"], capabilities=EVERYTHING)
+    async with agents.session(agent, on_stderr=object_to) as session:
+        await session.ask("go")
+        assert (await session.ask("again")).text == "next"
+    assert "on_stderr has failed" in caplog.text
