@@ -15,12 +15,13 @@ from serai.terminals.terminal import Terminal
 
 DEAF = "nohup sleep 600 >/dev/null 2>&1 & echo $! >> {file}"
 AWAY = "setsid sh -c 'echo $$ >> {file}; exec sleep 600' &"
+STRANGER = f"{sys.executable} {Path(__file__).with_name('daemon.py')} {{file}};"
 
 
 async def main(records: Path, file: Path) -> None:
-    """Start an agent with pipes and a terminal, each with a deaf child and one that left its session."""
+    """Start an agent with pipes and a terminal, each with a deaf child, one that left, and a daemon."""
     processes = Processes(records)
-    background = f"{DEAF}; {AWAY}".format(file=file)
+    background = f"{DEAF}; {AWAY} {STRANGER}".format(file=file)
     agent = await processes.start(
         ["/bin/sh", "-c", f"{background} trap '' HUP TERM; while :; do sleep 0.1; done"],
         what="the agent",
@@ -30,9 +31,10 @@ async def main(records: Path, file: Path) -> None:
     terminal = await Terminal.start(processes, argv=["bash", "--norc"], what="the terminal")
     terminal.write(f"{background}\r")
     reading = asyncio.create_task(read(terminal))
-    while lines(file) < 4:  # noqa: ASYNC110 - nobody would set an event
+    while lines(file) < 6:  # noqa: ASYNC110 - nobody would set an event
         await asyncio.sleep(0.005)
-    print(agent.pid, terminal.pid, processes._warden._process.pid, flush=True)  # noqa: T201 # pyright: ignore[reportOptionalMemberAccess] - it is for the test, and the warden is there
+    keepers = [child._keeper.pid for child in processes.children if child._keeper]
+    print(agent.pid, terminal.pid, processes._warden._process.pid, *keepers, flush=True)  # noqa: T201 # pyright: ignore[reportOptionalMemberAccess] - it is for the test, and the warden is there
     await reading
 
 

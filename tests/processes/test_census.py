@@ -124,6 +124,18 @@ def test_a_session_of_another_process_with_the_same_pid_is_someone_elses() -> No
     assert pids([stranger, child, marked]) == [12]
 
 
+def test_all_below_the_keeper_are_members() -> None:
+    keeper = Identity(1_000_020, "start-1000020")
+    everyone = [
+        person(1_000_020, 1_000_020),
+        person(1_000_021, 1_000_021, parent=1_000_020),
+        person(1_000_022, 1_000_022, parent=1_000_021),
+        person(1_000_023, 1_000_023),
+    ]
+    assert [each.pid for each in members(everyone, "mine", None, keeper)] == [1_000_021, 1_000_022]
+    assert members(everyone, "mine", None, Identity(1_000_020, "earlier")) == []
+
+
 def test_this_process_and_those_above_it_are_never_members() -> None:
     ours = os.getpid()
     everyone = [

@@ -1,8 +1,9 @@
-"""What is left of a host that was killed is ended: by its warden, and at the next start."""
+"""What is left of a host that was killed is ended: by its keepers, by its warden, and at the next start."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from processes.watching import LIMIT, content, names, runs, until
-from serai.processes.census import MARK, Identity, look
+from serai.processes.census import MARK, Identity, census, look
 from serai.processes.leftovers import Leftover, end_leftovers
 from serai.processes.records import Record, Records
 
@@ -27,6 +28,7 @@ class Dying:
         self.process = process
         self.pids: list[int] = []
         self.warden = process.pid
+        self.keepers: list[int] = []
 
     async def kill(self) -> None:
         self.process.kill()
@@ -46,14 +48,19 @@ async def host(records: Path, tmp_path: Path) -> AsyncIterator[Dying]:
     try:
         assert process.stdout
         async with asyncio.timeout(LIMIT):
-            agent, terminal, dying.warden = map(int, (await process.stdout.readline()).split())
+            told = map(int, (await process.stdout.readline()).split())
+        agent, terminal, dying.warden, *dying.keepers = told
         dying.pids = [agent, terminal, *map(int, content(file).split())]
-        assert len(dying.left()) == 6
+        assert len(dying.left()) == 8
+        assert len(dying.keepers) == 2
         yield dying
     finally:
         if process.returncode is None:
             await dying.kill()
-        await until(lambda: not runs(dying.warden))  # it ends the rest, unless the test has ended it
+        for pid in (dying.warden, *dying.keepers):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        await until(lambda: not any(map(runs, (dying.warden, *dying.keepers))))  # they end the rest
         for pid in dying.left():
             os.kill(pid, signal.SIGKILL)
 
@@ -66,27 +73,51 @@ async def test_a_host_that_is_killed_takes_everything_with_it(host: Dying, recor
     assert await end_leftovers(records) == []
 
 
-async def test_the_next_start_ends_what_is_left(host: Dying, records: Path) -> None:
+async def test_without_a_warden_the_keepers_do_it(host: Dying) -> None:
     os.kill(host.warden, signal.SIGKILL)
+    await host.kill()
+    await until(lambda: not host.left())
+    await until(lambda: not any(map(runs, host.keepers)))
+
+
+async def test_what_is_below_a_keeper_is_found_by_the_next_start(host: Dying, records: Path) -> None:
+    for pid in (host.warden, *host.keepers):
+        os.kill(pid, signal.SIGSTOP)
     await host.kill()
     found = await end_leftovers(records, grace=0.2)
     assert host.left() == []
+    assert {(leftover.what, leftover.ended) for leftover in found} == {
+        ("the agent", True),
+        ("the terminal", True),
+    }
+
+
+async def test_the_next_start_ends_what_is_left(host: Dying, records: Path) -> None:
+    for pid in (host.warden, *host.keepers):
+        os.kill(pid, signal.SIGKILL)
+    await host.kill()
+    found = await end_leftovers(records, grace=0.2)
+    # All that could be told from others: a daemon without a keeper cannot.
+    assert len(host.left()) <= 2
     assert [leftover.ended for leftover in found] == [True] * len(found)
     assert {leftover.what for leftover in found} == {"the agent", "the terminal"}
-    assert {pid for leftover in found for pid in leftover.pids} >= {host.pids[0], *host.pids[2:]}
     assert names(records) == []
     assert await end_leftovers(records) == []
 
 
 async def test_what_belongs_to_a_host_that_runs_is_left_alone(host: Dying, records: Path) -> None:
     assert await end_leftovers(records) == []
-    assert len(host.left()) == 6
+    assert len(host.left()) == 8
     assert len(names(records)) == 2
 
 
 @pytest.fixture
-def sleeper() -> object:
-    process = subprocess.Popen(["/bin/sleep", "60"], start_new_session=True, env={**os.environ, MARK: "mark"})
+async def sleeper() -> AsyncIterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(  # noqa: ASYNC220 - it takes a millisecond
+        ["/bin/sleep", "60"], start_new_session=True, env={**os.environ, MARK: "mark"}
+    )
+    # A program has started before its environment can be seen.
+    await until(lambda: any(each.pid == process.pid and "mark" in each.marks for each in census()))
     yield process
     process.kill()
     process.wait()

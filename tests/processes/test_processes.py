@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,17 +35,6 @@ async def test_a_child_tells_how_it_ended(processes: Processes) -> None:
     await child.gone()
     await killed.gone()
     assert not processes.children
-
-
-async def test_a_child_is_waited_for_where_the_system_has_no_handles(
-    processes: Processes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr(os, "pidfd_open")
-    child = await processes.start(shell("exit 3"), what="three")
-    assert await child.wait() == Exit(code=3)
-    killed = await processes.start(["sleep", "60"], what="killed")
-    assert await killed.end() == Exit(signal=signal.SIGTERM)
-    await child.gone()
 
 
 async def test_a_child_has_its_pipes_its_place_and_its_environment(
@@ -98,6 +88,7 @@ async def test_a_stopped_child_is_ended(processes: Processes) -> None:
     assert await child.end(grace=LIMIT) == Exit(signal=signal.SIGTERM)
 
 
+DAEMON = Path(__file__).with_name("daemon.py")
 ESCAPES = {
     "in its group": "sleep 60 &",
     "in a group of its own": "set -m; sleep 60 &",
@@ -105,6 +96,8 @@ ESCAPES = {
     "in a session of its own": "setsid sleep 60 &",
     "without an environment": "env -i sleep 60 &",
     "without a parent": "(sleep 60 & echo $! > {file}); true;",
+    "with nothing of it": "env -i setsid sh -c 'echo $$ > {file}; exec sleep 60' & ",
+    "as a daemon under another name": f"{sys.executable} {DAEMON} {{file}}; ",
 }
 
 
@@ -115,10 +108,11 @@ async def test_whatever_a_child_starts_ends_with_it(
 ) -> None:
     file = tmp_path / "pid"
     script = ESCAPES[escape].format(file=file)
-    if "echo" not in script:
+    if str(file) not in script:
         script += f" echo $! > {file};"
+    wait = f" until [ -s {file} ]; do sleep 0.01; done;"
     child = await processes.start(
-        shell(script + (" sleep 60" if leader == "stays" else " exit 5")), what="a parent"
+        shell(script + wait + (" sleep 60" if leader == "stays" else " exit 5")), what="a parent"
     )
     other = await written_pid(file)
     if leader == "goes":
@@ -126,7 +120,7 @@ async def test_whatever_a_child_starts_ends_with_it(
         await child.gone()
     else:
         assert runs(other)
-        assert await child.end() == Exit(signal=signal.SIGTERM)
+        assert await child.end(grace=0.5) == Exit(signal=signal.SIGTERM)
     assert not runs(other)
 
 

@@ -10,7 +10,7 @@ from serai.processes.census import look
 
 __all__ = ["LIMIT", "content", "names", "runs", "until", "written_pid"]
 
-LIMIT = 10.0
+LIMIT = 30.0
 
 
 async def until(condition: Callable[[], bool], limit: float = LIMIT) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from serai.ahp import actions as a
 from serai.errors import InvalidParams, ProcessNotStarted, TerminalsUnavailable
+from serai.processes.census import look
 from serai.processes.child import Exit
 from serai.processes.processes import Processes
 from serai.terminals import terminal as module
@@ -223,6 +224,38 @@ async def test_the_end_does_not_wait_for_what_holds_the_terminal_open(open_termi
     await view.ended()
     assert "last words" in view.text
     assert view.terminal.exit == Exit(code=0)
+
+
+async def test_a_daemon_ends_with_the_terminal_that_it_left(open_terminal: Open, tmp_path: Path) -> None:
+    view = await open_terminal("bash", "--norc")
+    file = tmp_path / "pid"
+    view.terminal.write(f"env -i setsid sh -c 'echo $$ > {file}; exec sleep 60' & disown -a; echo a''way\r")
+    await view.sees("away\r\n")
+    async with asyncio.timeout(LIMIT):
+        while not (file.exists() and file.read_text().endswith("\n")):  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(0.005)
+    pid = int(file.read_text())
+    assert look(pid) is not None
+    await view.terminal.end()
+    assert look(pid) is None
+
+
+async def test_much_output_comes_in_few_batches_and_little_at_once(processes: Processes) -> None:
+    size = 20_000_000
+    terminal = await Terminal.start(processes, argv=["sh", "-c", f"echo first; read x; yes | head -c {size}"])
+    text = ""
+    while "first" not in text:
+        text += "".join(
+            each.data for each in await terminal.batch() if isinstance(each, a.TerminalDataAction)
+        )
+    terminal.write("\r")
+    sizes: list[int] = []
+    while actions := await terminal.batch():
+        sizes += [len(each.data) for each in actions if isinstance(each, a.TerminalDataAction)]
+    assert sum(sizes) >= size
+    assert max(sizes) < 2 * module.BATCH
+    assert len(sizes) < size / 20_000
+    await terminal.end()
 
 
 async def test_fifty_terminals_at_once(open_terminal: Open) -> None:

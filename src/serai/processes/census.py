@@ -80,22 +80,30 @@ def census() -> list[Process]:
     return found
 
 
-def members(processes: Iterable[Process], mark: str, leader: Identity | None) -> list[Process]:
-    """Those of a child's processes that still run: its session, its group, and what carries its mark.
+def members(
+    processes: Iterable[Process], mark: str, leader: Identity | None, keeper: Identity | None = None
+) -> list[Process]:
+    """Those of a child's processes that still run: all below its keeper, its session, and what has its mark.
 
-    What left the session on purpose still has the mark, unless it also emptied its environment. Never among
-    them are this process and those above it: a host may have been started in a terminal of the one before.
+    Below the keeper is everything, on Linux, for as long as the keeper lives. Without it, what left the
+    session on purpose still has the mark, unless it also emptied its environment. Never among them are this
+    process and those above it: a host may have been started in a terminal of the one before.
     """
     everyone = {process.pid: process for process in processes}
     spared = set(_line_of(os.getpid(), everyone))
     if leader is not None and leader.pid in everyone and everyone[leader.pid].started != leader.started:
         leader = None  # the pid is someone else's now, so nothing of the session was left
+    kept = _below(keeper, everyone) if keeper is not None else frozenset[int]()
     return [
         process
         for process in everyone.values()
         if not process.dead
         and process.pid not in spared
-        and (mark in process.marks or (leader is not None and leader.pid in (process.session, process.group)))
+        and (
+            process.pid in kept
+            or mark in process.marks
+            or (leader is not None and leader.pid in (process.session, process.group))
+        )
     ]
 
 
@@ -121,6 +129,23 @@ def send(process: Identity, *signals: signal.Signals) -> None:
     finally:
         if handle is not None:
             os.close(handle)
+
+
+def _below(top: Identity, everyone: dict[int, Process]) -> set[int]:
+    """The pids of all below a process; none when it is gone."""
+    found = everyone.get(top.pid)
+    if found is None or found.started != top.started:
+        return set()
+    children: dict[int, list[int]] = {}
+    for process in everyone.values():
+        children.setdefault(process.parent, []).append(process.pid)
+    below: set[int] = set()
+    todo = [top.pid]
+    while todo:
+        more = [pid for pid in children.get(todo.pop(), ()) if pid not in below]
+        below.update(more)
+        todo += more
+    return below
 
 
 def _line_of(pid: int, everyone: dict[int, Process]) -> Iterator[int]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import signal
-import subprocess
-import threading
+import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import IO
 
 from serai.processes.census import Identity, Process, members
 from serai.processes.ending import end_processes
+from serai.processes.records import Record
+from serai.processes.streams import Pipes
 
 __all__ = ["Child", "Exit"]
 
@@ -22,6 +22,10 @@ _log = logging.getLogger(__name__)
 
 _REST_GRACE = 1.0
 """How long what a child leaves behind may take to end by itself, in seconds."""
+_KEEPER_GRACE = 1.0
+"""How long the keeper may take to go when nothing is left, in seconds."""
+_ROUNDS = 5
+"""How often it is looked for what is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,32 +52,38 @@ class Exit:
 class Child:
     """A process that the host started. `Processes.start` makes it.
 
-    When it ends, by itself or not, whatever else runs in its session or carries its mark is ended too. Only
-    then is it reaped: until then no other process can get its pid. Its pipes belong to the caller.
+    When it ends, by itself or not, whatever else came of it is ended too: all below its keeper. Its pipes
+    belong to the caller.
     """
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
-        identity: Identity,
+        link: socket.socket,
+        pipes: Pipes,
+        record: Record,
         mark: str,
-        what: str,
         *,
         on_terminal: bool,
         everyone: Callable[[], Awaitable[list[Process]]],
         forget: Callable[[Child], None],
     ) -> None:
-        self.what = what
+        self.what = record.what
         self.mark = mark
-        self.identity = identity
-        self._process = process
+        self.identity = record.child or Identity(0, "")
+        self._keeper = record.keeper
+        self._pipes = pipes
         self._on_terminal = on_terminal
         self._everyone = everyone
         self._forget = forget
         self._loop = asyncio.get_running_loop()
         self._exit: asyncio.Future[Exit] = self._loop.create_future()
         self._sweep: asyncio.Task[None] | None = None
-        self._watch()
+        self._link = link
+        self._words = b""
+        self._alone = asyncio.Event()
+        """Set when the keeper is gone, which goes last."""
+        link.setblocking(False)
+        self._loop.add_reader(link, self._hear)
 
     @property
     def pid(self) -> int:
@@ -86,17 +96,17 @@ class Child:
 
         Whoever gives it to a transport closes that before `end`, which closes this.
         """
-        return self._process.stdin
+        return self._pipes.stdin
 
     @property
     def stdout(self) -> IO[bytes] | None:
         """The reading end of its standard output, unbuffered, when it was asked for."""
-        return self._process.stdout
+        return self._pipes.stdout
 
     @property
     def stderr(self) -> IO[bytes] | None:
         """The reading end of its standard error, unbuffered, when it was asked for."""
-        return self._process.stderr
+        return self._pipes.stderr
 
     @property
     def exit(self) -> Exit | None:
@@ -136,25 +146,24 @@ class Child:
 
     # -- how its end is noticed ----------------------------------------------------------------------------
 
-    def _watch(self) -> None:
+    def _hear(self) -> None:
+        """The keeper tells how the process has ended, and closes the link when all is over."""
         try:
-            handle = os.pidfd_open(self.pid)
-        except (AttributeError, OSError):
-            threading.Thread(target=self._wait_in_thread, name=f"wait-{self.pid}", daemon=True).start()
+            heard = self._link.recv(4096)
+        except BlockingIOError:
             return
-
-        def ended() -> None:
-            self._loop.remove_reader(handle)
-            os.close(handle)
-            self._ended(_how(self.pid))
-
-        self._loop.add_reader(handle, ended)
-
-    def _wait_in_thread(self) -> None:
-        code = self._process.wait()
-        ended = Exit(code=code) if code >= 0 else Exit(signal=-code)
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self._ended, ended)
+        except OSError:
+            heard = b""
+        *lines, self._words = (self._words + heard).split(b"\n")
+        for line in lines:
+            code = int(line.removeprefix(b"ended "))
+            self._ended(Exit(code=code) if code >= 0 else Exit(signal=-code))
+        if not heard:
+            self._loop.remove_reader(self._link)
+            self._link.close()
+            self._alone.set()
+            if not self._exit.done():  # someone has killed the keeper
+                self._ended(Exit())
 
     def _ended(self, how: Exit) -> None:
         self._exit.set_result(how)
@@ -164,26 +173,21 @@ class Child:
     # -- how the rest goes ---------------------------------------------------------------------------------
 
     async def _end_all(self, grace: float) -> None:
-        survivors = await end_processes(self._members, grace=grace, hangup=self._on_terminal)
-        if survivors:
-            pids = ", ".join(str(process.pid) for process in survivors)
-            _log.warning("%s: %s cannot be ended; the next start tries again", self.what, pids)
-        if not any(process.pid == self.pid for process in survivors):
-            await self._exit
-            self._process.wait()  # it has ended already: this only takes it off the system's list
-        if not survivors:
-            self._forget(self)
+        for _ in range(_ROUNDS):
+            survivors = await end_processes(self._members, grace=grace, hangup=self._on_terminal)
+            if survivors:
+                break
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_KEEPER_GRACE):
+                    await self._alone.wait()
+            if self._alone.is_set():
+                self._forget(self)
+                return
+            # Something of it still runs that was not seen: it came to be while we looked.
+        else:
+            survivors = []
+        pids = ", ".join(str(process.pid) for process in survivors) or "something that cannot be seen"
+        _log.warning("%s: %s cannot be ended; the next start tries again", self.what, pids)
 
     async def _members(self) -> list[Process]:
-        return members(await self._everyone(), self.mark, self.identity)
-
-
-def _how(pid: int) -> Exit:
-    """How a process ended. It stays on the system's list, so that its pid keeps meaning it."""
-    try:
-        told = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-    except ChildProcessError:
-        return Exit()  # someone else in this program has asked before
-    if told is None:
-        return Exit()
-    return Exit(code=told.si_status) if told.si_code == os.CLD_EXITED else Exit(signal=told.si_status)
+        return members(await self._everyone(), self.mark, self.identity, self._keeper)

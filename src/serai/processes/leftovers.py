@@ -63,7 +63,7 @@ def _orphaned(records: Records) -> dict[str, Record]:
 
 def _find(records: dict[str, Record]) -> dict[str, list[Process]]:
     everyone = census()
-    return {mark: members(everyone, mark, record.child) for mark, record in records.items()}
+    return {mark: members(everyone, mark, record.child, record.keeper) for mark, record in records.items()}
 
 
 def _runs(identity: Identity | None) -> bool:

@@ -8,7 +8,7 @@ import errno
 import os
 import secrets
 import shutil
-import signal
+import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,16 +18,13 @@ from serai.errors import ProcessNotStarted
 from serai.processes.census import Identity, Process, census, look, with_mark
 from serai.processes.child import Child
 from serai.processes.environment import inheritable
+from serai.processes.keeper import Request
 from serai.processes.records import Record, Records
+from serai.processes.streams import Pipes, Streams
 from serai.processes.uninterrupted import uninterrupted
 from serai.processes.warden import Warden
 
 __all__ = ["Processes"]
-
-# A session gets its controlling terminal when its leader opens one. Python offers no such step between fork
-# and exec that would be safe beside threads, so the leader is for a millisecond a shell, which opens it and
-# becomes the program.
-_OPEN_TERMINAL = ': <>"$0" && exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +43,8 @@ class _Plan:
 class Processes:
     """The children of this host. Each is written down before it starts, and until it and its kind are gone.
 
-    A host that is killed leaves nothing: its warden (`warden.py`) ends what the records name, and so does the
-    next start (`end_leftovers`).
+    A host that is killed leaves nothing: each child has a keeper (`keeper.py`), which ends all that came of
+    it, and should that be killed too, the next start ends what the records name (`end_leftovers`).
 
     Args:
         directory: Where the records are kept; one host at a time.
@@ -126,12 +123,12 @@ class Processes:
         async with self._spawning:  # the system does it one at a time anyway, and there is one warden
             if self._closed:
                 raise ProcessNotStarted(f"{plan.what} was not started, since the host is closing")
-            process, identity = await asyncio.to_thread(self._spawn, plan)
+            link, pipes, record = await asyncio.to_thread(self._spawn, plan)
             child = Child(
-                process,
-                identity,
+                link,
+                pipes,
+                record,
                 plan.mark,
-                plan.what,
                 on_terminal=plan.terminal is not None,
                 everyone=self._everyone,
                 forget=self._forget,
@@ -139,38 +136,28 @@ class Processes:
             self._children.add(child)
         return child
 
-    def _spawn(self, plan: _Plan) -> tuple[subprocess.Popen[bytes], Identity]:
+    def _spawn(self, plan: _Plan) -> tuple[socket.socket, Pipes, Record]:
         """Write the intention down, start the process, and write down which it is. Runs in a thread."""
-        process = None
+        kept = pipes = None
         try:
-            argv = [_find(plan), *plan.argv[1:]]
-            if plan.terminal is not None:
-                argv = ["/bin/sh", "-c", _OPEN_TERMINAL, plan.terminal, *argv]
+            request = _request(plan)
             if self._host is None:
                 self._host = _identity(os.getpid())
             self._records.write(plan.mark, Record(plan.what, self._host))
-            self._warden.start()
-            # Without `preexec_fn` Python uses vfork: the time it takes does not grow with the host's memory.
-            process = subprocess.Popen(  # noqa: S603 - to start programs is what this is for
-                argv,
-                stdin=plan.stdin,
-                stdout=plan.stdout,
-                stderr=plan.stderr,
-                cwd=plan.cwd,
-                env=with_mark(dict(plan.environ), plan.mark),
-                start_new_session=True,
-                bufsize=0,
-            )
-            identity = _identity(process.pid)
-            self._records.write(plan.mark, Record(plan.what, self._host, identity))
+            with Streams(plan.stdin, plan.stdout, plan.stderr) as streams:
+                pipes = streams.pipes
+                kept = self._warden.start(request, streams.theirs)
+            record = Record(plan.what, self._host, _identity(kept.pid), _identity(kept.keeper))
+            self._records.write(plan.mark, record)
         except (OSError, ValueError) as error:
-            if process is not None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            if pipes is not None:
+                pipes.close()
+            if kept is not None:
+                kept.undo()
             with contextlib.suppress(OSError):
                 self._records.remove(plan.mark)
             raise _refusal(plan, error) from error
-        return process, identity
+        return kept.link, pipes, record
 
     # -- ending --------------------------------------------------------------------------------------------
 
@@ -196,6 +183,24 @@ async def _end(child: Child) -> None:
         if pipe is not None:
             pipe.close()
     await child.end()
+
+
+def _request(plan: _Plan) -> Request:
+    """What the warden is asked for.
+
+    Raises:
+        OSError: There is no such program, or it may not be run.
+        ValueError: No program could be given this.
+    """
+    argv = [os.fsencode(each) for each in (_find(plan), *plan.argv[1:])]
+    environ = with_mark(dict(plan.environ), plan.mark)
+    encoded = {os.fsencode(name): os.fsencode(value) for name, value in environ.items()}
+    if any(b"\0" in each for each in (*argv, *encoded, *encoded.values())):
+        raise ValueError("embedded null byte")
+    if any(not name or b"=" in name for name in encoded):
+        raise ValueError("illegal environment variable name")
+    folder = os.fsencode(plan.cwd.absolute() if plan.cwd is not None else Path.cwd())
+    return argv, encoded, folder, None if plan.terminal is None else os.fsencode(plan.terminal)
 
 
 def _identity(pid: int) -> Identity:

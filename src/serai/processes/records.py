@@ -31,6 +31,8 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """Who started it."""
     child: Identity | None = None
     """The child itself, the leader of its session; `None` while it is being started."""
+    keeper: Identity | None = None
+    """The process below which all of it is."""
 
 
 class Records:

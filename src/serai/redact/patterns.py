@@ -1,32 +1,15 @@
-"""Patterns that can be matched on text that is not whole yet.
+"""What patterns of credentials are made of.
 
-Python's `re` cannot say "this may still become a match". A pattern here is a row of pieces, and is compiled
-in two forms from the same row:
-
-- *final*: the text is whole; what does not match now never will.
-- *open*: more text may come. Beside whole matches it also finds a match that is under way, which is a row of
-  pieces that has fitted so far and has reached the end of the text.
-
-Runs are possessive, and a pattern gives up or decides after a bounded piece of text, so no input makes the
-matcher go over the same text again and again.
+A pattern is a row of pieces. `finder.py` makes regular expressions of it; `hints.py` makes other ones, which
+tell quickly where none of the patterns can begin.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["LOOK_BEHIND", "UNSEEN", "VALUE", "Finder", "Found", "Pattern", "Run", "Value"]
-
-LOOK_BEHIND = 4
-"""How many characters before its beginning a pattern may look at."""
-
-_ANCHOR = 4
-"""How many of a pattern's first characters are looked for before the pattern itself is tried."""
-
-UNSEEN = _ANCHOR - 1
-"""How many characters at the end of a text may hide the beginning of a name."""
+__all__ = ["VALUE", "Pattern", "Piece", "Run", "Value"]
 
 
 class Run(NamedTuple):
@@ -57,160 +40,17 @@ class Pattern(NamedTuple):
     """Whether it begins only where a word begins."""
 
     @property
+    def word(self) -> str:
+        """The text that it begins with."""
+        return next(piece for piece in self.pieces if isinstance(piece, str))
+
+    def char(self, char: str) -> str:
+        """The expression for a character of its text."""
+        both = {char.lower(), char.upper()} if self.any_case else {char}
+        return re.escape(char) if len(both) == 1 else f"[{''.join(sorted(both))}]"
+
+    @property
     def tail(self) -> str:
         """The class of the run that the pattern ends with; empty when it ends with text."""
         last = self.pieces[-1]
         return last.chars if isinstance(last, Run) and last.high is None else ""
-
-
-class Found(NamedTuple):
-    """A match: whole, or under way up to the end of the text."""
-
-    number: int
-    """Which pattern, by its place in the list that the finder was made of."""
-    start: int
-    value: int | None
-    """Where the secret begins; `None` when the match has not come that far."""
-    end: int
-    whole: bool
-
-
-class Finder:
-    """Finds the first of several patterns. At one place, a pattern that stands earlier in the list wins."""
-
-    def __init__(self, patterns: Sequence[Pattern]) -> None:
-        self._all_secret = [isinstance(pattern.pieces[0], Value) for pattern in patterns]
-        self._skim = _compile_anchors(patterns)
-        anchors = [_anchor(p) for p, all_secret in zip(patterns, self._all_secret, strict=True) if all_secret]
-        self._beginnings = frozenset(anchor[:n] for anchor in anchors for n in range(1, len(anchor)))
-        self._open = _compile(patterns, final=False)
-        self._final = _compile(patterns, final=True)
-        self._groups = _groups(patterns)
-
-    def find(self, text: str, start: int, *, final: bool) -> Found | None:
-        """The first match that begins at `start` or after it.
-
-        A name in the last `UNSEEN` characters is not reported yet: look at them again with more text.
-        """
-        # First look for the few characters with which patterns begin: that is seven times as fast.
-        expression = self._final if final else self._open
-        while anchor := self._skim.search(text, start):
-            start = anchor.start()
-            match = expression.match(text, start)
-            if match is not None:
-                return self._found(match)
-            start += 1
-        return None if final else self._find_at_end(text, start)
-
-    def _find_at_end(self, text: str, start: int) -> Found | None:
-        """A secret that has begun at the end of the text, and is still shorter than an anchor."""
-        size = len(text)
-        tail = text[max(start, size - UNSEEN) :]
-        while tail:
-            if tail in self._beginnings:
-                match = self._open.match(text, size - len(tail))
-                if match is not None and match.lastindex is not None:
-                    return self._found(match)
-            tail = tail[1:]
-        return None
-
-    def _found(self, match: re.Match[str]) -> Found:
-        start = match.start()
-        group = match.lastindex
-        if group is None:  # under way, and no secret has begun
-            return Found(-1, start, None, match.end(), whole=False)
-        number, whole = self._groups[group - 1]
-        value = start if self._all_secret[number] else match.start(group - whole)
-        return Found(number, start, value, match.end(), whole)
-
-
-# -- from pieces to regular expressions --------------------------------------------------------------------
-# Each pattern has two empty groups: one where the secret begins, one at the end. `re` tells which group was
-# the last one to match, and so which pattern it was and how far it came.
-
-
-def _compile(patterns: Sequence[Pattern], *, final: bool) -> re.Pattern[str]:
-    return _alternatives(
-        (first, [_after_first(pattern, first, final=final) for pattern in group])
-        for first, group in _by_first(patterns)
-    )
-
-
-def _compile_anchors(patterns: Sequence[Pattern]) -> re.Pattern[str]:
-    return _alternatives(
-        (first, list(dict.fromkeys("".join(_char(c, p) for c in _anchor(p)[1:]) for p in group)))
-        for first, group in _by_first(patterns)
-    )
-
-
-def _alternatives(branches: Iterable[tuple[str, list[str]]]) -> re.Pattern[str]:
-    # Alternatives are gathered under their first character: `re` then skips all other characters in C.
-    return re.compile("|".join(f"{re.escape(first)}(?:{'|'.join(rests)})" for first, rests in branches))
-
-
-def _groups(patterns: Sequence[Pattern]) -> list[tuple[int, bool]]:
-    """For each group of the expression: which pattern it belongs to, and whether it is the one at its end."""
-    numbers = {id(p): n for n, p in enumerate(patterns)}
-    order = [numbers[id(p)] for _, group in _by_first(patterns) for p in group]
-    return [(number, whole) for number in order for whole in (False, True)]
-
-
-def _by_first(patterns: Iterable[Pattern]) -> list[tuple[str, list[Pattern]]]:
-    groups: dict[str, list[Pattern]] = {}
-    for pattern in patterns:
-        first = _anchor(pattern)[0]
-        for char in sorted({first.lower(), first.upper()} if pattern.any_case else {first}):
-            groups.setdefault(char, []).append(pattern)
-    return sorted(groups.items())
-
-
-def _anchor(pattern: Pattern) -> str:
-    return next(piece for piece in pattern.pieces if isinstance(piece, str))[:_ANCHOR]
-
-
-def _char(char: str, pattern: Pattern) -> str:
-    both = {char.lower(), char.upper()} if pattern.any_case else {char}
-    return re.escape(char) if len(both) == 1 else f"[{''.join(sorted(both))}]"
-
-
-def _after_first(pattern: Pattern, first: str, *, final: bool) -> str:
-    """All of a pattern but its first character, which has matched already."""
-    atoms: list[str | Run | Value] = []
-    for piece in pattern.pieces:
-        atoms.extend(piece if isinstance(piece, str) else [piece])
-    where = _word_begins(first) if pattern.at_word else ""
-    if isinstance(atoms[0], Value):  # its group stands one character late
-        atoms[:2] = [VALUE]
-    else:
-        del atoms[0]
-    return where + _rest(atoms, pattern, final=final)
-
-
-def _word_begins(first: str) -> str:
-    # A word also begins after an escape in JSON (`\n`), in a URL (`%3D`) or of a terminal (`ESC[31m`).
-    c = re.escape(first)
-    return rf"(?:(?<![A-Za-z0-9]{c})|(?<=\\[nrtbf]{c})|(?<=%[0-9A-F][0-9A-F]{c})|(?<=[0-9\[]m{c}))"
-
-
-def _rest(atoms: Sequence[str | Run | Value], pattern: Pattern, *, final: bool) -> str:
-    expression = "()"
-    if pattern.tail and not final:
-        expression = r"(?:\Z|())"  # the run may go on
-    for atom in reversed(atoms):
-        expression = _before(atom, expression, pattern, final=final)
-    return expression
-
-
-def _before(atom: str | Run | Value, rest: str, pattern: Pattern, *, final: bool) -> str:
-    match atom:
-        case Value():
-            return "()" + rest
-        case Run(chars, low, high):
-            run = f"[{chars}]{{{low},{'' if high is None else high}}}+"
-            if final:
-                return run + rest
-            ended = rest if rest.startswith(r"(?:\Z|") else rf"(?:\Z|{rest})"
-            return run + ended if low == 0 else rf"(?:{run}{ended}|[{chars}]{{0,{low - 1}}}\Z)"
-        case str():
-            char = _char(atom, pattern)
-            return char + rest if final else rf"(?:{char}{rest}|\Z)"

@@ -14,11 +14,14 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from serai.redact.patterns import LOOK_BEHIND, UNSEEN, Finder, Found
+from serai.redact.finder import LOOK_BEHIND, UNSEEN, Finder, Found
 from serai.redact.shapes import LIMIT, PRIVATE_KEY, SHAPES, Shape
 
 __all__ = ["ShapeStage", "redact_shapes"]
 
+_LARGE = 4096
+_SEAM = 32
+"""So much of a large piece is looked at with what came before it."""
 _GAP = 200
 """A private key ends where this much text has no line of it."""
 _KEY_LINE = 16
@@ -75,19 +78,32 @@ class ShapeStage:
 
     def feed(self, text: str) -> str:
         """Take more text."""
+        nothing_held = self._sent == len(self._buffer)
+        busy = self._run is not None or self._in_key is not None
+        if len(text) > _LARGE and nothing_held and not busy and self._is_quiet(text):
+            self._buffer = text[-LOOK_BEHIND - UNSEEN :]
+            self._scan, self._sent = LOOK_BEHIND, LOOK_BEHIND + UNSEEN
+            return text
         buffer = self._buffer = self._buffer + text
-        if self._run is not None or self._in_key is not None:
+        if busy:
             return self._advance(final=False)
         found = self._finder.find(buffer, self._scan, final=False)
         if found is not None:
             return self._advance(found, final=False)
         # The usual case, without the machinery: nothing in the text looks like a credential.
-        out = buffer[self._sent :] if self._sent else buffer
+        out = text if nothing_held else buffer[self._sent :]
         size = self._sent = len(buffer)
         self._scan = max(self._scan, size - UNSEEN)
         if self._scan > LOOK_BEHIND:
             self._forget()
         return out
+
+    def _is_quiet(self, text: str) -> bool:
+        """Whether nothing in a large piece of text looks like a credential. It is not copied for that."""
+        seam = self._buffer + text[:_SEAM]
+        if self._finder.find(seam, self._scan, final=False) is not None:
+            return False
+        return self._finder.find(text, LOOK_BEHIND, final=False) is None
 
     def flush(self, text: str = "") -> str:
         """Take the last text: nothing follows."""

@@ -17,6 +17,7 @@ import contextlib
 import os
 import secrets
 import sys
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,17 +34,31 @@ from serai.terminals.outbox import Outbox
 if TYPE_CHECKING:
     from serai.terminals.pty import Pty
 
-__all__ = ["Terminal"]
+__all__ = ["BATCH", "Terminal"]
 
-BATCH = 64 * 1024
-"""About how much text is in a batch, at most. As much again may have been read and wait."""
+BATCH = 128 * 1024
+"""About how much text is in a batch, at most. It becomes one message, of six times as many bytes if all of it
+has to be escaped, and there are clients that take no more than 1 MiB."""
 GATHER = 0.001
 """How long a program that writes much is left alone, in seconds: then there is more to read at once."""
 _MUCH = 4000
+_PATIENCE = 0.008
+"""Text of a program that writes much waits so long for more, at most, in seconds: few large batches cost less
+than many small ones."""
 _QUIET = 0.2
 """Output that was written before the end may still be on its way for so long, in seconds."""
 _RETRY = 0.2
 _LARGEST = 65535
+
+
+class _Desk(threading.local):
+    """Where the terminals of a thread put what they read, one after the other: it stays in the cache."""
+
+    def __init__(self) -> None:
+        self.view = memoryview(bytearray(BATCH + 64 * 1024))
+
+
+_desk = _Desk()
 
 
 class Terminal:
@@ -58,7 +73,8 @@ class Terminal:
         self._master = pty.master
         self._keyboard = Keyboard(pty.master)
         self._loop = asyncio.get_running_loop()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._half = b""
+        """The beginning of a character whose end was not read yet."""
         self._marks = Marks(nonce)
         self._outbox = Outbox()
         self._news: asyncio.Future[None] | None = None
@@ -67,6 +83,9 @@ class Terminal:
         self._awaits = False
         self._again: asyncio.TimerHandle | None = None
         self._last_read = 0.0
+        self._ripe = False
+        """Whether what waits may be taken: all of it, or enough, or it has waited long enough."""
+        self._taken = 0.0
         self._hung_up = False
         self._over = asyncio.Event()
         self._watch = asyncio.create_task(self._await_exit())
@@ -162,7 +181,7 @@ class Terminal:
         The last is `terminal/exited`. Its code is the program's, or 128 and the number of the signal that
         ended it. One task at a time; cancelling it loses nothing.
         """
-        while not self._outbox:
+        while not self._ripe:
             if self._over.is_set():
                 return []
             self._news = self._loop.create_future()
@@ -170,8 +189,10 @@ class Terminal:
                 await self._news
             finally:
                 self._news = None
+        self._ripe = False
         full = self._outbox.size >= BATCH
         actions = self._outbox.take()
+        self._taken = self._loop.time()
         if full and not self._over.is_set():
             self._read_later(0)
         return actions
@@ -233,6 +254,9 @@ class Terminal:
         size = self._read_some()
         if size:
             self._last_read = self._loop.time()
+        waited = self._last_read - self._taken >= _PATIENCE
+        if size < _MUCH or waited or self._hung_up or self._outbox.size >= BATCH:
+            self._wake()
         if self._hung_up and self._child.exit is not None:
             self._finish(self._child.exit)
         elif self._hung_up:
@@ -245,27 +269,33 @@ class Terminal:
             self._await_output()
 
     def _read_some(self) -> int:
-        """Take what is there, up to the size of a batch. Returns how much that was."""
+        """Take what is there, as far as it fits into the batch. Returns how much that was."""
         self._hung_up = False
-        chunks: list[bytes] = []
-        size = 0
-        read, master = os.read, self._master  # this is the one loop that has to be quick
-        while size < BATCH:
+        view = _desk.view
+        start = size = len(self._half)
+        view[:start] = self._half
+        full = max(start + 1, BATCH - self._outbox.size)
+        readv, master = os.readv, self._master  # this is the one loop that has to be quick
+        while size < full:
             try:
-                chunk = read(master, BATCH)
+                count = readv(master, (view[size:],))
             except BlockingIOError:
                 break
             except OSError:  # Linux: EIO when nobody has the other end open
-                chunk = b""
-            if not chunk:
+                count = 0
+            if not count:
                 self._hung_up = True
                 break
-            chunks.append(chunk)
-            size += len(chunk)
-        if chunks:
-            self._outbox.tell(self._marks.feed(self._decoder.decode(b"".join(chunks))))
-            self._wake()
-        return size
+            size += count
+        if size > start:
+            self._decode(view[:size], final=False)
+        return size - start
+
+    def _decode(self, data: memoryview | bytes, *, final: bool) -> None:
+        """Take the bytes that were read as text. Half a character at the end waits for its other half."""
+        text, used = codecs.utf_8_decode(data, "replace", final)
+        self._half = bytes(data[used:])
+        self._outbox.tell(self._marks.feed(text))
 
     # -- the end -------------------------------------------------------------------------------------------
 
@@ -294,13 +324,14 @@ class Terminal:
         self._over.set()
         self._keyboard.close()
         os.close(self._master)
-        self._outbox.tell(self._marks.feed(self._decoder.decode(b"", final=True)))
+        self._decode(self._half, final=True)
         self._outbox.tell(self._marks.close())
         self._outbox.exited(how.status)
         self._wake()
 
     def _wake(self) -> None:
-        if self._news is not None and not self._news.done() and self._outbox:
+        self._ripe = bool(self._outbox)
+        if self._ripe and self._news is not None and not self._news.done():
             self._news.set_result(None)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,10 +36,11 @@ from serai.errors import InvalidParams, ProtocolError
 from serai.host.channels import Channel
 from serai.host.project import directory_of
 from serai.journal.subscriptions import Subscriber
+from serai.processes.child import Exit
 from serai.processes.processes import Processes
 from serai.redact import StreamRedactor
 from serai.terminals.scrollback import BoundedTerminal
-from serai.terminals.terminal import Terminal
+from serai.terminals.terminal import BATCH, Terminal
 
 if TYPE_CHECKING:
     from serai.host.host import Host
@@ -51,6 +53,10 @@ _MAX_ENDED = 64
 """So many terminals that have ended can still be looked at."""
 _HUNG_UP = 129
 """What shells say of a program that was ended by a hang-up: 128 and the number of the signal."""
+_LONG = 0.005
+"""Text is dealt with in portions that take no longer than this, in seconds,"""
+_PORTION = 4096
+"""but are no smaller than this."""
 _STOPPED = "[the host was stopped, and this terminal with it]\r\n"
 
 
@@ -66,6 +72,8 @@ class HostTerminal(Channel):
         self._stream: StreamRedactor = host.redactor.stream(observed=True)
         self._terminal: Terminal | None = None
         self._pump: asyncio.Task[None] | None = None
+        self._portion = BATCH
+        """How much text is dealt with at once."""
 
     def run(self, terminal: Terminal) -> None:
         """Show what a program does."""
@@ -88,6 +96,11 @@ class HostTerminal(Channel):
         """Whether the program has ended."""
         return self._pump is None or self._pump.done()
 
+    @property
+    def exit(self) -> Exit | None:
+        """How the program ended; `None` while it runs, or when another host has run it."""
+        return self._terminal.exit if self._terminal is not None else None
+
     def type(self, text: str) -> bool:
         """Type. Returns `False`, and types nothing, when the program reads too slowly or has ended."""
         return self._terminal is not None and self._terminal.write(text)
@@ -109,13 +122,27 @@ class HostTerminal(Channel):
     async def _show(self, terminal: Terminal) -> None:
         while actions := await terminal.batch():
             for action in actions:
-                self._show_one(action)
+                if isinstance(action, a.TerminalDataAction):
+                    await self._show_data(action.data)
+                else:
+                    self._show_one(action)
             await self.journal.room()
+
+    async def _show_data(self, text: str) -> None:
+        """Show text, all at once unless it is full of what looks like secrets: that takes its time."""
+        while text:
+            portion, text = text[: self._portion], text[self._portion :]
+            begun = time.perf_counter()
+            self._show_text(self._stream.feed(portion))
+            took = time.perf_counter() - begun
+            if took > _LONG or len(portion) == self._portion:
+                fitting = int(len(portion) * min(2.0, _LONG / max(took, 1e-6)))
+                self._portion = max(_PORTION, min(BATCH, fitting))
+            if text:
+                await asyncio.sleep(0)  # let others have their turn
 
     def _show_one(self, action: a.StateAction) -> None:
         match action:
-            case a.TerminalDataAction(data=data):
-                self._show_text(self._stream.feed(data))
             case a.TerminalExitedAction():
                 self._show_text(self._stream.flush())
                 self.act(action)
