@@ -112,9 +112,7 @@ class TestBetweenTurns:
             desk.keyboard.end()
             assert await chat == 0
 
-    async def test_a_question_that_a_turn_took_along_is_asked_again(
-        self, tmp_path: Path
-    ) -> None:
+    async def test_a_question_that_a_turn_took_along_is_asked_again(self, tmp_path: Path) -> None:
         desk = Desk()
         async with House(agent=agent) as house, house.client() as client, house.client("x") as other:
             chat = chatting(client, desk)

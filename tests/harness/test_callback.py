@@ -92,7 +92,7 @@ class TestAnswering:
             await conversation.heard("session/activityChanged")
             conversation.cancel()
             turn = await conversation.end()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await ended.wait()
             await conversation.quiet()
             assert conversation.state.summary.activity is None

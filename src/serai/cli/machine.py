@@ -97,7 +97,8 @@ def process_findings(home: Path) -> Iterator[Finding]:
     records = {mark: one for mark, one in Records(home / "processes").all().items() if _is_orphan(one)}
     everyone = census() if records else []
     for mark, record in records.items():
-        pids = ", ".join(str(process.pid) for process in members(everyone, mark, record.child))
+        left = members(everyone, mark, record.child, record.keeper)
+        pids = ", ".join(str(process.pid) for process in left)
         if pids:
             yield Finding(
                 "leftovers",

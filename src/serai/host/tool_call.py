@@ -12,6 +12,7 @@ from serai.ahp.types import (
     FileEdits,
     FreeForm,
     StringOrMarkdown,
+    ToolCallCancellationReason,
     ToolCallError,
     ToolCallResult,
     ToolResultContent,
@@ -41,6 +42,7 @@ class ToolCall:
         """The option that was chosen."""
         self.suggestion: UserMessage | None = None
         """What the person would rather have, when they said no."""
+        self._answer: asyncio.Future[Any] | None = None
         self._result: asyncio.Future[Any] | None = None
 
     def grow(self, more: str, message: StringOrMarkdown | None = None) -> None:
@@ -66,6 +68,7 @@ class ToolCall:
     ) -> None:
         """Ask whether the call may run; also again, while it runs. `approved` then has the answer.
 
+        Cancelling takes the question back: the call ends as skipped. So does `done`, which ends it.
         `meta` says what this confirmation is about. It goes out with the action and is not kept.
         """
         asked = confirmed is None
@@ -88,12 +91,31 @@ class ToolCall:
         if answer is None:
             self.approved = True
             return
-        action: a.SessionToolCallConfirmedAction = await answer
+        self._answer = answer
+        try:
+            await asyncio.wait({answer})
+        except asyncio.CancelledError:
+            if not answer.done():
+                answer.cancel()
+                self._skip()
+            raise
+        action: a.SessionToolCallConfirmedAction = answer.result()
         self.approved = action.approved
         self.option = action.selected_option_id
         self.suggestion = action.user_suggestion
         if action.edited_tool_input is not None:
             self.input = action.edited_tool_input
+
+    def _skip(self) -> None:
+        self._session.act_in_turn(
+            self._turn,
+            a.SessionToolCallConfirmedAction(
+                turn_id=self._turn.id,
+                tool_call_id=self.id,
+                approved=False,
+                reason=ToolCallCancellationReason.SKIPPED.value,
+            ),
+        )
 
     def show(self, *content: ToolResultContent) -> None:
         """Show what the running tool has so far."""
@@ -139,6 +161,8 @@ class ToolCall:
                 requires_result_confirmation=confirm_result or None,
             ),
         )
+        if self._answer is not None:
+            self._answer.cancel()  # nobody need say any more whether it may run
         if answer is None:
             return True
         confirmed: a.SessionToolCallResultConfirmedAction = await answer

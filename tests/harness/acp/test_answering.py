@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from conformance.client import Client, calls_of
 from harness.acp.conftest import Inn, begin, ended, said, say, status
+from processes.watching import until
+from requirements import proves
 
 WITH_FILES: dict[str, Any] = {"definition": {"fs": True}}
 WITH_TERMINALS: dict[str, Any] = {"definition": {"terminal": True}}
@@ -33,6 +38,27 @@ async def test_files_are_read_and_written_below_the_sessions_folder_only(inn: In
     assert (outside["code"], missing["code"]) == (-32603, -32002)
 
 
+@proves("wire:additionalDirectories/readable-for-lifetime", "wire:additionalDirectories/read-only")
+async def test_additional_folders_are_read_as_long_as_the_session_lives_and_never_written(
+    inn: Inn, client: Client, tmp_path: Path
+) -> None:
+    inn.offer(
+        **WITH_FILES, capabilities={"loadSession": True, "sessionCapabilities": {"additionalDirectories": {}}}
+    )
+    more = tmp_path / "more"
+    more.mkdir()
+    (more / "notes").write_text("one\ntwo\n")
+    session = await inn.session(client, config={"additionalDirectories": [str(more)]})
+    for again in (False, False, True):
+        if again:
+            await inn.restart()
+            client = await inn.connect("again", session)
+        whole, line, written, outside, _ = told(await say(client, session, f"fs {more / 'notes'}"))
+        assert (whole, line) == ({"content": "one\ntwo\n"}, {"content": "two\n"})
+        assert written["code"] == outside["code"] == -32603
+        assert [file.name for file in more.iterdir()] == ["notes"]
+
+
 async def test_what_the_catalogue_does_not_offer_is_not_there(inn: Inn, client: Client) -> None:
     inn.offer()
     session = await inn.session(client)
@@ -56,6 +82,60 @@ async def test_commands_run_in_terminals_that_people_can_follow(inn: Inn, client
     terminal: Any = client.state.confirmed(content.resource)
     assert "words" in "".join(part.value for part in terminal.content)
     assert terminal.claim.session == session
+
+
+async def test_a_terminal_is_the_agents_after_the_turn_too(inn: Inn, client: Client) -> None:
+    inn.offer(**WITH_TERMINALS)
+    session = await inn.session(client)
+    await say(client, session, "lasting echo words; exec sleep 100")
+    output, how = told(await say(client, session, "ending"))
+    assert ("words" in output["output"], output.get("exitStatus")) == (True, None)
+    assert (how["exitCode"], how["signal"]) == (None, "SIGHUP")
+
+
+async def test_what_the_host_did_not_keep_of_a_terminal_is_told_as_such(inn: Inn, client: Client) -> None:
+    inn.offer(**WITH_TERMINALS)
+    session = await inn.session(client)
+    (output,) = told(await say(client, session, "awaited yes | head -c 9000000; echo; echo the end"))
+    assert output["truncated"] is True
+    first, last = output["output"]
+    assert ("cut" in first, last.split()[-2:]) == (False, ["the", "end"])
+
+
+async def test_lines_end_where_editors_end_them(inn: Inn, client: Client) -> None:
+    inn.offer(**WITH_FILES)
+    session = await inn.session(client)
+    (inn.folder / "a").write_text("one\u2028still\ntwo\fx\nthree", newline="")
+    told_lines = told(await say(client, session, "lines a [1,1] [2.0,1.0] [-5,1] [2,-1] [3,9]"))
+    assert [each["content"] for each in told_lines] == [
+        "one\u2028still\n",
+        "two\fx\n",
+        "one\u2028still\n",
+        "",
+        "three",
+    ]
+
+
+async def test_a_file_whose_folder_is_missing_is_not_written_and_it_is_said_why(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer(**WITH_FILES)
+    (answer,) = told(await say(client, await inn.session(client), "put no/such/file"))
+    assert answer == {"code": -32002, "message": "no/such/file cannot be written: its folder is not there"}
+
+
+async def test_between_turns_files_are_read_and_nothing_is_changed(inn: Inn, client: Client) -> None:
+    inn.offer(definition={"fs": True, "terminal": True}, modes=True, asks_between=True)
+    session = await inn.session(client)
+    (inn.folder / "a").write_text("text")
+    await say(client, session, "echo hi")
+    await client.dispatch(session, "configChanged", config={"mode": "do"})
+    written = inn.folder / "answers"
+    await until(lambda: written.exists() and bool(written.read_text()))
+    read, wrote, ran = json.loads(written.read_text())
+    assert read["result"] == {"content": "text"}
+    assert {answer["error"]["code"] for answer in (wrote, ran)} == {-32600}
+    assert (inn.folder / "a").read_text() == "text"
 
 
 async def test_a_form_is_a_list_of_questions(inn: Inn, client: Client) -> None:
@@ -90,6 +170,36 @@ async def test_a_form_can_be_declined(inn: Inn, client: Client) -> None:
     (request,) = client.session(session).input_requests or []
     await client.dispatch(session, "inputCompleted", requestId=request.id, response="decline")
     assert told(await ended(client, session, turn)) == [{"action": "decline"}]
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", ""])
+async def test_nobody_is_sent_to_what_is_no_address_of_the_web(inn: Inn, client: Client, url: str) -> None:
+    inn.offer()
+    (answer,) = told(await say(client, await inn.session(client), f"elsewhere {url}"))
+    assert answer["code"] == -32602
+    assert client.heard("inputRequested") == []
+
+
+async def test_two_questions_of_one_name_are_two_questions(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "namesakes")
+    await client.until(lambda: len(client.session(session).input_requests or ()) == 2)
+    for request in list(client.session(session).input_requests or ()):
+        response = {"1": "decline", "2": "cancel"}[str(request.message)]
+        await client.dispatch(session, "inputCompleted", requestId=request.id, response=response)
+    assert told(await ended(client, session, turn)) == [{"1": "decline", "2": "cancel"}]
+
+
+async def test_a_question_that_the_agent_takes_back_is_not_asked_any_more(inn: Inn, client: Client) -> None:
+    inn.offer(modes=True)
+    session = await inn.session(client)
+    turn = await begin(client, session, "withdrawn elicitation/create")
+    await client.until(lambda: client.session(session).input_requests)
+    await client.dispatch(session, "configChanged", config={"mode": "do"})
+    (answer,) = told(await ended(client, session, turn))
+    assert answer["code"] == -32800
+    assert client.session(session).input_requests is None
 
 
 async def test_what_was_done_at_an_address_is_no_longer_asked(inn: Inn, client: Client) -> None:

@@ -181,6 +181,78 @@ async def test_whoever_is_asked_when_the_turn_is_cancelled_need_not_answer(inn: 
     assert said(after) == '["storm 5"]'
 
 
+@pytest.mark.parametrize(("status_told", "well"), [("failed", False), ("completed", True)])
+async def test_a_call_that_ends_without_the_answer_is_not_asked_about_any_more(
+    inn: Inn, client: Client, status_told: str, *, well: bool
+) -> None:
+    inn.offer()
+    over = await say(client, await inn.session(client), f"settled {status_told}")
+    (call,) = calls_of(over)
+    assert (status(call), call.success) == ("completed", well)
+    assert said(over) == '{"outcome": {"outcome": "cancelled"}}'
+
+
+async def test_a_question_that_the_agent_takes_back_is_not_asked_any_more(inn: Inn, client: Client) -> None:
+    inn.offer(modes=True)
+    session = await inn.session(client)
+    turn = await begin(client, session, "withdrawn session/request_permission")
+    await pending(client, session)
+    await client.dispatch(session, "configChanged", config={"mode": "do"})
+    over = await ended(client, session, turn)
+    assert "-32800" in said(over)
+    skipped, run = calls_of(over)
+    assert (skipped.tool_call_id, status(skipped), skipped.reason) == ("c", "cancelled", "skipped")
+    assert (run.tool_call_id, status(run)) == ("c#1", "completed")
+
+
+async def test_output_that_grows_is_not_written_down_at_every_step(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "growing 100")
+
+    def shown() -> list[int]:
+        contents = [each["content"][0] for each in client.heard("toolCallContentChanged")]
+        return [len(content["text"]) if "text" in content else content["sizeHint"] for content in contents]
+
+    await client.until(lambda: shown()[-1:] == [500_000])
+    assert len([size for size in shown() if size > 64 * 1024]) < 20
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    await ended(client, session, turn)
+
+
+async def test_a_second_call_of_one_id_is_another_one(inn: Inn, client: Client) -> None:
+    inn.offer()
+    calls = calls_of(await say(client, await inn.session(client), "again"))
+    assert [(call.tool_call_id, call.invocation_message) for call in calls] == [
+        ("c", "first"),
+        ("c#1", "second"),
+    ]
+
+
+async def test_options_without_a_kind_can_be_chosen(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "unkind sure nope")
+    call = await pending(client, session)
+    assert [option.label for option in call.options] == ["Sure", "Nope"]
+    assert call.tool_input == '{"name": "é"}'
+    await confirm(client, session, call, selectedOptionId="nope")
+    assert '"optionId": "nope"' in said(await ended(client, session, turn))
+
+
+@pytest.mark.parametrize("names", ["sure nope", ""])
+async def test_a_yes_that_the_agent_has_no_option_for_cancels_and_says_so(
+    inn: Inn, client: Client, names: str
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, f"unkind {names}".strip())
+    await confirm(client, session, await pending(client, session))
+    over = await ended(client, session, turn)
+    assert "cancelled" in said(over)
+    assert "offers no answer" in notices(over)[0]
+
+
 # -- edits -------------------------------------------------------------------------------------------------
 
 
@@ -215,11 +287,19 @@ def _files(client: Client, uri: str) -> list[str]:
 # -- options -----------------------------------------------------------------------------------------------
 
 
-def test_an_option_of_an_unknown_kind_is_no_way_to_allow() -> None:
+def test_an_option_of_an_unknown_kind_is_for_who_chooses_it_and_never_a_no() -> None:
     options = [PermissionOption("a", "A", "allow_session"), PermissionOption("b", "B", "perhaps")]
-    assert [option.kind for option in offered(options)] == ["approve", "deny"]
-    assert choose(options, "b", approved=True) == "a"
-    assert choose(options, None, approved=False) is None
+    assert [option.kind for option in offered(options)] == ["approve", "approve"]
+    assert choose(options, "b", approved=True) == "b"
+    assert choose(options, None, approved=True) == "a"
+    assert choose(options, "b", approved=False) is None
+    assert choose(options[1:], None, approved=True) is None
+
+
+@pytest.mark.parametrize("chosen", ["x", None])
+def test_a_no_whose_option_also_allows_cancels(chosen: str | None) -> None:
+    options = [PermissionOption("x", "Yes", "allow_once"), PermissionOption("x", "No", "reject_once")]
+    assert choose(options, chosen, approved=False) is None
 
 
 def test_a_plain_yes_is_not_for_ever_when_there_is_a_choice() -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from conformance.client import Client, calls_of
 from harness.acp.conftest import FORKS, LOADS, ONE, RESUMES, Inn, notices, said, say
+from serai.acp import Handshake
+from serai.harness.acp import kept as k
 
 
 @pytest.fixture
@@ -59,6 +61,35 @@ async def test_after_a_restart_the_agent_remembers_and_nothing_is_recorded_twice
     assert [t.user_message.text for t in client.session(session).turns] == ["echo one", "recall"]
     assert opened(client) == how
     assert notices(await say(client, session, "echo more")) == []
+
+
+@pytest.mark.parametrize("late", [0.01, 0.05])
+async def test_history_that_is_told_after_the_answer_is_history_too(
+    inn: Inn, client: Client, keep: str, late: float
+) -> None:
+    inn.offer(keep=keep, capabilities=LOADS, late=late)
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    client = await back(inn)
+    turn = await say(client, session, "recall")
+    assert (said(turn), calls_of(turn)) == ('["echo one"]', [])
+    assert len(notices(turn)) == 1
+
+
+async def test_history_that_is_told_in_the_next_turn_is_known_by_what_it_says(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(keep=keep, capabilities=LOADS, late="prompt")
+    session = await inn.session(client)
+    await say(client, session, "think")
+    await say(client, session, "tool")
+    client = await back(inn)
+    turn = await say(client, session, "echo new")
+    assert (said(turn), calls_of(turn)) == ("new", [])
+    assert [type(part).__name__ for part in turn.response_parts] == [
+        "SystemNotificationResponsePart",
+        "MarkdownResponsePart",
+    ]
 
 
 async def test_an_agent_that_cannot_is_given_the_conversation_in_a_new_session(
@@ -215,6 +246,32 @@ async def test_another_fork_is_a_new_session_that_says_so(
     assert reason in notices(turn)[0]
     assert "echo one" in said(turn)
     assert "echo two" not in said(turn)
+
+
+async def test_a_new_session_that_was_not_told_of_the_conversation_is_told_after_a_restart(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(keep=keep, capabilities=LOADS, keeps_at_once=True)
+    session = await inn.session(client)
+    last = await say(client, session, "echo one")
+    await inn.session(client, FORK, fork={"session": session, "turnId": last.id})
+    await inn.restart()
+    client = await inn.connect("again", FORK)
+    turn = await say(client, FORK, "blocks")
+    assert "works in a new session of its own" in notices(turn)[0]
+    assert "echo one" in said(turn)
+    meta = client.session(FORK).meta
+    assert meta is not None
+    assert meta["serai.acp"]["opened"] == "re-created"
+    assert notices(await say(client, FORK, "recall")) == []
+
+
+def test_what_was_made_anew_is_untold_until_the_agent_was_prompted() -> None:
+    handshake = Handshake.of({})
+    anew = [k.opened("a", handshake, anew=False), k.prompted("t"), k.opened("b", handshake, anew=True)]
+    assert k.kept_of(anew).is_untold
+    assert k.kept_of([*anew, k.opened("b", handshake, anew=False)]).is_untold
+    assert not k.kept_of([*anew, k.prompted("u"), k.opened("b", handshake, anew=False)]).is_untold
 
 
 # -- what a session is opened with -------------------------------------------------------------------------

@@ -239,7 +239,7 @@ async def test_a_secret_in_the_command_is_used_and_not_told(inn: Inn, client: Cl
 async def test_a_host_that_is_closed_ends_a_sign_in(inn: Inn, client: Client) -> None:
     offer(inn, **LOGIN)
     await sign_in(client, terminal=TERMINAL)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await inn.restart()  # the fixture sees to it that no process is left
 
 

@@ -6,10 +6,11 @@ import asyncio
 import os
 import re
 import shlex
+import signal
 import uuid
 from collections.abc import Awaitable
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from serai.acp import (
     BasicClient,
@@ -27,13 +28,14 @@ from serai.acp import (
 from serai.agents.definitions import AgentDefinition
 from serai.ahp.commands import ContentEncoding
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.types import SessionInputRequest, SessionInputResponseKind
+from serai.ahp.types import SessionInputRequest, SessionInputResponseKind, ToolResultContent
 from serai.errors import ProtocolError
 from serai.harness.acp.calls import Answer
 from serai.harness.acp.forms import questions_of, values_of
 from serai.harness.acp.work import Work
 from serai.host.seat import Seat
 from serai.host.surroundings.terminals import HostTerminal
+from serai.host.turn import Turn
 from serai.uris import uri_of
 
 __all__ = ["Answering", "Asked"]
@@ -43,6 +45,7 @@ _LINE = re.compile(r"[\s|&;<>()$`\"'*?]")
 _RESOURCE_NOT_FOUND = -32002
 _INTERNAL_ERROR = -32603
 _INVALID_PARAMS = -32602
+_INVALID_REQUEST = -32600
 
 
 class Asked(Protocol):
@@ -53,9 +56,26 @@ class Asked(Protocol):
         """The turn that runs."""
         ...
 
+    @property
+    def last_turn(self) -> Turn | None:
+        """The turn that runs, or the last one that did."""
+        ...
+
+    @property
+    def shown_terminals(self) -> dict[str, ToolResultContent]:
+        """What tool calls show of the terminals that the agent has or had."""
+        ...
+
     async def caught_up(self) -> None:
         """Wait until all that the agent told before has been dealt with."""
         ...
+
+
+class _Lent(NamedTuple):
+    """A terminal that the agent has, and how many bytes of its output it wants."""
+
+    terminal: HostTerminal
+    limit: int | None
 
 
 class Answering(BasicClient):
@@ -73,8 +93,10 @@ class Answering(BasicClient):
         self._seat = seat
         self._folder = folder
         self._asked = asked
-        self._limits: dict[str, int | None] = {}
-        """How much of a terminal's output the agent wants, by the terminal."""
+        self._terminals: dict[str, _Lent] = {}
+        """The terminals that the agent has, in this turn and after it."""
+        self._questions: dict[str, set[str]] = {}
+        """The questions that are open, by the agent's name for them, which several may have."""
 
     @property
     def capabilities(self) -> ClientCapabilities:
@@ -102,6 +124,10 @@ class Answering(BasicClient):
         answer = await _unless_over(work.calls.ask(request))
         if answer is None:
             return None
+        if answer.is_unsayable:
+            await work.turn.notice(
+                f"{self._definition.label} offers no answer that means this: it was told nothing."
+            )
         if answer.suggestion is not None:
             self._seat.queue(answer.suggestion, "suggestion")
         return answer.option
@@ -110,9 +136,11 @@ class Answering(BasicClient):
 
     async def read_text_file(self, request: ReadTextFile) -> str:
         """Read a file of the session's folders."""
-        work = self._work()
+        turn = self._asked.last_turn
+        if turn is None:
+            raise _no_turn("files are read")
         try:
-            found = await work.turn.read(self._uri(request.path))
+            found = await turn.read(self._uri(request.path))
         except ProtocolError as error:
             raise _told(error) from None
         if found.encoding == ContentEncoding.BASE64:
@@ -120,15 +148,18 @@ class Answering(BasicClient):
         if request.line is None and request.limit is None:
             return found.data
         first = max((request.line or 1) - 1, 0)
-        last = None if request.limit is None else first + request.limit
-        return "".join(found.data.splitlines(keepends=True)[first:last])
+        last = None if request.limit is None else first + max(request.limit, 0)
+        return "".join(_lines(found.data)[first:last])
 
     async def write_text_file(self, request: WriteTextFile) -> None:
         """Write a file of the session's folder."""
-        work = self._work()
+        work = self._work("files are written")
         try:
             await work.turn.write(self._uri(request.path), request.content)
         except ProtocolError as error:
+            if _is_missing(error):  # the file itself need not be there
+                what = f"{request.path} cannot be written: its folder is not there"
+                raise ProtocolError(what, number=_RESOURCE_NOT_FOUND) from None
             raise _told(error) from None
 
     def _uri(self, path: str) -> str:
@@ -138,7 +169,7 @@ class Answering(BasicClient):
 
     async def create_terminal(self, request: CreateTerminal) -> str:
         """Run a command in a terminal that people can follow."""
-        work = self._work()
+        work = self._work("commands are run")
         argv = [request.command, *(request.args or ())]
         if not request.args and _LINE.search(request.command):
             argv = ["/bin/sh", "-c", request.command]  # a whole line, as some agents have it
@@ -148,42 +179,43 @@ class Answering(BasicClient):
             cwd=self._uri(request.cwd) if request.cwd else None,
             env=request.environ,
         )
-        work.terminals[terminal.uri] = terminal
-        self._limits[terminal.uri] = request.output_byte_limit
+        self._terminals[terminal.uri] = _Lent(terminal, request.output_byte_limit)
+        self._asked.shown_terminals[terminal.uri] = terminal.content
         return terminal.uri
 
     async def terminal_output(self, request: TerminalRequest) -> TerminalOutput:
         """What the command has written, or the end of it."""
-        terminal = self._terminal(request)
-        text, limit = terminal.text(), self._limits.get(request.terminal_id)
+        terminal, limit = self._lent(request)
+        text = terminal.text().removeprefix(terminal.live.notice)
+        truncated = terminal.live.cut > 0
         data = text.encode()
-        truncated = limit is not None and len(data) > limit
-        if truncated:
-            text = data[len(data) - (limit or 0) :].decode("utf-8", "ignore")
-        code = terminal.live.head.exit_code
+        if limit is not None and len(data) > max(limit, 0):
+            truncated = True
+            text = data[len(data) - max(limit, 0) :].decode("utf-8", "ignore")
+        has_ended = terminal.live.head.exit_code is not None
         return TerminalOutput(
-            output=text,
-            truncated=truncated,
-            exit_status=TerminalExit(exit_code=code) if code is not None else None,
+            output=text, truncated=truncated, exit_status=_exit(terminal) if has_ended else None
         )
 
     async def wait_for_terminal_exit(self, request: TerminalRequest) -> TerminalExit:
         """Wait for the command's end."""
-        return TerminalExit(exit_code=await self._terminal(request).wait())
+        terminal, _ = self._lent(request)
+        await terminal.wait()
+        return _exit(terminal)
 
     async def kill_terminal(self, request: TerminalRequest) -> None:
         """End the command; what it wrote can still be looked at."""
-        await self._terminal(request).close()
+        await self._lent(request).terminal.close()
 
     async def release_terminal(self, request: TerminalRequest) -> None:
         """End the command. People can still look at what it wrote; the agent no longer."""
-        terminal = self._terminal(request)
+        terminal, _ = self._lent(request)
+        del self._terminals[request.terminal_id]
         await terminal.close()
-        self._limits.pop(request.terminal_id, None)
 
-    def _terminal(self, request: TerminalRequest) -> HostTerminal:
-        found = self._work().terminals.get(request.terminal_id)
-        if found is None or request.terminal_id not in self._limits:
+    def _lent(self, request: TerminalRequest) -> _Lent:
+        found = self._terminals.get(request.terminal_id)
+        if found is None:
             raise ProtocolError(f"there is no terminal {request.terminal_id}", number=_RESOURCE_NOT_FOUND)
         return found
 
@@ -195,13 +227,22 @@ class Answering(BasicClient):
         if (work := self._asked.work) is not None:
             work.flush()
         schema = request.requested_schema or {}
+        if request.mode == "url" and not (request.url or "").startswith(("https://", "http://")):
+            raise ProtocolError("a person is sent to addresses of the web only", number=_INVALID_PARAMS)
         asked = SessionInputRequest(
-            id=request.elicitation_id or str(uuid.uuid4()),
+            id=str(uuid.uuid4()),
             message=request.message,
             url=request.url if request.mode == "url" else None,
             questions=(questions_of(schema) or None) if request.mode == "form" else None,
         )
-        answers = await self._seat.ask(asked)
+        name = request.elicitation_id or ""
+        self._questions.setdefault(name, set()).add(asked.id)
+        try:
+            answers = await self._seat.ask(asked)
+        finally:
+            self._questions[name].discard(asked.id)
+            if not self._questions[name]:
+                del self._questions[name]
         if answers.response == SessionInputResponseKind.ACCEPT:
             content = values_of(schema, answers.answers) if request.mode == "form" else None
             return ElicitationAnswer("accept", content)
@@ -211,13 +252,34 @@ class Answering(BasicClient):
 
     def elicitation_completed(self, elicitation_id: str) -> None:
         """The person has done elsewhere what they were sent for."""
-        self._seat.answered(elicitation_id)
+        for question in tuple(self._questions.get(elicitation_id, ())):
+            self._seat.answered(question)
 
-    def _work(self) -> Work:
+    def _work(self, what: str) -> Work:
         work = self._asked.work
         if work is None:
-            raise ProtocolError("no turn is running", number=_INTERNAL_ERROR)
+            raise _no_turn(what)
         return work
+
+
+def _no_turn(what: str) -> ProtocolError:
+    return ProtocolError(f"{what} during a turn, and none is running", number=_INVALID_REQUEST)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines with their ends. Only a line feed ends one, as in editors: other marks are text."""
+    *lines, last = text.split("\n")
+    return [f"{line}\n" for line in lines] + ([last] if last else [])
+
+
+def _exit(terminal: HostTerminal) -> TerminalExit:
+    how = terminal.exit
+    if how is None or how.signal is None:
+        return TerminalExit(exit_code=terminal.live.head.exit_code)
+    try:
+        return TerminalExit(signal=signal.Signals(how.signal).name)
+    except ValueError:
+        return TerminalExit(signal=str(how.signal))
 
 
 async def _unless_over(asking: Awaitable[Answer]) -> Answer | None:
@@ -233,5 +295,8 @@ async def _unless_over(asking: Awaitable[Answer]) -> Answer | None:
 
 def _told(error: ProtocolError) -> ProtocolError:
     """A refusal of the host's files, with the numbers that ACP has."""
-    missing = error.number in (AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND)
-    return ProtocolError(str(error), number=_RESOURCE_NOT_FOUND if missing else _INTERNAL_ERROR)
+    return ProtocolError(str(error), number=_RESOURCE_NOT_FOUND if _is_missing(error) else _INTERNAL_ERROR)
+
+
+def _is_missing(error: ProtocolError) -> bool:
+    return error.number in (AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND)

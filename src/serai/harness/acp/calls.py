@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from serai.acp import PermissionOption, PermissionRequest, ToolCallUpdate
 from serai.acp import ToolCall as AcpToolCall
-from serai.acp.shapes import is_object
+from serai.acp.shapes import is_object, object_of
 from serai.ahp.types import (
     ConfirmationOption,
     ConfirmationOptionKind,
@@ -34,6 +34,10 @@ __all__ = ["Answer", "Calls", "choose", "offered"]
 _NOT_NEEDED = ToolCallConfirmationReason.NOT_NEEDED.value
 _LARGEST_OUTPUT = 16 * 1024
 """A tool's raw output above this size is not kept beside its content."""
+_LARGE = 64 * 1024
+"""What a running tool shows, above this size, is shown less often."""
+_PAUSE = 0.25
+"""So many seconds are between two showings of what is large: each is a whole copy of it."""
 _NAMES = {
     "read": "Read",
     "edit": "Edit",
@@ -54,47 +58,67 @@ class Answer(NamedTuple):
     """The agent's id of the option; `None` to cancel."""
     suggestion: UserMessage | None = None
     """What they would rather have."""
+    is_unsayable: bool = False
+    """Whether they said yes, and there is no option for that."""
 
 
 def offered(options: Iterable[PermissionOption]) -> list[ConfirmationOption]:
-    """The agent's options, as AHP has them. What is not known to allow is a way to say no."""
+    """The agent's options, as AHP has them.
+
+    What is not known to reject stands among the ways to say yes: a no must never allow anything.
+    """
     return [
         ConfirmationOption(
             id=option.id,
             label=option.name,
-            kind=(ConfirmationOptionKind.APPROVE if _allows(option) else ConfirmationOptionKind.DENY).value,
-            group=0 if _allows(option) else 1,
+            kind=(ConfirmationOptionKind.DENY if _rejects(option) else ConfirmationOptionKind.APPROVE).value,
+            group=1 if _rejects(option) else 0,
         )
         for option in options
     ]
 
 
 def choose(options: Iterable[PermissionOption], chosen: str | None, *, approved: bool) -> str | None:
-    """The option that a yes or a no means. A plain yes is for once; a no that cannot be said cancels."""
-    fitting = [option for option in options if _allows(option) is approved]
+    """The option that a yes or a no means. A plain yes is for once; what cannot be said cancels."""
+    options = list(options)
+    if approved:
+        if any(option.id == chosen and not _rejects(option) for option in options):
+            return chosen
+        fitting = [option for option in options if _allows(option)]
+        once = next((option.id for option in fitting if option.kind == "allow_once"), None)
+        if once is None and len(fitting) == 1:
+            return fitting[0].id  # there is but one way to say yes
+        return once
+    also_yes = {option.id for option in options if not _rejects(option)}
+    fitting = [option for option in options if _rejects(option) and option.id not in also_yes]
     if any(option.id == chosen for option in fitting):
         return chosen
-    wanted = "allow_once" if approved else "reject_once"
-    once = next((option.id for option in fitting if option.kind == wanted), None)
-    if once is None and approved and len(fitting) == 1:
-        return fitting[0].id  # there is but one way to say yes
-    return once
+    return next((option.id for option in fitting if option.kind == "reject_once"), None)
 
 
 def _allows(option: PermissionOption) -> bool:
     return option.kind.startswith("allow")
 
 
+def _rejects(option: PermissionOption) -> bool:
+    return option.kind.startswith(("reject", "deny"))
+
+
 class _Stage(Enum):
     """Where a call is, as far as clients know.
 
-    STREAMING → ASKED | RUNNING | CLOSED; ASKED → RUNNING | CLOSED; RUNNING → ASKED | CLOSED
+    STREAMING → ASKED | RUNNING | CLOSED; ASKED → RUNNING | CLOSED | TAKEN_BACK; RUNNING → ASKED | CLOSED
     """
 
     STREAMING = auto()
     ASKED = auto()
     RUNNING = auto()
     CLOSED = auto()
+    TAKEN_BACK = auto()
+    """Closed, too: the agent did not want to know any more whether it may run. It may run it all the same."""
+
+
+_OVER = (_Stage.CLOSED, _Stage.TAKEN_BACK)
 
 
 @dataclass(slots=True)
@@ -115,6 +139,9 @@ class _Call:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     editing: AsyncExitStack = field(default_factory=AsyncExitStack)
     edited: set[str] = field(default_factory=set[str])
+    shown_at: float = 0.0
+    showing: asyncio.TimerHandle | None = None
+    """Shows what is large when it may be shown again."""
 
     def learn(self, update: AcpToolCall | ToolCallUpdate) -> bool:
         """Take in what is new. Returns whether people should see another title or input."""
@@ -128,6 +155,12 @@ class _Call:
         self.raw_output = self.raw_output if update.raw_output is None else update.raw_output
         return (self.title, self.raw_input) != before
 
+    def rest(self) -> None:
+        """Nothing is shown later any more."""
+        if self.showing is not None:
+            self.showing.cancel()
+            self.showing = None
+
     @property
     def message(self) -> str:
         """What it does, for people."""
@@ -138,7 +171,9 @@ class _Call:
         """The tool's input, as JSON text."""
         if self.raw_input is None:
             return None
-        return self.raw_input if isinstance(self.raw_input, str) else json.dumps(self.raw_input)
+        if isinstance(self.raw_input, str):
+            return self.raw_input
+        return json.dumps(self.raw_input, ensure_ascii=False)
 
     @property
     def meta(self) -> FreeForm:
@@ -181,7 +216,7 @@ class Calls:
         """A call has begun, or something is new of it."""
         call = self._of(update)
         changed = call.learn(update)
-        if call.stage is _Stage.CLOSED:
+        if call.stage in _OVER:
             return
         await self._attend_edits(call)
         if call.stage is _Stage.STREAMING:
@@ -195,25 +230,34 @@ class Calls:
         if call.status in ("completed", "failed"):
             await self._close(call)
         elif call.stage is _Stage.RUNNING and (update.content is not None or changed) and call.content:
-            call.ahp.show(*self._contents(call))
+            self._show(call)
 
     async def ask(self, request: PermissionRequest) -> Answer:
-        """Ask the person whether a call may run. Several questions about one call are asked in turn."""
+        """Ask the person whether a call may run. Several questions about one call are asked in turn.
+
+        Cancelling takes the question back. It is cancelled when the call or the turn ends before the answer.
+        """
         call = self._of(request.tool_call)
         async with call.asking:
-            if call.stage is _Stage.CLOSED:  # it was denied, or is done: this is another one
+            if call.stage in _OVER:  # it was denied, or is done: this is another one
                 call = self._begin(call.id, request.tool_call)
             if call.learn(request.tool_call) and call.stage is _Stage.STREAMING:
                 self._grow(call)
             await self._attend_edits(call)
             call.stage = _Stage.ASKED
-            await call.ahp.ready(
-                message=call.message,
-                title=call.title or None,
-                options=offered(request.options),
-                edits=self._edits(call),
-                meta=call.meta,
-            )
+            try:
+                await call.ahp.ready(
+                    message=call.message,
+                    title=call.title or None,
+                    options=offered(request.options),
+                    edits=self._edits(call),
+                    meta=call.meta,
+                )
+            except asyncio.CancelledError:
+                if call.stage is _Stage.ASKED:
+                    call.stage = _Stage.TAKEN_BACK
+                    await call.editing.aclose()
+                raise
             if call.ahp.approved:
                 call.stage = _Stage.RUNNING
                 call.confirmed = ToolCallConfirmationReason.USER_ACTION.value
@@ -222,17 +266,21 @@ class Calls:
                 call.stage = _Stage.CLOSED
                 await call.editing.aclose()
         option = choose(request.options, call.ahp.option, approved=call.ahp.approved)
-        return Answer(option, call.ahp.suggestion)
+        return Answer(option, call.ahp.suggestion, is_unsayable=call.ahp.approved and option is None)
 
     async def end(self) -> None:
         """The turn is over. AHP itself sees to the calls that are not."""
         for call in self._calls.values():
+            call.rest()
             await call.editing.aclose()
 
     # -- steps ---------------------------------------------------------------------------------------------
 
     def _of(self, update: AcpToolCall | ToolCallUpdate) -> _Call:
-        return self._calls.get(update.tool_call_id) or self._begin(update.tool_call_id, update)
+        call = self._calls.get(update.tool_call_id)
+        if call is None or _is_another(call, update):
+            return self._begin(update.tool_call_id, update)
+        return call
 
     def _begin(self, call_id: str, update: AcpToolCall | ToolCallUpdate) -> _Call:
         shown = call_id
@@ -263,8 +311,26 @@ class Calls:
         if first:
             self._emit_called(call)
 
+    def _show(self, call: _Call) -> None:
+        """Show what the call has so far. Tools that stream tell all of it each time."""
+        if call.showing is not None:
+            return
+        loop = asyncio.get_running_loop()
+        wait = call.shown_at + _PAUSE - loop.time() if _size(call.content) > _LARGE else 0
+        if wait > 0:
+            call.showing = loop.call_later(wait, self._show_late, call)
+            return
+        call.shown_at = loop.time()
+        call.ahp.show(*self._contents(call))
+
+    def _show_late(self, call: _Call) -> None:
+        call.showing = None
+        if call.stage is _Stage.RUNNING:
+            self._show(call)
+
     async def _close(self, call: _Call) -> None:
         call.stage = _Stage.CLOSED
+        call.rest()
         content: list[ToolResultContent] = self._contents(call)
         if not content and (text := text_in(call.raw_output)):
             content = [ToolResultTextContent(text=text)]
@@ -307,6 +373,24 @@ class Calls:
             if path not in call.edited:
                 call.edited.add(path)
                 await call.editing.enter_async_context(self._turn.editing(self._folder / path))
+
+
+def _is_another(call: _Call, update: AcpToolCall | ToolCallUpdate) -> bool:
+    """Whether something is told of a new call that has the id of one that is over."""
+    if call.stage is _Stage.TAKEN_BACK:
+        return update.status in ("in_progress", "completed")
+    return call.stage is _Stage.CLOSED and isinstance(update, AcpToolCall)
+
+
+def _size(content: Iterable[Mapping[str, Any]]) -> int:
+    """About how much there is to show."""
+    return sum(
+        len(text)
+        for entry in content
+        for values in (entry, object_of(entry.get("content")))
+        for text in values.values()
+        if isinstance(text, str)
+    )
 
 
 def _small(output: Any) -> FreeForm | None:

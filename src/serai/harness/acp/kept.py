@@ -20,6 +20,8 @@ class Kept:
     """The agent's name for it."""
     turn: str | None = None
     """The last turn that the agent knows of."""
+    is_untold: bool = False
+    """Whether the session was made anew, and the agent does not have the conversation yet."""
     title: str | None = None
     """The last title that the agent gave."""
     handshake: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -55,8 +57,10 @@ def kept_of(records: Iterable[Mapping[str, Any]]) -> Kept:
                 kept.handshake = object_of(record.get("handshake"))
                 if record.get("anew"):
                     kept.turn = None
+                    kept.is_untold = True
             case "prompted":
                 kept.turn = text_of(record.get("turn"))
+                kept.is_untold = False
             case "titled":
                 kept.title = text_of(record.get("title"))
             case _:

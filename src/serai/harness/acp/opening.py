@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -51,6 +51,13 @@ class Opened:
     outcome: Outcome
     reason: str | None = None
     """Why it is another one than was wanted."""
+
+    def untold(self) -> Opened:
+        """The same of a session that was made anew before, and that knows nothing yet."""
+        if self.outcome in (Outcome.NEW, Outcome.RECREATED):
+            return self
+        reason = "the one that was made for it before was not told of the conversation"
+        return replace(self, outcome=Outcome.RECREATED, reason=reason)
 
 
 async def open_session(agent: Agent, wanted: Wanted, how: Opening) -> Opened:

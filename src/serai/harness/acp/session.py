@@ -36,7 +36,7 @@ from serai.acp.shapes import object_of, text_of
 from serai.ahp import actions as a
 from serai.ahp.extensions import LOGIN
 from serai.ahp.rules import Judgement, rejected
-from serai.ahp.types import PendingMessageKind
+from serai.ahp.types import PendingMessageKind, ToolResultContent
 from serai.completions.sources import Prompt
 from serai.contract import (
     AgentSession,
@@ -64,6 +64,7 @@ from serai.harness.acp.declared import STEERING_METHOD, declared
 from serai.harness.acp.events import Listeners
 from serai.harness.acp.opening import Opened, Outcome, Wanted, failure_notice, notice_of, open_session
 from serai.harness.acp.prompting import COMMAND, blocks_of
+from serai.harness.acp.replaying import Replay
 from serai.harness.acp.retelling import retold
 from serai.harness.acp.signing_in import Stage
 from serai.harness.acp.work import Work
@@ -93,6 +94,8 @@ class _Link:
 
     agent: Agent
     session: AcpSession
+    just_loaded: bool = False
+    """Whether the agent may still be telling its history."""
     following: asyncio.Task[None] | None = None
 
 
@@ -116,6 +119,10 @@ class AcpAgentSession(BasicSession):
         self._link: _Link | None = None
         self._opening = asyncio.Lock()
         self._work: Work | None = None
+        self.last_turn: Turn | None = None
+        """The turn that the agent was prompted in last."""
+        self.shown_terminals: dict[str, ToolResultContent] = {}
+        """What tool calls show of the terminals that the agent has or had, by its ids for them."""
         self._free = asyncio.Event()
         self._free.set()
         self._caught_up = asyncio.Event()
@@ -144,7 +151,7 @@ class AcpAgentSession(BasicSession):
         known = self._receipts.get(context.id)
         if known is None:
             turn = self._context.turn(context.id)
-            work = Work(turn, context.id, self._seat, self._folder, self._emit)
+            work = Work(turn, context.id, self._seat, self._folder, self.shown_terminals, self._emit)
             known = self._receipts[context.id] = work.receipt
             while len(self._receipts) > _REMEMBERED:
                 self._receipts.popitem(last=False)
@@ -263,7 +270,11 @@ class AcpAgentSession(BasicSession):
             self._warn(
                 f'Agent "{self._label}" cannot be given these attachments — dropped: {", ".join(unknown)}.'
             )
+        if link.just_loaded:
+            link.just_loaded = False
+            work.replay = Replay(self._seat.turns, turn.message.text)
         self._work = work
+        self.last_turn = turn
         self._free.clear()
         try:
             prompt = link.session.prompt(blocks)
@@ -274,6 +285,7 @@ class AcpAgentSession(BasicSession):
         work.sent = True
         self._retell = False
         self._kept.turn = turn.id
+        self._kept.is_untold = False
         self._seat.record(k.prompted(turn.id))
         await self._flush(turn)
         try:
@@ -359,6 +371,7 @@ class AcpAgentSession(BasicSession):
                 anew = "agents cannot fork their sessions before the last turn"
             else:
                 self._kept.turn = theirs.turn
+                self._kept.is_untold = theirs.is_untold
         elif session_id is None and turns:
             anew = "its own session is not known any more"
         elif taken_back:
@@ -395,7 +408,10 @@ class AcpAgentSession(BasicSession):
         except BaseException:
             await agent.close()
             raise
-        link = self._link = _Link(agent, opened.session)
+        has_loaded = opened.outcome is Outcome.LOADED
+        if self._kept.is_untold and self._seat.turns:
+            opened = opened.untold()
+        link = self._link = _Link(agent, opened.session, just_loaded=has_loaded)
         self._remember(agent, opened)
         self._emit_opened(opened, wanted)
         await self._choosing.choose(opened.session)
@@ -409,6 +425,7 @@ class AcpAgentSession(BasicSession):
         anew = outcome is Outcome.RECREATED
         self._kept.session_id = session.id
         self._kept.turn = None if anew else self._kept.turn
+        self._kept.is_untold = anew
         self._kept.handshake = agent.handshake.raw
         self._seat.record(k.opened(session.id, agent.handshake, anew=anew))
         if outcome is Outcome.FORKED and self._kept.turn is not None:
@@ -418,7 +435,10 @@ class AcpAgentSession(BasicSession):
         self._seat.note(
             ACP,
             {
-                "agent": {"name": info.title or info.name or self._label, "version": info.version},
+                "agent": {
+                    "name": info.title or info.name or self._label,
+                    **({"version": info.version} if info.version is not None else {}),
+                },
                 "sessionId": session.id,
                 "opened": outcome.value,
                 "capabilities": msgspec.to_builtins(agent.capabilities),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,8 @@ from serai.ahp.types import Markdown, ToolResultContent, UsageInfo
 from serai.contract import AgentSessionEvent, Delivered, Failed, MessageReceipt, UsageUpdated
 from serai.harness.acp.calls import Calls
 from serai.harness.acp.contents import bytes_of
+from serai.harness.acp.replaying import Replay
 from serai.host.seat import Seat
-from serai.host.surroundings.terminals import HostTerminal
 from serai.host.turn import Turn
 
 __all__ = ["PLAN", "Work"]
@@ -58,6 +58,7 @@ class Work:
         delivery_id: The delivery that it carries.
         seat: The agent's place in the session.
         folder: Where the agent works.
+        terminals: What tool calls show of the agent's terminals, by its ids for them.
         emit: Is told what happens.
     """
 
@@ -67,6 +68,7 @@ class Work:
         delivery_id: str,
         seat: Seat,
         folder: Path,
+        terminals: Mapping[str, ToolResultContent],
         emit: Callable[[AgentSessionEvent], None],
     ) -> None:
         loop = asyncio.get_running_loop()
@@ -75,11 +77,11 @@ class Work:
         """The end of the prompt, once all that came before it is in the turn."""
         self.receipt: asyncio.Future[MessageReceipt] = loop.create_future()
         """What became of the message, as soon as that is known."""
+        self.replay: Replay | None = None
+        """Tells what is history, when the agent's session was just loaded."""
         self.sent = False
         """Whether the prompt has left for the agent."""
-        self.terminals: dict[str, HostTerminal] = {}
-        """The terminals that the agent has, by its ids for them."""
-        self.calls = Calls(turn, folder, terminal=self._terminal, emit=emit, masked=seat.masked)
+        self.calls = Calls(turn, folder, terminal=terminals.get, emit=emit, masked=seat.masked)
         self._emit = emit
         self._delivery_id = delivery_id
         self._seat = seat
@@ -89,10 +91,6 @@ class Work:
         self._plan: str | None = None
         self._shown_plan: str | None = None
         self._usage: dict[str, Any] = {}
-
-    def _terminal(self, name: str) -> ToolResultContent | None:
-        terminal = self.terminals.get(name)
-        return terminal.content if terminal is not None else None
 
     # -- what the agent tells ------------------------------------------------------------------------------
 
@@ -107,6 +105,9 @@ class Work:
 
     async def take(self, update: Update) -> None:
         """Something has happened."""
+        if self.replay is not None and self.replay.is_old(update):
+            self.flush()  # else more of it would be taken for more of the same text
+            return
         if not self.receipt.done() and isinstance(update, _OF_A_TURN):
             self.delivered("the first update")
         if isinstance(update, _CHUNKS):

@@ -2,7 +2,7 @@
 
 What it is told stands in its argument, as JSON: `capabilities`, `meta` and `methods` for its handshake,
 `new_error` to refuse sessions, `signed_in` a file that has to be there, `modes` and `options` for its
-sessions, `keep` a folder in which it keeps them.
+sessions, `keep` a folder in which it keeps them, `late` how long after `session/load` it tells the history.
 What it does in a turn is the first line of the prompt: the name of a function below, and words for it.
 Whatever it is asked, it keeps in `heard`, and the turn `recall` tells it.
 """
@@ -15,6 +15,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,59 @@ def permission(session: str, kinds: str = "yes,ever,no") -> Any:
     update(session, "tool_call_update", toolCallId="c", status="completed" if allowed else "failed")
     say(session, outcome["optionId"])
     return None
+
+
+def settled(session: str, status: str) -> Any:
+    """Asks about a call, and ends it without the answer."""
+    call = {"toolCallId": "c", "title": "ls"}
+    params = {"sessionId": session, "toolCall": call, "options": OPTIONS}
+    send(id="s", method="session/request_permission", params=params)
+    update(session, "tool_call_update", toolCallId="c", status=status)
+    while (message := receive()).get("id") != "s":
+        pass
+    say(session, told(message))
+
+
+def withdrawn(session: str, method: str) -> Any:
+    """Asks, and takes that back when its mode is changed; then the call runs all the same."""
+    params: dict[str, Any] = {"sessionId": session, "message": "Who?", "requestedSchema": FORM}
+    if method == "session/request_permission":
+        params = {"sessionId": session, "toolCall": {"toolCallId": "c", "title": "ls"}, "options": OPTIONS}
+    send(id="w", method=method, params=params)
+    while (message := receive()).get("method") != "session/set_mode":
+        pass
+    send(id=message["id"], result={})
+    send(method="$/cancel_request", params={"requestId": "w"})
+    while (message := receive()).get("id") != "w":
+        pass
+    if method == "session/request_permission":
+        update(session, "tool_call_update", toolCallId="c", title="ls", status="completed")
+    say(session, told(message))
+
+
+def growing(session: str, count: str) -> Any:
+    """A call whose output grows, to half a megabyte."""
+    update(session, "tool_call", toolCallId="g", title="make", status="in_progress")
+    text = ""
+    for number in range(int(count)):
+        text += str(number % 10) * (500_000 // int(count))
+        entry = {"type": "content", "content": {"type": "text", "text": text}}
+        update(session, "tool_call_update", toolCallId="g", content=[entry])
+    wait(session)
+
+
+def again(session: str) -> Any:
+    """Two calls that have one id."""
+    for title in ("first", "second"):
+        update(session, "tool_call", toolCallId="c", title=title, status="in_progress")
+        update(session, "tool_call_update", toolCallId="c", status="completed")
+
+
+def unkind(session: str, *names: str) -> Any:
+    """Asks with options of no kind."""
+    options = [{"optionId": name, "name": name.title()} for name in names]
+    call = {"toolCallId": "c", "title": "ls", "rawInput": {"name": "é"}}
+    say(session, told(ask("session/request_permission", sessionId=session, toolCall=call, options=options)))
 
 
 def storm(session: str, count: str) -> Any:
@@ -313,6 +367,53 @@ def terminal(session: str) -> Any:
     say(session, told(ask("terminal/output", **where)))
 
 
+MADE: dict[str, str] = {}
+
+
+def lasting(session: str, *words: str) -> Any:
+    """Runs a command, and leaves it running."""
+    made = ask("terminal/create", sessionId=session, command=" ".join(words))
+    MADE["terminalId"] = made["result"]["terminalId"]
+
+
+def ending(session: str) -> Any:
+    """Looks at the command of an earlier turn, ends it and looks again."""
+    where = {"sessionId": session, **MADE}
+    while not (output := ask("terminal/output", **where)).get("result", {"output": "none"})["output"]:
+        pass
+    say(session, told(output))
+    ask("terminal/kill", **where)
+    say(session, told(ask("terminal/wait_for_exit", **where)))
+
+
+def awaited(session: str, *words: str) -> Any:
+    lasting(session, *words)
+    where = {"sessionId": session, **MADE}
+    ask("terminal/wait_for_exit", **where)
+    output = ask("terminal/output", **where)["result"]
+    shown = output["output"]
+    say(session, json.dumps({**output, "output": [shown[:20], shown[-20:]]}))
+
+
+def lines(session: str, path: str, *ranges: str) -> Any:
+    for each in ranges:
+        line, limit = json.loads(each)
+        say(session, told(ask("fs/read_text_file", sessionId=session, path=path, line=line, limit=limit)))
+
+
+def put(session: str, path: str) -> Any:
+    say(session, told(ask("fs/write_text_file", sessionId=session, path=path, content="made")))
+
+
+def ask_between(session: str) -> None:
+    """Asks while no turn runs, and writes down what it was told."""
+    folder = PARAMS[session]["cwd"]
+    where = {"sessionId": session, "path": f"{folder}/a"}
+    answers = [ask("fs/read_text_file", **where), ask("fs/write_text_file", **where, content="")]
+    answers.append(ask("terminal/create", sessionId=session, command="ls"))
+    Path(folder, "answers").write_text(json.dumps(answers))
+
+
 FORM = {
     "type": "object",
     "required": ["name"],
@@ -339,6 +440,24 @@ def address(session: str) -> Any:
     while (message := receive()).get("id") != "url":
         pass
     say(session, told(message))
+
+
+def elsewhere(session: str, url: str) -> Any:
+    where = {"mode": "url", "url": url, "elicitationId": "e1"}
+    say(session, told(ask("elicitation/create", sessionId=session, message="Go", **where)))
+
+
+def namesakes(session: str) -> Any:
+    """Two questions that have one name."""
+    params = {"sessionId": session, "mode": "form", "elicitationId": "e", "requestedSchema": FORM}
+    for number in ("1", "2"):
+        send(id=number, method="elicitation/create", params={**params, "message": number})
+    answers: dict[str, str] = {}
+    while len(answers) < 2:
+        message = receive()
+        if "result" in message:
+            answers[message["id"]] = message["result"]["action"]
+    say(session, json.dumps(answers, sort_keys=True))
 
 
 # -- the protocol ------------------------------------------------------------------------------------------
@@ -394,6 +513,8 @@ def new(params: dict[str, Any]) -> Any:
         return {"error": TOLD["new_error"]}
     session = f"own-{os.getpid()}-{len(PARAMS)}"
     PARAMS[session] = params
+    if KEEP is not None and TOLD.get("keeps_at_once"):
+        (KEEP / session).write_text("[]")
     if TOLD.get("chatty"):
         say(session, "welcome")
     if "options" in TOLD:
@@ -408,11 +529,25 @@ def load(params: dict[str, Any]) -> Any:
         return {"error": {"code": -32002, "message": "Resource not found"}}
     PARAMS[session] = params
     REMEMBERED[session] = json.loads((KEEP / session).read_text())
-    for text in REMEMBERED[session]:
+    if TOLD.get("late") == "prompt":
+        LATE.extend(REMEMBERED[session])
+    elif "late" in TOLD:
+        TELLING.append(threading.Timer(TOLD["late"], retell, [session, list(REMEMBERED[session])]))
+        TELLING[-1].start()
+    else:
+        retell(session, REMEMBERED[session])
+    return reply(session)
+
+
+LATE: list[str] = []
+TELLING: list[threading.Timer] = []
+
+
+def retell(session: str, texts: list[str]) -> None:
+    for text in texts:
         update(session, "user_message_chunk", content={"type": "text", "text": text})
         say(session, "an old answer")
         update(session, "tool_call", toolCallId="old", title="old", status="completed")
-    return reply(session)
 
 
 def fork(params: dict[str, Any]) -> Any:
@@ -427,6 +562,8 @@ def set_mode(params: dict[str, Any]) -> Any:
     if params["modeId"] == "do" and TOLD.get("stubborn"):
         return {"error": {"code": -32603, "message": "not today"}}
     STATE["mode"] = params["modeId"]
+    if TOLD.get("asks_between"):
+        ask_between(params["sessionId"])
     return {}
 
 
@@ -439,6 +576,12 @@ def prompt(params: dict[str, Any]) -> Any:
     session = params["sessionId"]
     PROMPT.clear()
     PROMPT.update(params)
+    while TELLING:  # nothing is done before all is told
+        TELLING.pop().join()
+    while LATE:  # the history, as it was
+        update(session, "user_message_chunk", content={"type": "text", "text": LATE[0]})
+        name, *words = LATE.pop(0).split(" ")
+        globals()[name](session, *words)
     text = next(block["text"] for block in params["prompt"] if block["type"] == "text")
     name, *words = text.splitlines()[0].split(" ")
     turn: Callable[..., Any] = globals()[name]
