@@ -52,6 +52,8 @@ _PATIENCE = 5.0
 """How long what was killed may take to go. What another user owns, as after `sudo`, cannot be killed."""
 _LOOK = 0.02
 _IGNORED = ("SIGHUP", "SIGINT", "SIGTERM")
+_REAL_TIME = 32
+"""Signals from here on have no meaning of their own."""
 _SET_CHILD_SUBREAPER = 36
 
 
@@ -166,8 +168,9 @@ def become(request: Request, streams: tuple[int, ...], writer: int) -> None:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
         os.chdir(folder)
-        for name in ("SIGPIPE", "SIGXFSZ", "SIGCHLD", *_IGNORED):
-            signal.signal(signal.Signals[name], signal.SIG_DFL)
+        for number in range(1, _REAL_TIME):
+            if number not in (signal.SIGKILL, signal.SIGSTOP):
+                signal.signal(number, signal.SIG_DFL)  # whatever the host was started to ignore
         os.execve(argv[0], argv, environ)  # noqa: S606 - to start programs is what this is for
     except OSError as error:
         os.write(writer, b"%d" % (error.errno or errno.EINVAL))
