@@ -51,7 +51,7 @@ layers: $(VENV)/.dev ## imports point down only
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.dev ## the tests alone
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal --reruns 1 -rR
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 test-agents: $(VENV)/.dev ## real agents from npm, on a real host without a network
 	$(BIN)/python tests/real/run.py

@@ -22,7 +22,6 @@ from typing import Any, Unpack
 from serai.acp.capabilities import AgentCapabilities, Handshake
 from serai.acp.client_side import ClientSide, Event
 from serai.acp.connection import Connection, Launch
-from serai.acp.endings import to_its_end
 from serai.acp.frames import Notification, Request
 from serai.acp.peer import Listener
 from serai.acp.serving import Serving
@@ -41,6 +40,7 @@ from serai.errors import (
 )
 from serai.processes.child import Exit
 from serai.processes.processes import Processes
+from serai.processes.uninterrupted import to_its_end
 from serai.version import __version__
 
 __all__ = ["PROTOCOL_VERSION", "Agent", "SessionInfo", "SessionPage"]

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack, cast, overload
 
 from serai.acp import AgentCapabilities, Finished
-from serai.acp.endings import to_its_end
 from serai.agents.adapters import AgentRef, name_of
 from serai.agents.catalogue import Catalogue
 from serai.agents.events import TurnFinished
@@ -29,6 +28,7 @@ from serai.agents.sessions import WireSession
 from serai.agents.starting import list_models
 from serai.agents.streaming import AgentStream, Cancelling, Events
 from serai.agents.workplace import default_catalogue, default_finder
+from serai.processes.uninterrupted import to_its_end
 
 __all__ = ["Detected", "ask", "ask_json", "capabilities", "detect", "models", "session", "stream"]
 

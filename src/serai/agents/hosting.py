@@ -23,7 +23,6 @@ from serai.acp import (
     SessionPage,
 )
 from serai.acp import Opening as AcpOpening
-from serai.acp.endings import to_its_end
 from serai.agents.adapters import Adapter, AgentRef
 from serai.agents.answering import Answering
 from serai.agents.configuring import configure
@@ -44,6 +43,7 @@ from serai.agents.tracing import trace_context
 from serai.agents.workplace import Workplace
 from serai.errors import CapabilityNotSupportedError
 from serai.processes.processes import Processes
+from serai.processes.uninterrupted import to_its_end
 
 __all__ = ["WireHost", "host"]
 

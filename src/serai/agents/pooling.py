@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, Unpack, overload
 
-from serai.acp.endings import to_its_end
 from serai.agents.attempts import Candidate, clients_of
 from serai.agents.clients import AgentClient
 from serai.agents.opening import Closing, Opening
@@ -17,6 +16,7 @@ from serai.agents.parts import Prompt
 from serai.agents.results import AskResult, JsonResult
 from serai.agents.sessions import WireSession
 from serai.errors import AgentClosed
+from serai.processes.uninterrupted import to_its_end
 
 __all__ = ["AgentPool", "pool"]
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import signal
 import tempfile
+from asyncio.subprocess import STDOUT
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from serai.processes.brief import brief
 from serai.processes.environment import inheritable
 
 __all__ = ["Answer", "ask_program", "version_in"]
@@ -46,25 +45,21 @@ async def ask_program(
     # A file takes the output: a pipe would be held open by whatever the program leaves running.
     with tempfile.TemporaryFile() as output:
         try:
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                cwd=Path(argv[0]).anchor or None,  # no folder of anyone: some programs write into theirs
-                env={**inheritable(environ), "NO_COLOR": "1", "CI": "1"},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=asyncio.subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except (OSError, ValueError):
-            return None
-        try:
-            async with asyncio.timeout(seconds):
+            async with (
+                brief(
+                    *argv,
+                    folder=Path(argv[0]).anchor
+                    or None,  # no folder of anyone: some programs write into theirs
+                    environment={**inheritable(environ), "NO_COLOR": "1", "CI": "1"},
+                    stdout=output,
+                    stderr=STDOUT,
+                    grace=_GRACE,
+                ) as process,
+                asyncio.timeout(seconds),
+            ):
                 code = await process.wait()
-        except TimeoutError:
+        except (OSError, ValueError):  # a time-out is an `OSError`
             return None
-        finally:
-            if process.returncode is None:
-                await _end(process)
         output.seek(0)
         return Answer(output.read(_LARGEST).decode("utf-8", "replace"), code)
 
@@ -73,21 +68,3 @@ def version_in(text: str) -> str | None:
     """The first version in a text, as `1.2.3` or `1.2.3-beta.1`."""
     match = _VERSION.search(text)
     return match[1] if match else None
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    _signal(process, signal.SIGTERM)
-    try:
-        async with asyncio.timeout(_GRACE):
-            await process.wait()
-    except TimeoutError:
-        pass
-    finally:
-        # The first of the group may have gone without the others. Nobody can have its number so soon.
-        _signal(process, signal.SIGKILL)
-    await process.wait()
-
-
-def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
-from serai.acp.endings import to_its_end
 from serai.agents.attempts import Attempt, Candidate, clients_of, exhausted
 from serai.agents.clients import AgentClient
 from serai.agents.options import Options
 from serai.agents.parts import Prompt
 from serai.agents.results import AskResult
 from serai.errors import SeraiError
+from serai.processes.uninterrupted import to_its_end
 
 __all__ = ["RaceResult", "race"]
 

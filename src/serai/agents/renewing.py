@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from serai.acp import AcpSession
-from serai.acp.endings import to_its_end
 from serai.agents.options import OPENINGS, Options
 from serai.agents.retrying import Context
 from serai.errors import CapabilityNotSupportedError, SessionLoadFailed
+from serai.processes.uninterrupted import to_its_end
 
 if TYPE_CHECKING:
     from serai.agents.hosting import WireHost

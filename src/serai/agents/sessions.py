@@ -17,7 +17,6 @@ from serai.acp import (
     Item,
     PermissionRequest,
 )
-from serai.acp.endings import to_its_end
 from serai.agents.asked import PermissionAsked
 from serai.agents.attached import Attached
 from serai.agents.costs import CostTracker
@@ -36,6 +35,7 @@ from serai.agents.running import AskedMark, BeginMark, RunningTurn
 from serai.agents.streaming import AgentStream, Cancelling, Events
 from serai.agents.tracing import trace_context
 from serai.errors import AgentClosed, AgentError, BudgetExceeded
+from serai.processes.uninterrupted import to_its_end
 
 if TYPE_CHECKING:
     from serai.agents.hosting import WireHost

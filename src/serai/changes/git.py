@@ -9,13 +9,14 @@ import asyncio
 import os
 import re
 import shutil
-import signal
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
+from serai.processes.brief import brief, kill
 from serai.processes.git import HARDENED, git_environment
 
 __all__ = [
@@ -82,25 +83,18 @@ class Git:
             GitUnavailable: It could not be started.
         """
         try:
-            process = await asyncio.create_subprocess_exec(
-                self.program,
-                *HARDENED,
-                *arguments,
-                cwd=folder,
-                env={**git_environment(os.environ), **(environment or {})},
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-            )
-        except FileNotFoundError as error:
-            if not os.path.isdir(folder):  # noqa: PTH112, ASYNC240 - one look at a folder that should be there
-                raise GitFailed(f"git could not {doing}: the folder is gone") from None
-            raise GitUnavailable(f"git could not be started: {error.strerror}") from None
-        except (OSError, ValueError) as error:
-            raise GitUnavailable(f"git could not be started: {error}") from None
-        try:
-            async with asyncio.timeout(seconds):
+            async with (
+                brief(
+                    self.program,
+                    *HARDENED,
+                    *arguments,
+                    folder=folder,
+                    environment={**git_environment(os.environ), **(environment or {})},
+                    stdin=PIPE,
+                    stderr=PIPE,
+                ) as process,
+                asyncio.timeout(seconds),
+            ):
                 _, output, words = await asyncio.gather(
                     _feed(process, data), _read(process, max_bytes), _listen(process)
                 )
@@ -110,8 +104,12 @@ class Git:
                 f"git could not {doing}: it took more than {seconds:g} s",
                 remedy="Look whether the disk is slow, or the folder very large",
             ) from None
-        finally:
-            await _end(process)
+        except FileNotFoundError as error:
+            if not os.path.isdir(folder):  # noqa: PTH112, ASYNC240 - one look at a folder that should be there
+                raise GitFailed(f"git could not {doing}: the folder is gone") from None
+            raise GitUnavailable(f"git could not be started: {error.strerror}") from None
+        except (OSError, ValueError) as error:
+            raise GitUnavailable(f"git could not be started: {error}") from None
         if output is None:
             raise GitFailed(f"git could not {doing}: there is more than {max_bytes >> 20} MB of it")
         if code not in accept:
@@ -150,7 +148,7 @@ async def both(first: Coroutine[Any, Any, T], second: Coroutine[Any, Any, U]) ->
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
+async def _feed(process: Process, data: bytes) -> None:
     assert process.stdin is not None  # noqa: S101 - it was asked for
     with suppress(BrokenPipeError, ConnectionResetError):  # it need not read all
         process.stdin.write(data)
@@ -158,7 +156,7 @@ async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
     process.stdin.close()
 
 
-async def _read(process: asyncio.subprocess.Process, max_bytes: int) -> bytes | None:
+async def _read(process: Process, max_bytes: int) -> bytes | None:
     """What the command prints; `None`, and the command is ended, when that is too much."""
     assert process.stdout is not None  # noqa: S101 - it was asked for
     pieces: list[bytes] = []
@@ -166,36 +164,19 @@ async def _read(process: asyncio.subprocess.Process, max_bytes: int) -> bytes | 
     while piece := await process.stdout.read(1 << 16):
         size += len(piece)
         if size > max_bytes:
-            _kill(process)
+            kill(process)
             pieces.clear()
         else:
             pieces.append(piece)
     return None if size > max_bytes else b"".join(pieces)
 
 
-async def _listen(process: asyncio.subprocess.Process) -> bytes:
+async def _listen(process: Process) -> bytes:
     assert process.stderr is not None  # noqa: S101 - it was asked for
     words = b""
     while piece := await process.stderr.read(1 << 12):
         words = (words + piece)[:_MAX_WORDS]
     return words
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Leave nothing behind: neither the process, nor what it started, nor our ends of its pipes."""
-    if process.returncode is None:
-        _kill(process)
-        if process.stdin is not None:
-            process.stdin.close()
-        await process.communicate()
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
 
 
 def _failure(doing: str, words: bytes, code: int) -> GitFailed:

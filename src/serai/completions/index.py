@@ -11,10 +11,12 @@ import asyncio
 import hashlib
 import os
 import time
+from asyncio.subprocess import Process
 from pathlib import Path
 
 from serai.completions.listing import Listing, ListingBuilder
 from serai.completions.turns import in_turns
+from serai.processes.brief import brief
 from serai.processes.git import HARDENED, git_environment
 
 __all__ = ["ENTRY_LIMIT", "FileIndex"]
@@ -98,29 +100,17 @@ class FileIndex:
 async def _from_git(folder: Path) -> tuple[ListingBuilder, bytes] | None:
     """What git knows, and what is new and not ignored; `None` where git does not answer."""
     try:
-        process = await asyncio.create_subprocess_exec(
-            *_GIT,
-            cwd=folder,
-            env=git_environment(os.environ),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-    except OSError:  # there is no git, or no such folder
-        return None
-    try:
-        async with asyncio.timeout(_LONGEST):
+        async with (
+            brief(*_GIT, folder=folder, environment=git_environment(os.environ)) as process,
+            asyncio.timeout(_LONGEST),
+        ):
             read = await _read(process)
             return read if not read[0].whole or await process.wait() == 0 else None
-    except TimeoutError:
+    except OSError:  # it takes too long, or there is no git, or no such folder
         return None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
 
 
-async def _read(process: asyncio.subprocess.Process) -> tuple[ListingBuilder, bytes]:
+async def _read(process: Process) -> tuple[ListingBuilder, bytes]:
     if process.stdout is None:
         raise RuntimeError("the process was started without a pipe")
     builder = ListingBuilder()
