@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import acp
-from harness import Result, against_peer
+from harness import Result, against_peer, as_served
 from serai.acp import Agent, BasicClient, Launch
 from serai.agents.definitions import AgentDefinition, Way
 from serai.agents.finding import Found
@@ -129,12 +129,13 @@ async def _host(agents: int, updates: int) -> float:
             followers = [_Follower() for _ in sessions]
             for session, follower in zip(sessions, followers, strict=True):
                 host.journal.subscriptions.add(session.uri, follower)
-            start = time.process_time()
-            for session, follower in zip(sessions, followers, strict=True):
-                action = SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="go"))
-                session.dispatch(action, ActionOrigin(client_id="bench", client_seq=1), follower)
-            await asyncio.gather(*(follower.over.wait() for follower in followers))
-            took = time.process_time() - start
+            with as_served():
+                start = time.process_time()
+                for session, follower in zip(sessions, followers, strict=True):
+                    action = SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="go"))
+                    session.dispatch(action, ActionOrigin(client_id="bench", client_seq=1), follower)
+                await asyncio.gather(*(follower.over.wait() for follower in followers))
+                took = time.process_time() - start
             _check(sum(follower.bytes for follower in followers), agents * updates * 10)
         finally:
             await host.close()

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness import Result, against_limit
+from harness import Result, against_limit, as_served
 from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.ahp.commands import CreateSessionParams
@@ -35,7 +35,7 @@ def benchmarks() -> Iterator[Result]:
         yield asyncio.run(_open_long_session(Path(folder)))
     with tempfile.TemporaryDirectory() as folder:
         yield from asyncio.run(_list_sessions(Path(folder)))
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, as_served():
         yield from asyncio.run(_latency(Path(folder)))
     with tempfile.TemporaryDirectory() as folder:
         yield _memory(Path(folder))

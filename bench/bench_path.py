@@ -7,17 +7,16 @@ alone: bare writes to the same sockets, or bare commits of the same rows.
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import tempfile
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from bench_fanout import BURST, DELTA, RATE, SECONDS, SUBSCRIBERS, subscribers, taken
 from bench_store import ACTION, SLOWEST, TASKS, Bare
-from harness import Result, against_peer
+from harness import Result, against_peer, as_served
 from serai.ahp import actions as a
 from serai.ahp import jsonrpc
 from serai.ahp.commands import CreateSessionParams, InitializeParams
@@ -112,7 +111,7 @@ class _Watcher:
 
 
 async def _fan_out() -> list[Result]:  # noqa: C901 - the subjects stand side by side
-    async with _host() as host, subscribers() as sockets:
+    async with _host() as host, subscribers() as sockets, AsyncExitStack() as stack:
         session = await _session(host, "fan-out")
         watcher = _Watcher()
         for socket in sockets:
@@ -163,8 +162,7 @@ async def _fan_out() -> list[Result]:  # noqa: C901 - the subjects stand side by
             await taken(sockets)
             return time.process_time() - start
 
-        gc.collect()
-        gc.freeze()  # as `serai serve` does
+        stack.enter_context(as_served())
         buffers: list[bytes] = []
         best = {"burst": 9e9, "each": 9e9, "steady": 9e9, "same": 9e9, "steady each": 9e9}
         for _ in range(ROUNDS):

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-__all__ = ["Result", "against_limit", "against_peer", "take_turns"]
+from serai.serve.collecting import settle
+
+__all__ = ["Result", "against_limit", "against_peer", "as_served", "take_turns"]
 
 ROUNDS = 15
 
@@ -34,6 +37,18 @@ class Result:
     def holds(self) -> bool:
         """Whether the target is kept."""
         return self.target is None or self.ratio <= self.target
+
+
+@contextmanager
+def as_served() -> Generator[None]:
+    """Look for garbage as `serai serve` does. Peers are measured as Python comes."""
+    thresholds = gc.get_threshold()
+    settle()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
 
 
 def take_turns(*subjects: Callable[[], object], rounds: int = ROUNDS) -> list[float]:

@@ -6,7 +6,6 @@ Usage: idle_host.py FOLDER
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import resource
 import sys
@@ -20,6 +19,7 @@ from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.journal.sessions import KeptSession
 from serai.serve.ahp.peer import AhpPeer
+from serai.serve.collecting import settle
 from serai.serve.frames import text_frame
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
@@ -56,8 +56,7 @@ async def main(folder: Path) -> None:
 
     host = Host(SqliteStore(folder / "history.db", KEY), [DemoHarness()], text_frame)
     await host.open()
-    gc.collect()
-    gc.freeze()  # as `serai serve` does
+    settle()  # as `serai serve` does
     for number in range(SESSIONS):
         await host.session(f"ahp-session:/{number}")
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()

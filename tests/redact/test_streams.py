@@ -240,7 +240,7 @@ def test_a_known_value_inside_a_name_and_value_is_masked_as_known() -> None:
 
 
 def test_nothing_is_looked_for_when_nothing_is_known() -> None:
-    assert not ManagedValues({})
+    assert ManagedValues({}).count == 0
     assert ManagedValues({}).redact("some text") == "some text"
 
 

@@ -10,7 +10,7 @@ __all__ = ["is_list", "is_object", "list_of", "object_of", "objects_of", "text_o
 
 def is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
     """Whether it is an object."""
-    return isinstance(value, Mapping)
+    return isinstance(value, (dict, Mapping))  # nearly always a dictionary, which is told at once
 
 
 def is_list(value: Any) -> TypeGuard[list[Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -25,15 +26,14 @@ __all__ = ["BLOB_SCHEME", "LARGE", "moved_out", "read_blob", "read_result"]
 LARGE = 64 * 1024
 """Content above this many bytes is moved out of the state."""
 BLOB_SCHEME = "serai-blob:/"
+_WITH_CONTENT = frozenset({a.SessionToolCallCompleteAction, a.SessionToolCallContentChangedAction})
 
-_WITH_CONTENT = (a.SessionToolCallCompleteAction, a.SessionToolCallContentChangedAction)
 
-
-def moved_out(action: a.StateAction, session: str) -> tuple[a.StateAction, list[BlobRow]]:
+def moved_out(action: a.StateAction, session: str) -> tuple[a.StateAction, Sequence[BlobRow]]:
     """The action with its large content replaced by references, and that content."""
+    if action.__class__ not in _WITH_CONTENT:
+        return action, ()
     blobs: list[BlobRow] = []
-    if not isinstance(action, _WITH_CONTENT):
-        return action, blobs
     match action:
         case a.SessionToolCallCompleteAction(result=result) if result.content:
             content = [_moved(item, session, blobs) for item in result.content]

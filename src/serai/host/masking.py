@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.errors import ParseError
-from serai.journal.items import DELTAS, Delta, target_of
+from serai.journal.items import Delta, is_delta, target_of
 from serai.redact import Redactor, StreamRedactor
 from serai.redact.walk import Walker
 
@@ -36,10 +36,12 @@ class Masking:
             observed: Whether it comes from an agent or a tool. What a person typed is theirs, and only
                 secrets that are managed are masked in it.
         """
-        if isinstance(action, DELTAS):
+        if is_delta(action):
             return self._masked_delta(action, observed=observed)
-        released = self._released() if isinstance(action, _ENDS_PARTS) else []
-        if isinstance(action, a.SessionResponsePartAction) and getattr(action.part, "content", None) == "":
+        if action.__class__ not in _ENDS_PARTS:
+            return [self._redactor.redact_action(action, observed=observed)]
+        released = self._released()
+        if type(action) is a.SessionResponsePartAction and getattr(action.part, "content", None) == "":
             return [*released, action]  # what it is going to say comes as deltas
         return [*released, self._redactor.redact_action(action, observed=observed)]
 
@@ -49,7 +51,7 @@ class Masking:
         if stream is None:
             stream = self._streams[part] = self._redactor.stream(observed=observed)
         content = stream.feed(delta.content)
-        if isinstance(delta, a.SessionToolCallDeltaAction) and delta.invocation_message is not None:
+        if type(delta) is a.SessionToolCallDeltaAction and delta.invocation_message is not None:
             message = self._redactor.redact_value(delta.invocation_message, observed=observed)
             return [replace(delta, content=content, invocation_message=message)]
         if content == delta.content:
@@ -88,14 +90,16 @@ def _mend(text: str) -> str:
 _MEND = Walker(_mend, _mend, _mend)
 
 
-_ENDS_PARTS = (
-    a.SessionResponsePartAction,
-    a.SessionToolCallStartAction,
-    a.SessionToolCallReadyAction,
-    a.SessionTurnCompleteAction,
-    a.SessionTurnCancelledAction,
-    a.SessionErrorAction,
-    a.SessionTruncatedAction,
+_ENDS_PARTS = frozenset(
+    {
+        a.SessionResponsePartAction,
+        a.SessionToolCallStartAction,
+        a.SessionToolCallReadyAction,
+        a.SessionTurnCompleteAction,
+        a.SessionTurnCancelledAction,
+        a.SessionErrorAction,
+        a.SessionTruncatedAction,
+    }
 )
 
 

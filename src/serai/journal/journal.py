@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
 from serai.journal.envelopes import envelope, notification, origin_json
-from serai.journal.items import DELTAS, Barrier, Item
+from serai.journal.items import Barrier, Item, is_delta
 from serai.journal.recent import Recent
 from serai.journal.subscriptions import Subscriber, Subscriptions
 from serai.store.contract import Batch, Opening, Store
@@ -157,7 +157,7 @@ class Journal:
         """
         if session is not None:
             self._touched[session.uri] = session
-        if isinstance(action, DELTAS):
+        if is_delta(action):
             self._count(len(action.content))
             last = self._waiting[-1] if self._waiting else None
             if origin is None and isinstance(last, Item) and last.merge(channel, action):

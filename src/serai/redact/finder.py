@@ -39,8 +39,8 @@ _NEAR = 128
 _BLOCK = 1024
 """Hints are looked for in so much text at first, and in more of it when there are none: after a match, little
 has been looked at in vain."""
-_LARGE = 256
-"""In less text they do not pay."""
+_FEW, _LARGE = 128, 256
+"""In less text they do not pay: for who wants to know whether there is a match, and for who wants it."""
 
 
 class Found(NamedTuple):
@@ -65,6 +65,7 @@ class Finder:
         self._hints = Hints(patterns)
         anchors = [_anchor(p) for p, all_secret in zip(patterns, self._all_secret, strict=True) if all_secret]
         self._beginnings = frozenset(anchor[:n] for anchor in anchors for n in range(1, len(anchor)))
+        self._end = _compile_ends(patterns)
         self._open = _compile(patterns, final=False)
         self._final = _compile(patterns, final=True)
         self._groups = _groups(patterns)
@@ -88,6 +89,18 @@ class Finder:
             if match is not None:
                 return self._found(match)
         return None if final else self._find_at_end(text, start)
+
+    def is_quiet(self, text: str, start: int) -> bool:
+        """Whether `find` would find nothing, told quickly. `False` is no promise that it would."""
+        edge = len(text) - DECIDED
+        if edge - start > _FEW:
+            for low, high in self._hints.windows(text, start, edge):
+                if self._scan(text, low, high, self._open)[0] is not None:
+                    return False
+            start = edge
+        if self._glance.search(text, start) is not None:
+            return False
+        return self._end.search(text, max(start, len(text) - UNSEEN)) is None
 
     def _find_in_much(self, text: str, start: int, stop: int, expression: re.Pattern[str]) -> Found | None:
         """The first match that begins between two places."""
@@ -176,6 +189,17 @@ def _compile_glance(patterns: Sequence[Pattern]) -> re.Pattern[str]:
             before = "".join((*chars[:place], re.escape(char)))
             groups.setdefault(char, {})[after + (f"(?<={before}{after})" if place else "")] = None
     return _alternatives((char, list(rests)) for char, rests in sorted(groups.items()))
+
+
+def _compile_ends(patterns: Sequence[Pattern]) -> re.Pattern[str]:
+    """Where at the end of a text a secret may have begun that is still shorter than an anchor."""
+    secrets = [pattern for pattern in patterns if isinstance(pattern.pieces[0], Value)]
+    expressions: list[tuple[str, list[str]]] = []
+    for first, group in _by_first(secrets):
+        where = _word_begins(first) if all(pattern.at_word for pattern in group) else ""
+        rests = sorted({re.escape(_anchor(p)[1:n]) for p in group for n in range(1, len(_anchor(p)))})
+        expressions.append((first, [rf"(?=(?:{'|'.join(rests)})\Z){where}"]))
+    return _alternatives(expressions)
 
 
 def _alternatives(branches: Iterable[tuple[str, list[str]]]) -> re.Pattern[str]:

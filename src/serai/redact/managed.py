@@ -49,6 +49,8 @@ class ManagedValues:
     def __init__(self, secrets: Mapping[str, str]) -> None:
         pieces = {piece: label for label, value in secrets.items() for piece in _encodings(value)}
         self._masks = {piece: _mask(label, pieces) for piece, label in pieces.items()}
+        self.count = len(pieces)
+        """How many texts are looked for."""
         self._windows: dict[str, list[tuple[str, int]]] = {}
         for piece in pieces:
             for offset in range(_STEP):
@@ -56,9 +58,6 @@ class ManagedValues:
         self._beginnings = frozenset(piece[:n] for piece in pieces for n in range(1, SHORTEST))
         self._longest = max(map(len, pieces), default=0)
         self._threes = frozenset(piece[n : n + 3] for piece in pieces for n in range(SHORTEST - 3))
-
-    def __bool__(self) -> bool:
-        return bool(self._masks)
 
     def redact(self, text: str) -> str:
         """Mask every value in a text that is whole."""

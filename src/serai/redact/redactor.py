@@ -117,7 +117,7 @@ class StreamRedactor:
     def feed(self, text: str) -> str:
         """Take more text, and return what may go out now."""
         values = self._owner.values
-        if values or self._managed.held:
+        if values.count or self._managed.held:
             text = self._managed.feed(values, text)
         return self._shapes.feed(text) if self._shapes else text
 

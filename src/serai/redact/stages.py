@@ -19,9 +19,7 @@ from serai.redact.shapes import LIMIT, PRIVATE_KEY, SHAPES, Shape
 
 __all__ = ["ShapeStage", "redact_shapes"]
 
-_LARGE = 4096
-_SEAM = 32
-"""So much of a large piece is looked at with what came before it."""
+_KEPT = LOOK_BEHIND + UNSEEN
 _GAP = 200
 """A private key ends where this much text has no line of it."""
 _KEY_LINE = 16
@@ -78,42 +76,26 @@ class ShapeStage:
 
     def feed(self, text: str) -> str:
         """Take more text."""
-        nothing_held = self._sent == len(self._buffer)
-        busy = self._run is not None or self._in_key is not None
-        if len(text) > _LARGE and nothing_held and not busy and self._is_quiet(text):
-            self._buffer = text[-LOOK_BEHIND - UNSEEN :]
-            self._scan, self._sent = LOOK_BEHIND, LOOK_BEHIND + UNSEEN
-            return text
-        buffer = self._buffer = self._buffer + text
-        if busy:
+        is_busy = self._sent < len(self._buffer) or self._run is not None or self._in_key is not None
+        buffer, scan = self._buffer + text, self._scan
+        if is_busy or not self._finder.is_quiet(buffer, scan):
+            self._buffer = buffer
             return self._advance(final=False)
-        found = self._finder.find(buffer, self._scan, final=False)
-        if found is not None:
-            return self._advance(found, final=False)
         # The usual case, without the machinery: nothing in the text looks like a credential.
-        out = text if nothing_held else buffer[self._sent :]
-        size = self._sent = len(buffer)
-        self._scan = max(self._scan, size - UNSEEN)
-        if self._scan > LOOK_BEHIND:
-            self._forget()
-        return out
-
-    def _is_quiet(self, text: str) -> bool:
-        """Whether nothing in a large piece of text looks like a credential. It is not copied for that."""
-        seam = self._buffer + text[:_SEAM]
-        if self._finder.find(seam, self._scan, final=False) is not None:
-            return False
-        return self._finder.find(text, LOOK_BEHIND, final=False) is None
+        size = len(buffer)
+        cut = max(0, size - _KEPT)
+        self._buffer = buffer[cut:]
+        self._scan, self._sent = max(scan, size - UNSEEN) - cut, size - cut
+        return text
 
     def flush(self, text: str = "") -> str:
         """Take the last text: nothing follows."""
         self._buffer += text
         return self._advance(final=True)
 
-    def _advance(self, found: Found | None = None, *, final: bool) -> str:
-        more = self._deal_with(found) if found else True
-        while more:
-            more = self._step(final=final)
+    def _advance(self, *, final: bool) -> str:
+        while self._step(final=final):
+            pass
         out = "".join(self._out)
         self._out.clear()
         return out

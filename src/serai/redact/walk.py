@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from operator import is_
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeAlias, TypeVar, Union, cast, get_args, get_origin
 
@@ -39,6 +40,7 @@ class Walker:
         self._rewrites = {"text": text, "name": name, "binary": binary}
         self._text = text
         self._by_name = text != name  # names of free-form fields count only where shapes are looked for
+        self._plans: dict[type[msgspec.Struct], list[tuple[str, Rewrite]]] = {}
 
     def walk(self, value: T) -> T:
         """The value with its texts rewritten."""
@@ -56,12 +58,16 @@ class Walker:
         return value
 
     def _struct(self, value: msgspec.Struct) -> msgspec.Struct:
+        of = type(value)
+        plan = self._plans.get(of)
+        if plan is None:
+            plan = self._plans[of] = [(field, self._rewrites[kind]) for field, kind in _plan(of)]
         changes: dict[str, Any] | None = None
-        for field, kind in _plan(type(value)):
+        for field, rewrite in plan:
             before = getattr(value, field)
             if before is None or before is msgspec.UNSET:
                 continue
-            after = self._any(before, self._rewrites[kind])
+            after = rewrite(before) if before.__class__ is str else self._any(before, rewrite)
             if after is not before:
                 changes = changes or {}
                 changes[field] = after
@@ -69,7 +75,7 @@ class Walker:
 
     def _list(self, values: list[Any], rewrite: Rewrite) -> list[Any]:
         after = [self._any(value, rewrite) for value in values]
-        return values if all(a is b for a, b in zip(after, values, strict=True)) else after
+        return values if all(map(is_, after, values)) else after
 
     def _dict(self, values: dict[Any, Any], rewrite: Rewrite) -> dict[Any, Any]:
         after: dict[Any, Any] = {}

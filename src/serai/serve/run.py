@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 from collections.abc import Callable, Coroutine, Iterable
@@ -16,6 +15,7 @@ from serai.host.host import Host
 from serai.host.settings import HostSettings
 from serai.redact import Redactor
 from serai.serve.ahp.peer import AhpPeer
+from serai.serve.collecting import collect_in_pauses, settle
 from serai.serve.frames import text_frame
 from serai.serve.port import PortSettings, serve_port
 from serai.store.contract import Store
@@ -74,8 +74,7 @@ async def run_host(
             host.look_for(look_for_agents(host))
         started(port)
 
-    gc.collect()
-    gc.freeze()  # what is there now stays: the collector need not look at it again
+    settle()
     try:
         port = asyncio.create_task(
             serve_port(
@@ -88,12 +87,13 @@ async def run_host(
         )
         stop = asyncio.create_task(_signalled(), name="signals")
         check = asyncio.create_task(_check(store, full=not opening.clean), name="check of the store")
+        garbage = asyncio.create_task(collect_in_pauses(lambda: host.journal.last_seq), name="garbage")
         try:
             await asyncio.wait({port, stop, host.journal.writer}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (stop, port, check):
+            for task in (stop, port, check, garbage):
                 task.cancel()
-            await asyncio.wait({port, stop, check})
+            await asyncio.wait({port, stop, check, garbage})
         if not port.cancelled():
             port.result()
         if host.journal.writer.done():

@@ -40,10 +40,12 @@ from serai.ahp.types import (
 
 __all__ = ["complete", "confirm", "confirm_result", "is_waiting", "ready", "set_content", "skip", "start"]
 
+_WAITING = frozenset({ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState})
+
 
 def is_waiting(call: ToolCallState) -> bool:
     """Whether someone is asked about this call."""
-    return isinstance(call, ToolCallPendingConfirmationState | ToolCallPendingResultConfirmationState)
+    return call.__class__ in _WAITING
 
 
 def start(action: SessionToolCallStartAction) -> ToolCallStreamingState:

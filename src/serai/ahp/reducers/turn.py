@@ -165,7 +165,7 @@ class LiveTurn:
 def _part_id(part: ResponsePart) -> str | None:
     """What a delta may call this part, if anything. A kind that we do not know has an id all the same."""
     part_id: Any = None
-    if isinstance(part, MarkdownResponsePart | ReasoningResponsePart):
+    if type(part) is MarkdownResponsePart or type(part) is ReasoningResponsePart:
         return part.id
     if isinstance(part, ToolCallResponsePart):
         call = part.tool_call
