@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from serai.ahp.actions import TerminalDataAction
+from serai.journal.items import Item
 from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES, Recent
 
 
 def test_what_is_no_longer_here_is_said_to_be_missing() -> None:
     recent = Recent()
     for seq in range(1, MAX_ENVELOPES + 11):
-        recent.add(seq, "c", b"x", None)
+        recent.add(seq, Item("c", b"x"))
     assert recent.after(9, {"c"}) is None
     replayed = recent.after(10, {"c"})
     assert replayed is not None
@@ -18,9 +20,20 @@ def test_what_is_no_longer_here_is_said_to_be_missing() -> None:
 def test_large_envelopes_push_out_more_of_the_old_ones() -> None:
     recent = Recent()
     for seq in range(1, 6):
-        recent.add(seq, "c", b"x" * (MAX_BYTES // 4 - 128), None)
+        recent.add(seq, Item("c", b"x" * (MAX_BYTES // 4 - 128)))
     assert recent.after(0, {"c"}) is None
     assert len(recent.after(1, {"c"}) or []) == 4
+
+
+def test_what_nobody_was_told_of_is_written_when_someone_asks() -> None:
+    recent = Recent()
+    item = Item("c", TerminalDataAction(data="x"), kept=False)
+    recent.add(1, item)
+    assert item.json == b""
+    assert recent.after(0, {"d"}) == []
+    assert item.json == b""
+    expected = b'{"channel":"c","action":{"type":"terminal/data","data":"x"},"serverSeq":1}'
+    assert recent.after(0, {"c"}) == [expected]
 
 
 def test_nothing_before_the_start_is_known() -> None:

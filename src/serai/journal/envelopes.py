@@ -18,18 +18,29 @@ def envelope(
     channel: str, action: bytes, server_seq: int, origin: bytes | None = None, rejection: str | None = None
 ) -> bytes:
     """The JSON of an `ActionEnvelope`, from an action that is JSON already."""
-    parts = [_head(channel), action, b',"serverSeq":%d' % server_seq]
-    if origin is not None:
-        parts += (b',"origin":', origin)
-    if rejection is not None:
-        parts += (b',"rejectionReason":', msgspec.json.encode(rejection))
-    parts.append(b"}")
-    return b"".join(parts)
+    return b"".join(_pieces(channel, action, server_seq, origin, rejection))
 
 
-def notification(envelope_json: bytes) -> bytes:
+def notification(
+    channel: str, action: bytes, server_seq: int, origin: bytes | None = None, rejection: str | None = None
+) -> bytes:
     """The JSON of the notification that an envelope travels as."""
-    return b"%b%b}" % (_PREFIX, envelope_json)
+    pieces = _pieces(channel, action, server_seq, origin, rejection)
+    pieces.insert(0, _PREFIX)
+    pieces.append(b"}")
+    return b"".join(pieces)
+
+
+def _pieces(
+    channel: str, action: bytes, server_seq: int, origin: bytes | None, rejection: str | None
+) -> list[bytes]:
+    pieces = [_head(channel), action, b',"serverSeq":%d' % server_seq]
+    if origin is not None:
+        pieces += (b',"origin":', origin)
+    if rejection is not None:
+        pieces += (b',"rejectionReason":', msgspec.json.encode(rejection))
+    pieces.append(b"}")
+    return pieces
 
 
 def origin_json(origin: ActionOrigin) -> bytes:

@@ -20,6 +20,8 @@ from serai.store.contract import Row
 __all__ = ["Barrier", "Delta", "Item", "is_delta", "target_of"]
 
 _MERGED_BYTES = 64 * 1024
+_ABOUT = 256
+"""About how many bytes an action has that is not written yet."""
 
 Delta: TypeAlias = SessionDeltaAction | SessionReasoningAction | SessionToolCallDeltaAction
 """An action that only adds text to a part, and so may be committed with the cheaper sync."""
@@ -35,7 +37,7 @@ def is_delta(action: object) -> TypeGuard[Delta]:
 class Item:
     """An action, or another record, that takes a number."""
 
-    __slots__ = ("_pieces", "_size", "action", "channel", "encoded", "kept", "only_to", "origin", "rejection")
+    __slots__ = ("_pieces", "_size", "action", "channel", "json", "kept", "only_to", "origin", "rejection")
 
     def __init__(
         self,
@@ -56,8 +58,8 @@ class Item:
         self.rejection = rejection
         self.only_to = only_to
         """The one subscriber that hears of it: who sent what was rejected."""
-        self.encoded = action if isinstance(action, bytes) else encoded
-        """Its JSON, if that was made already."""
+        self.json = action if isinstance(action, bytes) else encoded
+        """What is told and kept of it; empty as long as it is not written."""
         self._pieces: list[str] | None = None
         self._size = 0
 
@@ -71,6 +73,7 @@ class Item:
         if type(action) is SessionToolCallDeltaAction and action.invocation_message is not None:
             return False
         if self._pieces is None:
+            self.json = b""
             self._pieces = [mine.content]
             self._size = len(mine.content)
         if self._size + len(action.content) > _MERGED_BYTES:
@@ -79,15 +82,26 @@ class Item:
         self._size += len(action.content)
         return True
 
-    def encode(self) -> Row | None:
-        """The row to keep, and `encoded`. Called once, when the batch is closed."""
-        action = self.action
-        if not isinstance(action, bytes):
+    def write(self) -> bytes:
+        """Its JSON, which is made if it is not there. Nothing can be merged into it then."""
+        if not self.json:
+            action = self.action
             if self._pieces is not None and is_delta(action):
-                self.encoded = wire.encode(replace(action, content="".join(self._pieces)))
-            elif not self.encoded:
-                self.encoded = wire.encode(action)
-        return Row(self.channel, self.encoded, self.origin) if self.kept else None
+                action = replace(action, content="".join(self._pieces))
+            self.json = wire.encode(action)
+        return self.json
+
+    def row(self) -> Row | None:
+        """The row to keep, if it is kept."""
+        return Row(self.channel, self.json or self.write(), self.origin) if self.kept else None
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        if self.json:
+            return len(self.json)
+        data = getattr(self.action, "data", None)  # what a terminal shows is by far the largest
+        return len(data) if isinstance(data, str) else _ABOUT
 
 
 class Barrier:

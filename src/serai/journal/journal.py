@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
-from serai.journal.envelopes import envelope, notification, origin_json
+from serai.journal.envelopes import notification, origin_json
 from serai.journal.items import Barrier, Item, is_delta
 from serai.journal.recent import Recent
 from serai.journal.subscriptions import Subscriber, Subscriptions
@@ -31,9 +31,9 @@ __all__ = ["Journal", "Measured"]
 
 _log = logging.getLogger(__name__)
 
-_WINDOW = 0.005
+_WINDOW, _WINDOW_OF_MANY = 0.005, 0.008
 """A batch of nothing but deltas waits at most so long for company, in seconds."""
-_SHARE, _SHARE_OF_MANY, _MANY = 2, 6, 8
+_SHARE, _SHARE_OF_MANY, _MANY = 2, 12, 8
 """It waits so many times as long as the last publishing took: longer where many hear the same, for then most
 of what publishing costs is saved."""
 _SHORTEST_WINDOW = 0.0002
@@ -153,7 +153,8 @@ class Journal:
             session: The session whose state it changed, so that the change is kept with it.
             kept: Whether it is written to disk. If not it is numbered and published all the same.
             encoded: Its JSON. Whoever applies an action makes it first: what cannot be written must not
-                happen.
+                happen. What is not kept, and can be written for sure, may come without: then it is made when
+                someone is told of it.
         """
         if session is not None:
             self._touched[session.uri] = session
@@ -245,8 +246,10 @@ class Journal:
         """Wake the writer once what waits, nothing but deltas, has waited for more."""
         if self._company is not None or self._wake.is_set():
             return
-        share = _SHARE_OF_MANY if self._fan_out >= _MANY else _SHARE
-        window = min(_WINDOW, share * self._publish_took)
+        if self._fan_out >= _MANY:
+            window = min(_WINDOW_OF_MANY, _SHARE_OF_MANY * self._publish_took)
+        else:
+            window = min(_WINDOW, _SHARE * self._publish_took)
         if window < _SHORTEST_WINDOW:
             self._wake.set()
         else:
@@ -273,8 +276,9 @@ class Journal:
             started = time.perf_counter()
             self._publish(items, first)
             self._publish_took = time.perf_counter() - started
-            # Whoever was answered acts again in this tick: what they do belongs to the next batch.
-            await asyncio.sleep(0)
+            if batch.durable:
+                # Whoever was answered acts again in this tick: what they do belongs to the next batch.
+                await asyncio.sleep(0)
             self._writing = False
             if self._waiting and not self._urgent:
                 self._wait_for_company()
@@ -290,8 +294,9 @@ class Journal:
         sizes: dict[str, int] = {}
         for item in items:
             if isinstance(item, Item):
-                batch.items.append(item.encode())
-                sizes[item.channel] = sizes.get(item.channel, 0) + len(item.encoded)
+                batch.items.append(row := item.row())
+                if row is not None:
+                    sizes[row.channel] = sizes.get(row.channel, 0) + len(row.action)
         touched, self._touched = self._touched, {}
         for uri, session in touched.items():
             session.wrote(sizes.get(uri, 0))
@@ -328,9 +333,9 @@ class Journal:
             if isinstance(item.action, bytes):
                 continue
             if item.only_to is None:
-                self.recent.add(seq, item.channel, item.encoded, item.origin)
                 if self.subscriptions.is_followed(item.channel):
                     run.append((item.channel, self._message(item, seq)))
+                self.recent.add(seq, item)
             else:
                 self._deliver(run, seq - 1)
                 run = []
@@ -339,8 +344,8 @@ class Journal:
         self._fan_out = self._writes / max(1, len(items))
 
     def _message(self, item: Item, seq: int) -> bytes:
-        made = envelope(item.channel, item.encoded, seq, item.origin, item.rejection)
-        return self._frame(notification(made))
+        action = item.json or item.write()
+        return self._frame(notification(item.channel, action, seq, item.origin, item.rejection))
 
     def _do(self, barrier: Barrier, seq: int) -> None:
         try:

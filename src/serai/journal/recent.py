@@ -7,8 +7,9 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from serai.journal.envelopes import envelope
+from serai.journal.items import Item
 
-__all__ = ["MAX_BYTES", "MAX_ENVELOPES", "Recent", "RecentEnvelope"]
+__all__ = ["MAX_BYTES", "MAX_ENVELOPES", "Recent"]
 
 MAX_ENVELOPES = 10_000
 MAX_BYTES = 4 * 1024 * 1024
@@ -16,20 +17,22 @@ _AROUND = 128
 """About what an envelope has around its action."""
 
 
-class RecentEnvelope(NamedTuple):
+class _Envelope(NamedTuple):
     """What an envelope is made of. It is put together when someone asks for it: few are."""
 
     seq: int
     channel: str
-    action: bytes
     origin: bytes | None
+    action: bytes | Item
+    """Its JSON; or the item, when nobody was told of it so far and it is not written."""
+    size: int
 
 
 class Recent:
     """The newest envelopes, up to a bound in number and in bytes."""
 
     def __init__(self) -> None:
-        self._envelopes: deque[RecentEnvelope] = deque()
+        self._envelopes: deque[_Envelope] = deque()
         self._bytes = 0
         self._complete_after = 0
 
@@ -37,14 +40,15 @@ class Recent:
         """Nothing up to this number is known here."""
         self._complete_after = seq
 
-    def add(self, seq: int, channel: str, action: bytes, origin: bytes | None) -> None:
-        """Keep an envelope, and let the oldest go where there are too many."""
+    def add(self, seq: int, item: Item) -> None:
+        """Keep an action with its number, and let the oldest go where there are too many."""
         envelopes = self._envelopes
-        envelopes.append(RecentEnvelope(seq, channel, action, origin))
-        self._bytes += len(action) + _AROUND
+        size = item.size + _AROUND
+        envelopes.append(_Envelope(seq, item.channel, item.origin, item.json or item, size))
+        self._bytes += size
         while len(envelopes) > MAX_ENVELOPES or self._bytes > MAX_BYTES:
             oldest = envelopes.popleft()
-            self._bytes -= len(oldest.action) + _AROUND
+            self._bytes -= oldest.size
             self._complete_after = oldest.seq
 
     def after(self, seq: int, channels: Collection[str]) -> list[bytes] | None:
@@ -56,6 +60,7 @@ class Recent:
             if recent.seq <= seq:
                 break
             if recent.channel in channels:
-                found.append(envelope(recent.channel, recent.action, recent.seq, recent.origin))
+                action = recent.action.write() if isinstance(recent.action, Item) else recent.action
+                found.append(envelope(recent.channel, action, recent.seq, recent.origin))
         found.reverse()
         return found

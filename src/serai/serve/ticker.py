@@ -27,7 +27,8 @@ class Ticker:
     def __init__(self) -> None:
         self.number = 0
         """Which tick this is. It stands still while nobody writes."""
-        self._due = False
+        self.is_due = False
+        """Whether its end is expected: something was written."""
         self._waiting: list[Ticking] = []
 
     def add(self, one: Ticking) -> None:
@@ -37,12 +38,12 @@ class Ticker:
 
     def expect_end(self) -> None:
         """Something was written: see to it that the tick ends."""
-        if not self._due:
-            self._due = True
+        if not self.is_due:
+            self.is_due = True
             asyncio.get_running_loop().call_soon(self._run)
 
     def _run(self) -> None:
-        self._due = False
+        self.is_due = False
         self.number += 1
         waiting, self._waiting = self._waiting, []
         for one in waiting:

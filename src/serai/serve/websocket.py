@@ -153,7 +153,8 @@ class WebSocket(asyncio.Protocol):
         straight = self._wrote_in != ticker.number and not self._paused and not self._in_pieces
         if straight and not outbox.waiting and size <= _WRITE:
             self._wrote_in = ticker.number
-            ticker.expect_end()
+            if not ticker.is_due:
+                ticker.expect_end()
             self._written += size
             try:
                 self.transport.write(frames)

@@ -12,7 +12,7 @@ from serai.ahp import wire
 from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import ROOT, Count
 from serai.errors import InvalidParams, SeraiError
-from serai.journal.envelopes import envelope, notification, origin_json
+from serai.journal.envelopes import notification, origin_json
 from serai.serve.ahp.following import loaded
 from serai.serve.frames import text_frame
 
@@ -91,5 +91,5 @@ async def _reject_now(
     peer: AhpPeer, channel: str, action: a.StateAction, origin: a.ActionOrigin, reason: str
 ) -> None:
     seq = await peer.journal.take_number()
-    made = envelope(channel, wire.encode(action), seq, origin_json(origin), reason)
-    peer.publish(text_frame(notification(made)))
+    made = notification(channel, wire.encode(action), seq, origin_json(origin), reason)
+    peer.publish(text_frame(made))
