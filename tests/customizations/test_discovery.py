@@ -125,6 +125,18 @@ def test_a_container_of_which_nothing_can_be_read_is_an_error(
     assert message(personal).startswith("~/.codex/config.toml: ")
 
 
+@pytest.mark.parametrize("empty", ["[]", '""'])
+def test_a_file_of_which_the_shape_is_wrong_is_told_though_it_is_empty(
+    work: Path, look: Look, write: Write, empty: str
+) -> None:
+    write(work, ".cursor/mcp.json", f'{{"mcpServers": {empty}}}')
+    write(work, ".cursor/hooks.json", f'{{"hooks": {empty}}}')
+    found = containers(look())
+    servers, hooks = found["Cursor MCP servers (.cursor)"], found["Cursor hooks (.cursor)"]
+    assert message(servers) == ".cursor/mcp.json: 'mcpServers' is no object"
+    assert message(hooks) == ".cursor/hooks.json: 'hooks' is no object"
+
+
 def test_many_problems_are_counted(work: Path, look: Look, write: Write) -> None:
     for number in range(20):
         write(work, f".claude/agents/{number:02}.md", "---\na: [\n---\n")

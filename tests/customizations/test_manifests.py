@@ -87,6 +87,7 @@ def test_flat_hooks_are_read() -> None:
 def test_settings_without_hooks_are_passed_over() -> None:
     assert hooks({"model": "x"}) == Contents()
     assert hooks({"hooks": {}}) == Contents()
+    assert hooks({"hooks": None}) == Contents()
 
 
 @pytest.mark.parametrize(
@@ -95,6 +96,8 @@ def test_settings_without_hooks_are_passed_over() -> None:
         ('{"hooks": {\n"a": [}\n', "h.json, line 2"),
         ("[]", "holds no JSON object"),
         ({"hooks": ["x"]}, "'hooks' is no object"),
+        ({"hooks": []}, "'hooks' is no object"),
+        ({"hooks": ""}, "'hooks' is no object"),
     ],
 )
 def test_a_broken_file_of_hooks_is_told(value: Any, problem: str) -> None:
@@ -213,6 +216,19 @@ def test_a_broken_file_of_servers_is_told() -> None:
     assert "m.json, line 1" in servers("{").problems[0]
     assert "config.toml: " in servers("[x", path="config.toml").problems[0]
     assert "'mcpServers' is no object" in servers({"mcpServers": [1]}).problems[0]
+
+
+@pytest.mark.parametrize("nothing", [[], "", 0, False])
+def test_servers_that_are_no_object_are_told_also_when_they_are_empty(nothing: Any) -> None:
+    told = ["m.json: 'mcpServers' is no object"]
+    assert servers({"mcpServers": nothing}).problems == told
+    assert servers({"mcpServers": nothing}, bare=True).problems == told
+
+
+def test_settings_without_servers_are_passed_over() -> None:
+    assert servers({"model": "x"}) == Contents()
+    assert servers({"mcpServers": {}}) == Contents()
+    assert servers({"mcpServers": None}) == Contents()
 
 
 def test_a_plugins_file_may_be_the_servers_themselves() -> None:

@@ -148,6 +148,13 @@ class Conversation:
     def lend(self, client: SessionActiveClient | None) -> None:
         self.dispatch(a.SessionActiveClientChangedAction(active_client=client))
 
+    async def blob(self, uri: str) -> bytes:
+        """Content that is kept beside the session."""
+        await self.host.journal.committed()
+        blob = await self.host.journal.store.blob(uri.removeprefix("serai-blob:/"))
+        assert blob
+        return blob.data
+
     # -- tool calls ----------------------------------------------------------------------------------------
 
     async def call(self, status: type[C]) -> C:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,10 @@ def completed(turn: Turn) -> ToolCallCompletedState:
     [call] = calls(turn)
     assert isinstance(call, ToolCallCompletedState)
     return call
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {file.name: file.read_text() for file in folder.iterdir()}
 
 
 async def test_a_command_is_run_in_a_terminal_that_can_be_followed(
@@ -81,6 +86,79 @@ async def test_a_file_is_written_and_read(worker: Conversation, tmp_path: Path) 
     text = (call.content or [])[0]
     assert isinstance(text, ToolResultTextContent)
     assert text.text == "three rooms left\n"
+
+
+async def test_a_path_that_was_edited_is_where_it_writes(worker: Conversation, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("kept\n")
+    (tmp_path / "other.txt").write_text("old\n")
+    worker.start("save note.txt three rooms left")
+    await worker.approve(edited='{"path": "other.txt", "text": "two rooms left\\n"}')
+    turn = await worker.end()
+    assert (tmp_path / "note.txt").read_text() == "kept\n"
+    assert (tmp_path / "other.txt").read_text() == "two rooms left\n"
+    edit = (completed(turn).content or [])[0]
+    assert isinstance(edit, ToolResultFileEditContent)
+    assert edit.after is not None
+    assert edit.after.uri == (tmp_path / "other.txt").as_uri()
+    assert edit.before is not None
+    assert await worker.blob(edit.before.content.uri) == b"old\n"
+    assert "`other.txt` is written" in prose(turn)
+
+
+async def test_an_edited_text_goes_to_the_file_that_was_asked_about(
+    worker: Conversation, tmp_path: Path
+) -> None:
+    worker.start("save note.txt three rooms left")
+    await worker.approve(edited="no room left")
+    await worker.end()
+    assert files(tmp_path) == {"note.txt": "no room left"}
+
+
+@pytest.mark.parametrize("path", ["", "../note.txt", "the/inn/note.txt"])
+async def test_a_path_that_was_edited_into_none_is_told(
+    worker: Conversation, tmp_path: Path, path: str
+) -> None:
+    worker.start("save note.txt three rooms left")
+    await worker.approve(edited=json.dumps({"path": path, "text": "x"}))
+    turn = await worker.end()
+    assert completed(turn).error is not None
+    assert "I could not write it" in prose(turn)
+    assert files(tmp_path) == {}
+
+
+async def test_half_a_character_in_what_was_edited_is_replaced(worker: Conversation, tmp_path: Path) -> None:
+    worker.start("save note.txt three rooms left")
+    await worker.approve(edited=r'{"path": "a\ud800.txt", "text": "b\ud800"}')
+    assert completed(await worker.end()).success
+    assert files(tmp_path) == {"a?.txt": "b?"}
+
+
+async def test_what_changed_while_it_asked_is_what_was_there_before(
+    worker: Conversation, tmp_path: Path
+) -> None:
+    worker.start("save note.txt three rooms left")
+    await worker.pending()
+    (tmp_path / "note.txt").write_text("someone else's\n")
+    await worker.approve()
+    edit = (completed(await worker.end()).content or [])[0]
+    assert isinstance(edit, ToolResultFileEditContent)
+    assert edit.before is not None
+    assert await worker.blob(edit.before.content.uri) == b"someone else's\n"
+
+
+async def test_a_file_that_is_no_text_is_kept_as_it_was(worker: Conversation, tmp_path: Path) -> None:
+    picture = bytes(range(256))
+    (tmp_path / "a.png").write_bytes(picture)
+    worker.start("save a.png three rooms left")
+    pending = await worker.pending()
+    assert pending.edits is not None
+    [edit] = pending.edits.items
+    assert edit.before is not None
+    assert edit.before.content.content_type == "image/png"
+    assert edit.diff is None, "what is no text has no lines"
+    assert await worker.blob(edit.before.content.uri) == picture
+    await worker.approve()
+    await worker.end()
 
 
 async def test_the_rest_of_the_line_belongs_to_a_command(worker: Conversation, tmp_path: Path) -> None:

@@ -118,7 +118,11 @@ class TestApproval:
         assert call.tool_input == edited
         assert output(call).startswith("$ pwd\n")
 
-    @pytest.mark.parametrize("edited", ["", "{}", "[1]", '{"command": 5}', "not json"])
+    @pytest.mark.parametrize(
+        "edited",
+        ["", "{}", "[1]", '{"command": 5}', "not json", r'{"command": "\ud800"}', "[" * 100_000],
+        ids=["empty", "object", "list", "number", "text", "half a character", "deep"],
+    )
     async def test_no_edited_input_makes_it_fall_over(self, demo: Conversation, edited: str) -> None:
         demo.start("tool")
         await demo.approve(edited=edited)
@@ -204,17 +208,10 @@ class TestEdit:
 
 
 async def _contents(demo: Conversation, edit: FileEdit | ToolResultFileEditContent) -> list[str]:
-    await demo.host.journal.committed()
     assert edit.before
     assert edit.after
-    blobs = [await _blob(demo, side.content.uri) for side in (edit.before, edit.after)]
+    blobs = [await demo.blob(side.content.uri) for side in (edit.before, edit.after)]
     return [blob.decode() for blob in blobs]
-
-
-async def _blob(demo: Conversation, uri: str) -> bytes:
-    blob = await demo.host.journal.store.blob(uri.removeprefix("serai-blob:/"))
-    assert blob
-    return blob.data
 
 
 class TestResult:
@@ -284,7 +281,7 @@ class TestOutput:
         assert call.content
         [reference] = call.content
         assert isinstance(reference, ToolResultResourceContent)
-        assert len(await _blob(demo, reference.uri)) == reference.size_hint == 300 * 1024
+        assert len(await demo.blob(reference.uri)) == reference.size_hint == 300 * 1024
 
     async def test_an_image_is_a_picture(self, demo: Conversation) -> None:
         call = completed(await demo.say("tool image"))

@@ -20,6 +20,7 @@ from serai.serve.port import PortSettings, serve_port
 from serai.serve.ticker import Ticker
 from serai.serve.websocket import WebSocket
 
+MIB = 1024 * 1024
 TOKEN = "a-token-of-the-tests"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 UPGRADE = {
@@ -309,6 +310,17 @@ def offline(
 ) -> Offline:
     """A WebSocket that is open. It writes from its next tick on."""
     return Offline(limits or Limits(), room, make)
+
+
+def text(data: bytes, *, fin: bool = True) -> Frame:
+    """A frame with text."""
+    return Frame(Opcode.TEXT, data, fin)
+
+
+def narrow(peer: Recorder) -> None:
+    """Let the system hold little of what is written to a client."""
+    sock = peer.transport.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
 
 
 async def tick() -> None:

@@ -53,7 +53,7 @@ def read_hooks(origin: Origin, path: str, into: Contents) -> None:
     if found is None:
         return
     value, _ = found
-    if value.get("hooks"):
+    if value.get("hooks") is not None:
         add_hooks(origin, path, value["hooks"], into, switched_off=value.get("disableAllHooks") is True)
 
 
@@ -65,6 +65,8 @@ def add_hooks(origin: Origin, path: str, hooks: Any, into: Contents, *, switched
     shown = origin.tree.shown(path)
     if not isinstance(hooks, dict):
         into.problems.append(f"{shown}: 'hooks' is no object")
+        return
+    if not hooks:
         return
     child = identity("hook", origin.container, path)
     uri = origin.tree.uri(path)
@@ -139,7 +141,7 @@ def read_servers(origin: Origin, path: str, key: str, into: Contents, *, bare: b
     value, text = found
     if key not in value and bare and all(isinstance(item, dict) for item in value.values()):
         add_servers(origin, path, value, text, (), into)
-    elif value.get(key):
+    elif value.get(key) is not None:
         add_servers(origin, path, value[key], text, (key,), into)
 
 

@@ -5,10 +5,12 @@ All of it happens in the session's folder, and what changes something asks first
 
 from __future__ import annotations
 
+import base64
 import json
 import shlex
 from urllib.parse import quote
 
+from serai.ahp.commands import ContentEncoding
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import (
     FileEdit,
@@ -22,6 +24,7 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.errors import ProtocolError, SeraiError
+from serai.files.content_types import BINARY, PLAIN
 from serai.harness.demo.stage import Misuse, Stage, quoted
 from serai.harness.demo.tools import field_of, may
 from serai.host.turn import Turn
@@ -85,11 +88,6 @@ async def save_file(stage: Stage, argument: str) -> None:
     if folder and await _is_missing(stage.turn, _uri(stage.turn, folder)):
         await stage.say(f"There is no folder `{folder}`. Make it with `run mkdir -p {shlex.quote(folder)}`.")
         return
-    try:
-        before = (await stage.turn.read(uri)).data
-    except ProtocolError:
-        before = None
-    edit = _edit(stage.turn, uri, before, text)
     call = await may(
         stage,
         "save",
@@ -98,18 +96,19 @@ async def save_file(stage: Stage, argument: str) -> None:
         title=f"Write {name}?",
         input=json.dumps({"path": name, "text": text}),
         editable=True,
-        edits=[edit],
+        edits=[await _edit(stage.turn, uri, text)],
     )
     if call is None:
         return
-    text = field_of(call, "text")
+    name, text = field_of(call, "path", name), field_of(call, "text")
     try:
+        uri = _uri(stage.turn, name)
+        edit = await _edit(stage.turn, uri, text)  # again: the file may have changed in the meantime
         await stage.turn.write(uri, text)
-    except ProtocolError as error:
+    except (Misuse, ProtocolError) as error:
         await call.done("Could not write it", error=str(error))
         await stage.say(f"I could not write it: {error}")
         return
-    edit = _edit(stage.turn, uri, before, text)
     done = ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
     await call.done(Markdown(markdown=f"Wrote `{name}`"), content=[done])
     await stage.say(f"`{name}` is written. The session's changesets show it.")
@@ -124,15 +123,25 @@ async def _is_missing(turn: Turn, uri: str) -> bool:
     return False
 
 
-def _edit(turn: Turn, uri: str, before: str | None, after: str) -> FileEdit:
-    def side(text: str) -> FileEditSide:
-        return FileEditSide(uri=uri, content=turn.keep(text.encode(), "text/plain"))
+async def _edit(turn: Turn, uri: str, text: str) -> FileEdit:
+    """What writing a text would change in a file as it is now. What is no text has no lines to count."""
+    after = FileEditSide(uri=uri, content=turn.keep(text.encode(), PLAIN))
+    try:
+        read = await turn.read(uri)
+    except ProtocolError:
+        return FileEdit(after=after, diff=_diff("", text))
+    if read.encoding == ContentEncoding.BASE64:
+        content = turn.keep(base64.b64decode(read.data), read.content_type or BINARY)
+        return FileEdit(before=FileEditSide(uri=uri, content=content), after=after)
+    before = FileEditSide(uri=uri, content=turn.keep(read.data.encode(), PLAIN))
+    return FileEdit(before=before, after=after, diff=_diff(read.data, text))
 
-    old, new = (before or "").splitlines(), after.splitlines()
-    diff = FileEditDiff(
+
+def _diff(before: str, after: str) -> FileEditDiff:
+    old, new = before.splitlines(), after.splitlines()
+    return FileEditDiff(
         added=sum(line not in old for line in new), removed=sum(line not in new for line in old)
     )
-    return FileEdit(before=None if before is None else side(before), after=side(after), diff=diff)
 
 
 async def send_subagent(stage: Stage, argument: str) -> None:

@@ -86,14 +86,18 @@ async def _heard(stage: Stage, call: ToolCall) -> ToolCall | None:
     return call
 
 
-def field_of(call: ToolCall, key: str) -> str:
-    """A field of the call's input, which a person may have changed into anything."""
+def field_of(call: ToolCall, key: str, otherwise: str | None = None) -> str:
+    """A field of the call's input, which a person may have changed into anything.
+
+    Without the field it is `otherwise`, or the whole input.
+    """
     try:
         fields = json.loads(call.input or "")
         value = fields[key]
-    except (ValueError, TypeError, LookupError):
-        return call.input or ""
-    return value if isinstance(value, str) else json.dumps(value)
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return otherwise if otherwise is not None else call.input or ""
+    # JSON can write half a character (`\ud800`), which no file and no file's name can hold.
+    return value.encode(errors="replace").decode() if isinstance(value, str) else json.dumps(value)
 
 
 async def _shell(stage: Stage, command: str, **how: Any) -> ToolCall | None:

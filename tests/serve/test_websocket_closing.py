@@ -1,0 +1,235 @@
+"""How connections end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import Frame, Opcode
+
+from serai.serve import Limits
+from serai.serve.frames import text_frame
+from serve.conftest import MIB, Recorder, Room, listening, narrow, offline, soon, text, tick
+
+
+class TestClosing:
+    async def test_the_client_closes(self, room: Room) -> None:
+        client, peer = await room.both()
+        await client.send("last words")
+        await client.close(4001, "enough")
+        assert client.close_code == 4001
+        await soon(peer.gone.wait())
+        assert peer.messages == [b"last words"]
+        assert peer.goodbyes == 1
+        assert not peer.connection.is_open
+        peer.connection.send(b"x")
+        peer.connection.respond(b"x")
+        peer.connection.flush()
+        peer.connection.close(1000, "")
+        await tick()
+        assert peer.goodbyes == 1
+
+    async def test_the_peer_closes_after_what_it_said(self, room: Room) -> None:
+        client, peer = await room.both()
+        peer.connection.respond(text_frame(b"no"))
+        peer.connection.close(4005, "because " + "ü" * 100)
+        peer.connection.close(1000, "again")
+        assert not peer.connection.is_open
+        assert peer.goodbyes == 0
+        assert await soon(client.recv()) == "no"
+        with pytest.raises(ConnectionClosed) as caught:
+            await soon(client.recv())
+        assert caught.value.rcvd is not None
+        assert caught.value.rcvd.code == 4005
+        assert caught.value.rcvd.reason == "because " + "ü" * 57
+        assert peer.goodbyes == 1
+
+    async def test_both_close_at_once(self) -> None:
+        line = offline(room=0)
+        await tick()
+        line.socket.send(b"a" * 70_000)
+        await tick()
+        line.socket.send(b"b")
+        line.socket.close(4005, "")
+        line.receive(Frame(Opcode.CLOSE, struct.pack("!H", 1000)))
+        await tick()
+        # What waited is of no use to a client that goes; that we close is said all the same.
+        assert line.sent() == b"a" * 70_000 + b"\x88\x02" + struct.pack("!H", 4005)
+        assert line.transport.ended
+        assert line.peer.goodbyes == 1
+
+    async def test_closing_comes_after_all_that_waits(self) -> None:
+        line = offline(room=0)
+        await tick()
+        line.socket.send(b"a" * 70_000)
+        await tick()
+        line.socket.respond(b"b")
+        line.socket.close(4005, "")
+        line.socket.send(b"never")
+        assert line.sent() == b"a" * 70_000
+        line.transport.drain(1 << 30)
+        assert line.sent() == b"a" * 70_000 + b"b" + b"\x88\x02" + struct.pack("!H", 4005)
+
+    async def test_nothing_is_received_once_it_is_closed(self) -> None:
+        class Closing(Recorder):
+            def received(self, data: bytes) -> None:
+                super().received(data)
+                self.connection.close(1000, "")
+
+        line = offline(make=Closing)
+        await tick()
+        line.receive(text(b"one"), text(b"two"), Frame(Opcode.CLOSE, b""))
+        await tick()
+        assert line.peer.messages == [b"one"]
+        assert line.peer.goodbyes == 1
+        assert line.transport.ended
+        assert line.connections == set()
+
+    async def test_a_client_that_does_not_close_is_cut_off(self) -> None:
+        async with listening(limits=Limits(close_timeout=0.05)) as room:
+            client, peer = await room.raw()
+            peer.connection.close(1000, "")
+            assert await client.read_close() == 1000
+            assert await client.is_cut()
+
+    async def test_a_client_that_still_reads_gets_more_time_but_not_for_ever(self) -> None:
+        line = offline(room=0)
+        await tick()
+        line.socket.send(b"a" * 70_000)
+        await tick()
+        line.socket.close(1000, "")
+        for _ in range(6):
+            before = line.socket._taken()
+            line.transport.drain(1000)
+            line.socket._lose_patience(before)
+            assert not line.transport.ended
+        before = line.socket._taken()
+        line.transport.drain(1000)
+        line.socket._lose_patience(before)
+        assert line.transport.ended
+
+    async def test_a_client_that_stops_reading_gets_none(self) -> None:
+        line = offline(room=0)
+        await tick()
+        line.socket.send(b"a" * 70_000)
+        await tick()
+        line.socket.close(1000, "")
+        line.socket._lose_patience(line.socket._taken())
+        assert line.transport.ended
+
+    async def test_a_client_that_vanishes_is_noticed(self, room: Room) -> None:
+        client, peer = await room.raw()
+        client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()  # with a reset
+        await soon(peer.gone.wait())
+        for _ in range(10):
+            peer.connection.send(text_frame(b"x"))
+            peer.connection.flush()
+        assert peer.goodbyes == 1
+
+    async def test_a_client_that_hangs_up_without_a_word_is_noticed(self, room: Room) -> None:
+        client, peer = await room.raw()
+        client.sock.shutdown(socket.SHUT_WR)
+        await soon(peer.gone.wait())
+        assert await client.is_cut()
+        assert peer.goodbyes == 1
+
+    async def test_a_client_that_hangs_up_and_does_not_read_is_cut_off(self) -> None:
+        async with listening(limits=Limits(close_timeout=0.05)) as room:
+            client, peer = await room.raw(receive_buffer=4096)
+            narrow(peer)
+            peer.connection.respond(text_frame(b"x" * MIB))
+            peer.connection.flush()
+            lost = asyncio.Event()
+            assert peer.transport.get_write_buffer_size()
+            real = peer.transport.get_protocol().connection_lost
+            peer.transport.get_protocol().connection_lost = lambda exc: (real(exc), lost.set())[0]
+            client.sock.shutdown(socket.SHUT_WR)
+            await soon(lost.wait())
+
+    async def test_a_peer_that_fails_at_the_end_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
+        class Failing(Recorder):
+            def disconnected(self) -> None:
+                super().disconnected()
+                raise ZeroDivisionError
+
+        async with listening(Failing) as room:
+            client, peer = await room.both()
+            await client.close()
+            await soon(peer.gone.wait())
+        assert "ZeroDivisionError" in caplog.text
+
+
+class TestKeepAlive:
+    LIMITS = Limits(ping_interval=0.05, ping_timeout=0.05)
+    PATIENT = Limits(ping_interval=0.25, ping_timeout=0.25)
+
+    async def test_a_silent_client_is_dropped(self) -> None:
+        async with listening(limits=self.LIMITS) as room:
+            client, peer = await room.raw()
+            assert await client.read_frame() == (Opcode.PING, b"")
+            assert await client.read_close() == 1011
+            assert await client.is_cut()
+            await soon(peer.gone.wait())
+
+    async def test_a_silent_client_that_does_not_read_is_dropped(self) -> None:
+        async with listening(limits=self.LIMITS) as room:
+            _, peer = await room.raw(receive_buffer=4096)
+            narrow(peer)
+            peer.connection.respond(text_frame(b"x" * MIB))
+            await soon(peer.gone.wait())
+
+    async def test_a_client_that_answers_stays(self) -> None:
+        async with listening(limits=self.PATIENT) as room:
+            client, peer = await room.raw()
+            for _ in range(3):
+                assert await client.read_frame() == (Opcode.PING, b"")
+                await client.send(Opcode.PONG, b"")
+            assert peer.connection.is_open
+
+    async def test_a_client_in_the_middle_of_a_long_message_stays(self) -> None:
+        async with listening(limits=self.PATIENT) as room:
+            client, peer = await room.raw()
+            frame = text(b"x" * 100).serialize(mask=True)
+            for start in range(0, 30, 10):
+                assert await client.read_frame() == (Opcode.PING, b"")
+                await client.write(frame[start : start + 10])
+            await client.write(frame[30:])
+            await peer.has(1)
+
+    async def test_a_client_that_takes_what_waits_for_it_stays(self) -> None:
+        line = offline(room=0)
+        await tick()
+        line.socket.send(b"a" * 200_000)
+        line.socket._ping()
+        before = line.socket._taken()
+        line.transport.drain(100)
+        line.socket._judge(before)
+        assert line.socket.is_open
+        line.socket._judge(line.socket._taken())
+        assert not line.socket.is_open
+
+
+class TestGoingAway:
+    async def test_the_host_says_that_it_goes(self) -> None:
+        async with listening() as room:
+            client, peer = await room.both()
+            await room.stop()
+            with pytest.raises(ConnectionClosed) as caught:
+                await soon(client.recv())
+            assert caught.value.rcvd is not None
+            assert (caught.value.rcvd.code, caught.value.rcvd.reason) == (1001, "the host is going away")
+            assert peer.goodbyes == 1
+
+    async def test_it_does_not_wait_long_for_who_does_not_listen(self) -> None:
+        async with listening(limits=Limits(shutdown_timeout=0.05, waiting_bytes=64 * MIB)) as room:
+            _, deaf_peer = await room.raw(receive_buffer=4096)
+            narrow(deaf_peer)
+            deaf_peer.connection.send(text_frame(b"x" * 8 * MIB))
+            _, closing_peer = await room.raw()
+            closing_peer.connection.close(1000, "")
+            await room.stop()
+            assert [peer.goodbyes for peer in room.peers] == [1, 1]

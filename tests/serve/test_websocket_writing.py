@@ -1,0 +1,295 @@
+"""What goes out, also to those who read slowly."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import Frame, Opcode
+
+from serai.serve import Connection, Limits
+from serai.serve.frames import text_frame
+from serve.conftest import MIB, Recorder, Room, echoing, listening, narrow, offline, soon, text, tick
+
+
+class TestWriting:
+    async def test_what_one_tick_gathers_is_one_write_in_order(self, room: Room) -> None:
+        client, peer = await room.both()
+        writes: list[bytes] = []
+        real = peer.transport.write
+
+        def write(data: bytes | bytearray | memoryview) -> None:
+            writes.append(bytes(data))
+            real(data)
+
+        peer.transport.write = write
+        for number in range(100):
+            frame = text_frame(b"%d" % number)
+            (peer.connection.send if number % 2 else peer.connection.respond)(frame)
+        assert writes == []
+        assert [await soon(client.recv()) for _ in range(100)] == [str(number) for number in range(100)]
+        assert len(writes) == 1
+        await client.close()
+
+    async def test_the_first_of_a_tick_is_written_at_once_and_the_rest_together(self) -> None:
+        line = offline()
+        await tick()
+        for frames in (b"one", b"two", b"three"):
+            line.socket.send(frames)
+        assert line.transport.writes == [b"one"]
+        await tick()
+        assert line.transport.writes == [b"one", b"twothree"]
+        line.socket.send(b"four")
+        assert line.transport.writes == [b"one", b"twothree", b"four"]
+
+    async def test_what_waits_can_be_written_before_the_tick_ends(self) -> None:
+        line = offline()
+        await tick()
+        line.socket.respond(b"one")
+        line.socket.send(b"two")
+        line.socket.flush()
+        assert line.transport.writes == [b"onetwo"]
+        await tick()
+        assert line.transport.writes == [b"onetwo"]
+
+    async def test_a_long_answer_goes_out_in_pieces_and_all_else_after_it(self, room: Room) -> None:
+        client, peer = await room.both()
+
+        async def pieces() -> AsyncIterator[bytes]:
+            for number in range(3):
+                peer.connection.send(text_frame(b"later %d" % number))
+                yield b"piece %d, " % number
+
+        await soon(peer.connection.respond_in_pieces(pieces()))
+        said = [await soon(client.recv()) for _ in range(4)]
+        assert said == ["piece 0, piece 1, piece 2, ", "later 0", "later 1", "later 2"]
+        await client.close()
+
+    async def test_a_long_answer_waits_for_a_reader_that_is_slow(self) -> None:
+        line = offline()
+        await tick()
+        line.socket.pause_writing()
+        asked = 0
+
+        async def pieces() -> AsyncIterator[bytes]:
+            nonlocal asked
+            for _ in range(3):
+                asked += 1
+                yield b"x"
+
+        answer = asyncio.create_task(line.socket.respond_in_pieces(pieces()))
+        await tick()
+        await tick()
+        assert (asked, line.transport.writes) == (1, [])
+        line.socket.resume_writing()
+        await soon(answer)
+        assert len(line.transport.writes) == 4
+
+    async def test_an_answer_that_breaks_off_ends_the_connection(self, room: Room) -> None:
+        client, peer = await room.both()
+
+        async def pieces() -> AsyncIterator[bytes]:
+            yield b"half of it"
+            raise OSError("the disk is gone")
+
+        with pytest.raises(OSError, match="gone"):
+            await soon(peer.connection.respond_in_pieces(pieces()))
+        with pytest.raises(ConnectionClosed) as closed:
+            await soon(client.recv())
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1011
+
+    async def test_who_waits_to_send_a_long_answer_is_let_go_when_the_connection_ends(self) -> None:
+        line = offline()
+        await tick()
+        line.socket.pause_writing()
+
+        async def pieces() -> AsyncIterator[bytes]:
+            yield b"x"
+
+        answer = asyncio.create_task(line.socket.respond_in_pieces(pieces()))
+        await tick()
+        line.socket.connection_lost(None)
+        await soon(answer)
+        assert line.transport.writes == []
+
+    async def test_one_buffer_goes_out_uncopied(self) -> None:
+        line = offline()
+        await tick()
+        given: list[object] = []
+
+        def write(data: bytes | bytearray | memoryview) -> None:
+            given.append(data)
+
+        line.transport.write = write
+        frames = b"x" * 1000
+        line.socket.send(frames)
+        line.socket.flush()
+        assert given[0] is frames
+
+    async def test_nothing_is_written_before_the_transport_is_handed_over(self) -> None:
+        def greeting(connection: Connection) -> Recorder:
+            connection.send(text_frame(b"welcome"))
+            connection.flush()
+            return Recorder(connection)
+
+        line = offline(make=greeting)
+        assert line.transport.writes == []
+        await tick()
+        assert line.sent() == text_frame(b"welcome")
+        async with listening(greeting) as room, room.connect() as client:
+            assert await soon(client.recv()) == "welcome"
+
+    async def test_a_connection_that_cannot_be_written_to_does_not_keep_others_waiting(
+        self, room: Room, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        _, broken = await room.raw()
+        sound, sound_peer = await room.raw()
+
+        def write(data: bytes | bytearray | memoryview) -> None:
+            raise ZeroDivisionError(data)
+
+        broken.transport.write = write
+        for peer in (broken, sound_peer):
+            peer.connection.send(text_frame(b"hello"))
+        assert await sound.read_frame() == (Opcode.TEXT, b"hello")
+        await soon(broken.gone.wait())
+        assert sound_peer.connection.is_open
+        assert "ZeroDivisionError" in caplog.text
+
+    async def test_two_hundred_connections_hear_one_buffer(self, room: Room) -> None:
+        clients = [client for client, _ in [await room.raw() for _ in range(200)]]
+        frames = b"".join(text_frame(b"delta %d" % number) for number in range(50))
+        for peer in room.peers:
+            peer.connection.send(frames)
+        for client in clients:
+            got = [await client.read_frame() for _ in range(50)]
+            assert got == [(Opcode.TEXT, b"delta %d" % number) for number in range(50)]
+            client.close()
+        for peer in room.peers:
+            await soon(peer.gone.wait())
+        assert [peer.goodbyes for peer in room.peers] == [1] * 200
+
+
+class TestSlowReaders:
+    LIMITS = Limits(waiting_bytes=1 * MIB)
+
+    async def test_one_is_closed_while_another_hears_everything(self) -> None:
+        async with listening(limits=self.LIMITS) as room:
+            slow, slow_peer = await room.raw(receive_buffer=4096)
+            narrow(slow_peer)
+            quick, quick_peer = await room.raw()
+            frame = text_frame(b"x" * 65536)
+            count = 0
+            while slow_peer.connection.is_open:
+                count += 1
+                for peer in (slow_peer, quick_peer):
+                    peer.connection.send(frame)
+                assert await quick.read_frame() == (Opcode.TEXT, frame[10:])
+            assert 16 < count < 40
+            await soon(slow_peer.gone.wait())
+            assert slow_peer.goodbyes == 1
+            # What was thrown away is not read any more, and the reason comes right behind what was written.
+            assert await slow.read_close() == 4408
+            assert quick_peer.connection.is_open
+            slow_peer.connection.send(frame)
+            slow_peer.connection.respond(frame)
+            slow_peer.connection.flush()
+            await slow.send(Opcode.CLOSE, b"")
+            assert await slow.is_cut()
+
+    async def test_answers_do_not_count(self) -> None:
+        async with listening(limits=self.LIMITS) as room:
+            client, peer = await room.raw(receive_buffer=4096)
+            narrow(peer)
+            answer = text_frame(b"y" * 300_000)
+            for _ in range(20):
+                peer.connection.respond(answer)
+                peer.connection.send(text_frame(b"x" * 10_000))
+            assert peer.connection.is_open
+            for _ in range(20):
+                assert await client.read_frame() == (Opcode.TEXT, b"y" * 300_000)
+                assert await client.read_frame() == (Opcode.TEXT, b"x" * 10_000)
+
+    async def test_the_count_goes_down_as_the_client_reads(self) -> None:
+        line = offline(limits=Limits(waiting_bytes=100_000), room=0)
+        await tick()
+        line.socket.send(b"a" * 70_000)
+        await tick()  # now with the transport, which asks to wait
+        line.socket.respond(b"b" * 500_000)
+        for _ in range(10):
+            line.socket.send(b"c" * 10_000)
+        assert line.socket.is_open
+        line.transport.drain(570_000)
+        await tick()
+        for _ in range(9):
+            line.socket.send(b"d" * 10_000)
+        await tick()
+        assert line.socket.is_open
+        line.transport.drain(1 << 30)
+        assert line.sent() == b"a" * 70_000 + b"b" * 500_000 + b"c" * 100_000 + b"d" * 90_000
+
+    async def test_a_burst_for_a_quick_reader_is_no_reason(self) -> None:
+        line = offline(limits=Limits(waiting_bytes=100_000))
+        await tick()
+        for _ in range(1000):
+            line.socket.send(b"x" * 1000)
+        assert line.socket.is_open
+        await tick()
+        assert len(line.sent()) == 1_000_000
+
+    async def test_nothing_but_the_reason_is_written_afterwards(self) -> None:
+        line = offline(limits=Limits(waiting_bytes=100_000), room=0)
+        await tick()
+        line.socket.send(b"a" * 70_000)
+        await tick()
+        line.socket.send(b"b" * 100_000)
+        assert line.socket.is_open
+        line.socket.send(b"c")
+        assert not line.socket.is_open
+        assert line.peer.goodbyes == 0  # not from within `send`
+        await tick()
+        assert line.peer.goodbyes == 1
+        line.transport.drain(1 << 30)
+        reason = b"read too slowly"
+        assert (
+            line.sent() == b"a" * 70_000 + bytes([0x88, 2 + len(reason)]) + struct.pack("!H", 4408) + reason
+        )
+
+    async def test_one_that_lets_pings_pile_up_is_closed_too(self) -> None:
+        line = offline(limits=Limits(waiting_bytes=10_000), room=0)
+        await tick()
+        line.socket.send(b"a" * 70_000)
+        await tick()
+        for _ in range(200):
+            line.receive(Frame(Opcode.PING, b"x" * 125))
+        assert not line.socket.is_open
+
+    async def test_one_that_reads_no_answers_is_asked_to_wait_with_its_requests(self) -> None:
+        line = offline(limits=Limits(waiting_bytes=100_000), room=0, make=echoing)
+        await tick()
+        line.receive(*[text(b"x" * 50_000)] * 10)
+        for _ in range(20):
+            await tick()
+        assert not line.transport.reading
+        assert 2 <= len(line.peer.messages) < 6
+        assert line.socket.is_open
+        line.transport.drain(1 << 30)
+        for _ in range(20):
+            await tick()
+        assert len(line.peer.messages) == 10
+        assert line.transport.reading
+        assert line.sent() == text_frame(b"x" * 50_000) * 10
+
+    async def test_a_ping_does_not_wait_behind_what_waits(self) -> None:
+        line = offline(room=0)
+        await tick()
+        line.socket.send(b"a" * 70_000)
+        await tick()
+        line.socket.send(b"b" * 70_000)
+        line.receive(Frame(Opcode.PING, b"?"))
+        line.transport.drain(1 << 30)
+        assert line.sent() == b"a" * 70_000 + b"\x8a\x01?" + b"b" * 70_000
