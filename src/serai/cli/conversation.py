@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import uuid
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
 from serai.ahp.extensions import LOGIN
 from serai.ahp.types import TurnState
+from serai.cli.hearing import Aside, Failed, Heard, Hearing, Interrupt, Line
 from serai.cli.questioner import Questioner
 from serai.cli.signing_in import Interlude, SignInDialog
-from serai.cli.subagents import SubagentEvent, Subagents
-from serai.cli.terminal import Terminal, interrupts
+from serai.cli.subagents import SubagentEvent
+from serai.cli.terminal import Terminal
 from serai.cli.tool_outputs import ToolOutput, ToolOutputs
 from serai.cli.turn_view import TurnView
 from serai.client import (
@@ -36,11 +36,9 @@ from serai.client import (
     TurnEnded,
     TurnEvent,
     TurnStarted,
-    TurnStream,
     event_json,
 )
 from serai.client.asking import Decided, decide, is_open
-from serai.client.inbox import Inbox
 from serai.errors import AuthRequired, SeraiError
 
 __all__ = ["Chat"]
@@ -59,47 +57,11 @@ _PATIENCE = 2.0
 _BUSY = "A turn is running: /queue TEXT for afterwards, /steer TEXT for now, /cancel to stop it."
 
 
-# -- what a chat hears -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line was typed; `None` when there will be no more."""
-
-    text: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """Something that was asked of the host went wrong."""
-
-    error: SeraiError
-    decided: Decided | None = None
-    is_final: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Interrupt:
-    """Ctrl-C."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Refused:
     """A message was refused, since nobody is signed in; or (`None`) the person wants to sign in anyhow."""
 
     message: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Aside:
-    """Something is asked in the session, or no longer, whether or not a turn runs."""
-
-    event: QuestionAsked | QuestionClosed
-
-
-_Item: TypeAlias = (
-    TurnEvent | ClientEvent | SubagentEvent | ToolOutput | _Aside | _Line | _Failed | _Interrupt
-)
 
 
 class Chat:
@@ -128,14 +90,9 @@ class Chat:
         self._view = TurnView(terminal)
         self._once = once
         self._as_json = as_json
-        self._inbox: Inbox[_Item] = Inbox()
-        self._outputs = ToolOutputs(client, self._inbox.put)
-        self._subagents = Subagents(client, self._inbox.put, frozenset({session.uri}))
+        self._hearing = Hearing(client, session, terminal, as_json=as_json)
         self._questions = Questioner(terminal, self._listen, self._decided)
         self._asked_aside: set[str] = set()
-        self._wants_line = asyncio.Event()
-        self._is_line_wanted = False
-        self._pumps: set[asyncio.Task[None]] = set()
         self._errands: set[asyncio.Task[None]] = set()
         self._own_turns: set[str] = set()
         self._is_busy = False
@@ -152,36 +109,28 @@ class Chat:
         Raises:
             SeraiError: The session is gone, or the host for good.
         """
-        stop = self._client.on_event(self._inbox.put)
         try:
-            with interrupts(lambda: self._inbox.put(_Interrupt())):
+            with self._hearing:
                 await self._begin()
                 while self._exit is None:
-                    self._handle(await self._inbox.get())
+                    self._handle(await self._hearing.inbox.get())
                     if self._refused is not None and self._exit is None:
                         await self._sign_in(self._refused)
                 await self._finish_errands()
         finally:
-            stop()
-            self._outputs.close()
-            self._subagents.close()
-            tasks = [*self._pumps, *self._errands]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._hearing.close()
+            errands = list(self._errands)
+            for errand in errands:
+                errand.cancel()
+            await asyncio.gather(*errands, return_exceptions=True)
         return self._exit
 
     async def _begin(self) -> None:
         if self._once is None:
             await self._greet()
-            self._spawn(self._follow_turns(), self._pumps)
-            # The lines of a pipe are messages: whoever wrote them knew of no question.
-            if self._terminal.is_interactive or self._as_json:
-                self._spawn(self._follow_questions(), self._pumps)
         else:
             self._is_busy = True
-            self._spawn(self._follow_one_turn(self._once), self._pumps)
-        self._spawn(self._read_lines(), self._pumps)
+        self._hearing.listen(self._once)
         self._show_prompt()
 
     async def _greet(self) -> None:
@@ -216,59 +165,21 @@ class Chat:
 
     # -- what comes in -------------------------------------------------------------------------------------
 
-    async def _follow_turns(self) -> None:
-        try:
-            async with contextlib.aclosing(self._session.turns()) as turns:
-                async for turn in turns:
-                    await self._hear(turn)
-        except SeraiError as error:
-            self._inbox.put(_Failed(error, is_final=True))
-
-    async def _follow_questions(self) -> None:
-        with contextlib.suppress(SeraiError):  # who follows the turns says why
-            async with contextlib.aclosing(self._session.questions()) as questions:
-                async for event in questions:
-                    self._inbox.put(_Aside(event))
-
-    async def _follow_one_turn(self, text: str) -> None:
-        try:
-            await self._hear(await self._session.prompt(text))
-        except SeraiError as error:
-            self._inbox.put(_Failed(error, is_final=True))
-
-    async def _hear(self, turn: TurnStream) -> None:
-        async for event in turn:
-            if not self._as_json:
-                await self._outputs.before(event)
-            self._subagents.heard(event)
-            self._inbox.put(event)
-
-    async def _read_lines(self) -> None:
-        """A person may write at any time. From a pipe a line is taken when one is wanted, and not before."""
-        while True:
-            if not self._terminal.is_interactive:
-                await self._wants_line.wait()
-                self._wants_line.clear()
-            text = await self._terminal.lines.read()
-            self._inbox.put(_Line(text))
-            if text is None:
-                return
-
-    def _handle(self, item: _Item) -> None:
+    def _handle(self, item: Heard) -> None:
         match item:
-            case _Line(text=text):
+            case Line(text=text):
                 self._interrupts = 0
-                self._is_line_wanted = False
+                self._hearing.has_line()
                 if text is not None:
                     self._terminal.typed()
                 self._line(text)
-            case _Interrupt():
+            case Interrupt():
                 self._interrupted()
-            case _Failed():
+            case Failed():
                 self._failed(item)
             case ToolOutput():
                 self._view.show_output(item)
-            case _Aside(event=event):
+            case Aside(event=event):
                 self._aside(event)
             case SubagentEvent():
                 self._from_subagent(item)
@@ -384,13 +295,7 @@ class Chat:
         if self._no_more_lines:
             self._questions.answer(None)
         else:
-            self._want_line()
-
-    def _want_line(self) -> None:
-        """Take one line of a pipe, and not a second one before that has come."""
-        if not self._is_line_wanted:
-            self._is_line_wanted = True
-            self._wants_line.set()
+            self._hearing.want_line()
 
     def _decided(self, decided: Decided) -> None:
         self._do(decide(decided), decided=decided)
@@ -464,7 +369,9 @@ class Chat:
 
     async def _sign_in(self, refused: _Refused) -> None:
         """Have the person sign in, and send again what was refused. Ctrl-C stops it."""
-        interlude: Interlude[_Item] = Interlude(self._inbox, lambda item: self._meanwhile(interlude, item))
+        interlude: Interlude[Heard] = Interlude(
+            self._hearing.inbox, lambda item: self._meanwhile(interlude, item)
+        )
         dialog = SignInDialog(self._client, self._terminal, interlude.read)
         agent = self._session.state.summary.provider
         text = refused.message
@@ -476,14 +383,14 @@ class Chat:
         else:
             self._show_prompt()
 
-    def _meanwhile(self, interlude: Interlude[_Item], item: _Item) -> bool:
+    def _meanwhile(self, interlude: Interlude[Heard], item: Heard) -> bool:
         match item:
-            case _Line(text=text):
+            case Line(text=text):
                 if text is not None:
                     self._terminal.typed()
                 interlude.typed(text)
                 return text is not None
-            case _Interrupt():
+            case Interrupt():
                 interlude.stop()
                 return True
             case _:
@@ -502,7 +409,7 @@ class Chat:
             self._is_lost = True
             self._note(f"(connection lost: {event.reason}; trying again)")
 
-    def _failed(self, failed: _Failed) -> None:
+    def _failed(self, failed: Failed) -> None:
         if failed.is_final or self._session.live is None or self._client.failure is not None:
             raise failed.error
         self._note(str(failed.error))
@@ -524,14 +431,11 @@ class Chat:
                     self._note(note)
                     self._show_prompt()
             except SeraiError as error:
-                self._inbox.put(_Failed(error, decided))
+                self._hearing.inbox.put(Failed(error, decided))
 
-        self._spawn(run(), self._errands)
-
-    def _spawn(self, work: Coroutine[Any, Any, None], owner: set[asyncio.Task[None]]) -> None:
-        task = asyncio.create_task(work)
-        owner.add(task)
-        task.add_done_callback(owner.discard)
+        task = asyncio.create_task(run())
+        self._errands.add(task)
+        task.add_done_callback(self._errands.discard)
 
     def _print(self, event: TurnEvent | ClientEvent, **more: str) -> None:
         self._terminal.raw(msgspec.json.encode({**event_json(event), **more}).decode())
@@ -542,13 +446,13 @@ class Chat:
     def _show_prompt(self) -> None:
         """The agent is done: the person may write. Where something is asked, that is what they answer."""
         if self._questions:
-            self._want_line()
+            self._hearing.want_line()
         if self._is_busy or self._questions or self._refused is not None or self._exit is not None:
             return
         if self._no_more_lines:
             self._leave()
         elif self._once is None:
-            self._want_line()
+            self._hearing.want_line()
             if self._terminal.is_interactive and not self._as_json:
                 self._terminal.note("> ", end="")
 

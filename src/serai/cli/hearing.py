@@ -1,0 +1,167 @@
+"""What a chat hears, one thing after the other: the session, the person, Ctrl-C and the connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from serai.cli.subagents import SubagentEvent, Subagents
+from serai.cli.terminal import Terminal, interrupts
+from serai.cli.tool_outputs import ToolOutput, ToolOutputs
+from serai.client import (
+    Client,
+    ClientEvent,
+    QuestionAsked,
+    QuestionClosed,
+    SessionClient,
+    TurnEvent,
+    TurnStream,
+)
+from serai.client.asking import Decided
+from serai.client.inbox import Inbox
+from serai.errors import SeraiError
+
+__all__ = ["Aside", "Failed", "Heard", "Hearing", "Interrupt", "Line"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line was typed; `None` when there will be no more."""
+
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Something that was asked of the host went wrong."""
+
+    error: SeraiError
+    decided: Decided | None = None
+    is_final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """Ctrl-C."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """Something is asked in the session, or no longer, whether or not a turn runs."""
+
+    event: QuestionAsked | QuestionClosed
+
+
+Heard: TypeAlias = TurnEvent | ClientEvent | SubagentEvent | ToolOutput | Aside | Line | Failed | Interrupt
+
+
+class Hearing:
+    """Listens while it is entered, and keeps what comes until it is taken.
+
+    Args:
+        client: The connection.
+        session: Whom the chat talks to.
+        terminal: Where the person is.
+        as_json: Whether events are printed for a program: then files of tools are not fetched.
+    """
+
+    def __init__(
+        self, client: Client, session: SessionClient, terminal: Terminal, *, as_json: bool = False
+    ) -> None:
+        self.inbox: Inbox[Heard] = Inbox()
+        self._client = client
+        self._session = session
+        self._terminal = terminal
+        self._as_json = as_json
+        self._outputs = ToolOutputs(client, self.inbox.put)
+        self._subagents = Subagents(client, self.inbox.put, frozenset({session.uri}))
+        self._wants_line = asyncio.Event()
+        self._is_line_wanted = False
+        self._pumps: set[asyncio.Task[None]] = set()
+        self._until = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        self._until.callback(self._client.on_event(self.inbox.put))
+        self._until.enter_context(interrupts(lambda: self.inbox.put(Interrupt())))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._until.close()
+        self._outputs.close()
+        self._subagents.close()
+
+    async def close(self) -> None:
+        """End what listens."""
+        for task in self._pumps:
+            task.cancel()
+        await asyncio.gather(*self._pumps, return_exceptions=True)
+
+    def listen(self, once: str | None) -> None:
+        """Begin: with a message to send its turn is heard, else all turns; and the person in any case."""
+        if once is None:
+            self._spawn(self._follow_turns())
+            # The lines of a pipe are messages: whoever wrote them knew of no question.
+            if self._terminal.is_interactive or self._as_json:
+                self._spawn(self._follow_questions())
+        else:
+            self._spawn(self._follow_one_turn(once))
+        self._spawn(self._read_lines())
+
+    def want_line(self) -> None:
+        """Take one line of a pipe, and not a second one before that has come."""
+        if not self._is_line_wanted:
+            self._is_line_wanted = True
+            self._wants_line.set()
+
+    def has_line(self) -> None:
+        """The line that was wanted was taken."""
+        self._is_line_wanted = False
+
+    async def _follow_turns(self) -> None:
+        try:
+            async with contextlib.aclosing(self._session.turns()) as turns:
+                async for turn in turns:
+                    await self._hear(turn)
+        except SeraiError as error:
+            self.inbox.put(Failed(error, is_final=True))
+
+    async def _follow_questions(self) -> None:
+        with contextlib.suppress(SeraiError):  # who follows the turns says why
+            async with contextlib.aclosing(self._session.questions()) as questions:
+                async for event in questions:
+                    self.inbox.put(Aside(event))
+
+    async def _follow_one_turn(self, text: str) -> None:
+        try:
+            await self._hear(await self._session.prompt(text))
+        except SeraiError as error:
+            self.inbox.put(Failed(error, is_final=True))
+
+    async def _hear(self, turn: TurnStream) -> None:
+        async for event in turn:
+            if not self._as_json:
+                await self._outputs.before(event)
+            self._subagents.heard(event)
+            self.inbox.put(event)
+
+    async def _read_lines(self) -> None:
+        """A person may write at any time. From a pipe a line is taken when one is wanted, and not before."""
+        while True:
+            if not self._terminal.is_interactive:
+                await self._wants_line.wait()
+                self._wants_line.clear()
+            text = await self._terminal.lines.read()
+            self.inbox.put(Line(text))
+            if text is None:
+                return
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._pumps.add(task)
+        task.add_done_callback(self._pumps.discard)
