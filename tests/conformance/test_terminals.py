@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from conformance.client import Client, Refused, connecting
-from conformance.conftest import Connect
-from hosts import WITHIN, House
+from conformance.conftest import Connect, new_session
+from hosts import WITHIN, House, host_process
 from serai.ahp.types import ROOT, TerminalClientClaim, TerminalState
 
 TERMINAL = "ahp-terminal:/one"
@@ -150,6 +150,10 @@ async def test_a_terminal_whose_holder_is_gone_can_be_claimed(client: Client, co
         ({"cwd": "file:///no/such/folder"}, -32602),
         ({"claim": {"kind": "spirit"}}, -32602),
         ({"cols": 0}, -32602),
+        ({"uri": "ahp-terminal:"}, -32602),
+        ({"uri": "ahp-terminal:/"}, -32602),
+        ({"uri": "ahp-terminal://"}, -32602),
+        ({"uri": "ahp-terminal:/" + "x" * 5000}, -32602),
     ],
 )
 async def test_what_cannot_be_started_is_refused(client: Client, params: dict[str, Any], code: int) -> None:
@@ -157,6 +161,59 @@ async def test_what_cannot_be_started_is_refused(client: Client, params: dict[st
         await start(client, **params)
     assert refused.value.code == code
     assert client.root.terminals is None
+
+
+# -- what is shown, and when -------------------------------------------------------------------------------
+
+
+async def test_each_letter_is_shown_as_it_is_typed(client: Client) -> None:
+    await start(client)
+    await client.until(lambda: terminal(client).supports_command_detection)
+    line = ""
+    for key in "git --name ready":
+        line += key
+        await type_in(client, key)
+        await client.until(lambda line=line: shown(client).endswith(line))
+    assert shown(client).count("git") == 1
+
+
+async def test_a_question_is_shown_to_its_last_letter(client: Client) -> None:
+    await start(client)
+    await client.until(lambda: terminal(client).supports_command_detection)
+    await type_in(client, "read -p 'Which o''f s' x; echo \"has $x\"\r")
+    await client.until(lambda: shown(client).endswith("Which of s"))
+    await client.dispatch(TERMINAL, "terminal/resized", cols=61, rows=17)
+    await client.until(lambda: terminal(client).cols == 61)
+    await type_in(client, "even\r")
+    await client.until(lambda: "has even" in shown(client))
+    assert shown(client).count("Which of seven") == 1
+
+
+async def test_a_secret_after_a_silence_is_masked_and_nothing_is_lost_at_the_end(client: Client) -> None:
+    await start(client)
+    await client.until(lambda: terminal(client).supports_command_detection)
+    key = "ujOeHwdFcAefAZhnM6Jy8c1rihtYlKNxHddm"
+    command = "printf 'now g'; read a; printf 'hp'; read b; printf \"_$b, e\"; exit"
+    await type_in(client, f"stty -echo; {command}\r")
+    await client.until(lambda: shown(client).endswith("now g"))
+    await type_in(client, "\r")
+    await client.until(lambda: shown(client).endswith("now ghp"))
+    await type_in(client, f"{key}\r")
+    await client.until(lambda: terminal(client).exit_code is not None)
+    assert "now ghp[masked:github-token], e" in shown(client)
+
+
+async def test_a_title_shows_no_secret(house: House, client: Client) -> None:
+    house.host.redactor.register("THE_KEY", "correct-horse-battery")
+    await start(client, name="for correct-horse-battery")
+    assert terminal(client).title == "for [secret:THE_KEY]"
+    await type_in(client, "printf '\\033]2;it is correct-%s\\a' horse-battery\r")
+    await client.until(lambda: terminal(client).title == "it is [secret:THE_KEY]")
+    await client.dispatch(TERMINAL, "terminal/titleChanged", title="mine: correct-horse-battery")
+    await client.until(lambda: terminal(client).title == "mine: [secret:THE_KEY]")
+
+
+# -- names and restarts ------------------------------------------------------------------------------------
 
 
 async def test_a_terminal_of_the_same_name_is_refused(client: Client) -> None:
@@ -195,6 +252,49 @@ async def test_nothing_is_left_of_a_terminal_that_is_disposed_of(client: Client,
     async with asyncio.timeout(WITHIN):
         while _runs(pid):
             await client.ping()
+
+
+async def test_after_a_kill_terminals_say_what_they_were_and_what_is_gone(tmp_path: Path) -> None:
+    ended, folder = "ahp-terminal:/ended", tmp_path / "folder"
+    folder.mkdir()
+    async with host_process(tmp_path) as host:
+        async with connecting(host.url, "one") as client:
+            await client.initialize(ROOT)
+            await start(client, ended, cols=100, rows=30)
+            await type_in(client, "exit 3\r", ended)
+            await client.until(lambda: terminal(client, ended).exit_code == 3)
+            await start(client)
+            await client.until(lambda: terminal(client).supports_command_detection)
+            await client.dispatch(TERMINAL, "terminal/resized", cols=61, rows=17)
+            await type_in(client, f"cd {folder}\r")
+            await client.until(lambda: terminal(client).cwd == folder.as_uri())
+            await client.ping()
+        await host.kill()
+        await host.start()
+        async with connecting(host.url, "two") as client:
+            await client.initialize(ROOT, TERMINAL, ended)
+            before, killed = terminal(client, ended), terminal(client)
+            assert (before.exit_code, before.cols, before.rows) == (3, 100, 30)
+            assert "not kept" in shown(client, ended)
+            assert (killed.exit_code, killed.cols, killed.rows) == (129, 61, 17)
+            assert killed.cwd == folder.as_uri()
+            assert "the host was stopped" in shown(client)
+
+
+async def test_a_terminal_of_a_session_that_is_not_in_memory_starts_in_its_folder(
+    house: House, client: Client, connect: Connect, tmp_path: Path
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    session = await new_session(client, workingDirectory=folder.as_uri())
+    await client.close()
+    await house.restart()
+    again = await connect("again", ROOT)
+    assert not house.host.is_loaded(session)
+    await start(again, claim={"kind": "session", "session": session})
+    assert terminal(again).cwd == folder.as_uri()
+    await type_in(again, "pwd -P\r")
+    await again.until(lambda: f"{folder.resolve()}\r\n" in shown(again))
 
 
 async def test_who_comes_back_gets_what_is_on_the_terminal(house: House, client: Client) -> None:

@@ -78,20 +78,26 @@ class ManagedValues:
         after = base64.b64encode(data).decode()
         return self.redact(text) if after == text else after
 
-    def advance(self, text: str, *, final: bool) -> tuple[str, str]:
-        """What may go out of a text, masked, and the tail that may still become a value."""
+    def advance(self, text: str, *, final: bool, told: int = 0) -> tuple[str, str]:
+        """What may go out of a text, masked, and the tail that may still become a value.
+
+        Args:
+            text: What is held back, and what came after it.
+            final: Whether nothing follows.
+            told: How many characters of it are out already: fewer than any value has.
+        """
         out: list[str] = []
-        done = 0
+        done, shown = 0, told
         for hit in self._hits(text, final=final):
             if hit.start < done:
                 continue
             if hit.end > len(text):
-                out.append(text[done : hit.start])
+                out.append(text[shown : hit.start])
                 return "".join(out), text[hit.start :]
-            out += text[done : hit.start], hit.mask
-            done = hit.end
+            out += text[shown : hit.start], hit.mask
+            done = shown = hit.end
         held = 0 if final else self.beginning_at_end(text, done)
-        out.append(text[done : len(text) - held])
+        out.append(text[shown : len(text) - held])
         return "".join(out), text[len(text) - held :]
 
     def _hits(self, text: str, *, final: bool) -> list[_Hit]:
@@ -164,13 +170,15 @@ class ManagedStage:
 
     def __init__(self) -> None:
         self.held = ""
+        """What may still become a value, from its first character on."""
+        self.told = 0
+        """How many characters of it were let go."""
 
     def feed(self, values: ManagedValues, text: str) -> str:
         """Take more text, and return what may go out."""
         text = self.held + text
-        if not values.is_quiet(text):
-            out, self.held = values.advance(text, final=False)
-            return out
+        if self.told or not values.is_quiet(text):
+            return self._advance(values, text, final=False)
         count = values.beginning_at_end(text)
         if not count:
             self.held = ""
@@ -180,7 +188,18 @@ class ManagedStage:
 
     def flush(self, values: ManagedValues) -> str:
         """The rest: the text has ended."""
-        out, self.held = values.redact(self.held), ""
+        return self._advance(values, self.held, final=True)
+
+    def let_go(self, most: int) -> str:
+        """What is held back, if it is no more than so many characters of a value."""
+        if len(self.held) > most:
+            return ""
+        out, self.told = self.held[self.told :], len(self.held)
+        return out
+
+    def _advance(self, values: ManagedValues, text: str, *, final: bool) -> str:
+        out, self.held = values.advance(text, final=final, told=self.told)
+        self.told = max(0, self.told - (len(text) - len(self.held)))
         return out
 
 

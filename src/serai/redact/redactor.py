@@ -17,6 +17,9 @@ from serai.redact.walk import Walker
 
 __all__ = ["Redactor", "StreamRedactor"]
 
+_GLIMPSE = 3
+"""At most so many characters of a secret go out before its mask, and only where text stops within it."""
+
 A = TypeVar("A", bound=StateAction)
 T = TypeVar("T")
 
@@ -99,7 +102,8 @@ class StreamRedactor:
     """Masks secrets in one text that comes in pieces of any size. Made by `Redactor.stream`.
 
     What is returned, put together, is what `Redactor.redact` makes of the whole text. Held back is only a
-    tail that may still become a secret; it waits for text, never for time.
+    tail that may still become a secret. It waits for text; who shows the text to someone who waits as well,
+    and may have to type before more comes, lets it go.
     """
 
     __slots__ = ("_managed", "_owner", "_shapes")
@@ -112,7 +116,8 @@ class StreamRedactor:
     @property
     def held(self) -> int:
         """How many characters are held back."""
-        return len(self._managed.held) + (self._shapes.held if self._shapes else 0)
+        known = len(self._managed.held) - self._managed.told
+        return known + (self._shapes.held if self._shapes else 0)
 
     def feed(self, text: str) -> str:
         """Take more text, and return what may go out now."""
@@ -120,6 +125,17 @@ class StreamRedactor:
         if values.count or self._managed.held:
             text = self._managed.feed(values, text)
         return self._shapes.feed(text) if self._shapes else text
+
+    def let_go(self) -> str:
+        """No text has come for a while: return what is held, as far as it is a mere beginning of a secret.
+
+        That is up to three characters, which say next to nothing. If the rest of the secret does follow, it
+        is masked from there on: `sk-[masked:api-key]`. What a name says is a secret stays: `token=abc`.
+        """
+        text = self._managed.let_go(_GLIMPSE)
+        if self._shapes:
+            text = self._shapes.feed(text) + self._shapes.let_go(_GLIMPSE)
+        return text
 
     def flush(self) -> str:
         """The part has ended: return the rest. The stream may then be used for another text."""

@@ -64,6 +64,10 @@ class Shape(NamedTuple):
                 return None
         return Secret(self.kind, value, end)
 
+    def may_be(self, text: str, start: int, value: int) -> bool:
+        """Whether a match under way may still become a secret: not after a name that tells of none."""
+        return self.check is not _is_assigned or _kind_by_name(text, start, value) is not None
+
 
 # -- randomness --------------------------------------------------------------------------------------------
 
@@ -198,19 +202,24 @@ def is_secret_value(kind: str, value: str) -> bool:
 
 
 def _is_assigned(text: str, start: int, value: int, end: int) -> bool | Secret:
-    if text[start] == "-":  # a flag: its name begins after the hyphens
-        start += 2
-    key = _KEY.match(text, start, value)
-    if key is None or text.startswith("]", key.end()):
-        return False  # `[masked:github-token]: ...` is no name
     if text.startswith("[", end):
         return False  # an index, or a mask: the value goes on
-    kind = name_tells(key[0])
+    kind = _kind_by_name(text, start, value)
     if kind is None or not is_secret_value(kind, text[value:end]):
         return False
     if text.startswith("[secret:", start - 1) and text.startswith("]", end):
         return False  # our own mask
     return Secret(kind, value, end)
+
+
+def _kind_by_name(text: str, start: int, value: int) -> str | None:
+    """Which kind of secret the name before a value speaks of."""
+    if text[start] == "-":  # a flag: its name begins after the hyphens
+        start += 2
+    key = _KEY.match(text, start, value)
+    if key is None or text.startswith("]", key.end()):
+        return None  # `[masked:github-token]: ...` is no name
+    return name_tells(key[0])
 
 
 def _assignments() -> Iterator[Shape]:

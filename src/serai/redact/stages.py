@@ -7,6 +7,9 @@ The stage keeps a little of what it has seen:
 
 A match under way is left alone until it is whole or has failed. Its name (`password=`) may go out, since it
 is no secret; its value is held. Redacting a whole text is the same with `final`, so both give one result.
+
+In silence a few characters of a value may be let go. Then `sent` is behind where the value begins, `scan` is
+not: the match goes on, and its mask comes after what is out.
 """
 
 from __future__ import annotations
@@ -93,9 +96,18 @@ class ShapeStage:
         self._buffer += text
         return self._advance(final=True)
 
+    def let_go(self, most: int) -> str:
+        """What is held back, up to a secret of which more than so many characters are there."""
+        if self._run is None and self._in_key is None and self.held:
+            self._release(self._secret_under_way(most))
+        return self._taken()
+
     def _advance(self, *, final: bool) -> str:
         while self._step(final=final):
             pass
+        return self._taken()
+
+    def _taken(self) -> str:
         out = "".join(self._out)
         self._out.clear()
         return out
@@ -158,6 +170,18 @@ class ShapeStage:
             if found.value is not None:
                 return found.value
             start = found.start
+
+    def _secret_under_way(self, most: int) -> int:
+        """Where a secret begins of which more than so many characters are there, or that has a name."""
+        buffer, start = self._buffer, self._scan
+        while found := self._finder.find(buffer, start, final=False):
+            value = found.value
+            if value is not None and (found.whole or SHAPES[found.number].may_be(buffer, found.start, value)):
+                is_named = value > found.start
+                if is_named or len(buffer) - value > most:
+                    return value
+            start = found.start + 1
+        return len(buffer)
 
     def _drop_run(self, run: re.Pattern[str]) -> bool:
         rest = run.match(self._buffer, self._scan)

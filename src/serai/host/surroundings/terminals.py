@@ -7,8 +7,6 @@ is still listed, has ended, and says why.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,28 +17,19 @@ from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.ahp.commands import CreateTerminalParams
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.rules import Judgement, Verdict, judge, rejected
-from serai.ahp.rules.verdict import ACCEPTED
 from serai.ahp.types import (
     Count,
     TerminalClaim,
     TerminalClientClaim,
-    TerminalContentPart,
-    TerminalInfo,
     TerminalSessionClaim,
     TerminalState,
     TerminalUnclassifiedPart,
-    ToolResultTerminalContent,
 )
 from serai.errors import InvalidParams, ProtocolError
-from serai.host.channels import Channel
 from serai.host.project import directory_of
-from serai.journal.subscriptions import Subscriber
-from serai.processes.child import Exit
+from serai.host.surroundings.terminal import HostTerminal
 from serai.processes.processes import Processes
-from serai.redact import StreamRedactor
-from serai.terminals.scrollback import BoundedTerminal
-from serai.terminals.terminal import BATCH, Terminal
+from serai.terminals.terminal import Terminal
 
 if TYPE_CHECKING:
     from serai.host.host import Host
@@ -53,161 +42,9 @@ _MAX_ENDED = 64
 """So many terminals that have ended can still be looked at."""
 _HUNG_UP = 129
 """What shells say of a program that was ended by a hang-up: 128 and the number of the signal."""
-_LONG = 0.005
-"""Text is dealt with in portions that take no longer than this, in seconds,"""
-_PORTION = 4096
-"""but are no smaller than this."""
+_LONGEST_URI = 1024
 _STOPPED = "[the host was stopped, and this terminal with it]\r\n"
-
-
-class HostTerminal(Channel):
-    """One terminal, as those who follow it see it."""
-
-    live: BoundedTerminal
-
-    def __init__(self, host: Host, uri: str, state: TerminalState, owner: Terminals) -> None:
-        super().__init__(host.journal, host.now, uri, BoundedTerminal(state))
-        self._owner = owner
-        self._host = host
-        self._stream: StreamRedactor = host.redactor.stream(observed=True)
-        self._terminal: Terminal | None = None
-        self._pump: asyncio.Task[None] | None = None
-        self._portion = BATCH
-        """How much text is dealt with at once."""
-
-    def run(self, terminal: Terminal) -> None:
-        """Show what a program does."""
-        self._terminal = terminal
-        self._pump = asyncio.create_task(self._show(terminal), name=f"terminal {self.uri}")
-
-    @property
-    def info(self) -> TerminalInfo:
-        """What the root channel lists."""
-        head = self.live.head
-        return TerminalInfo(resource=self.uri, title=head.title, claim=head.claim, exit_code=head.exit_code)
-
-    @property
-    def content(self) -> ToolResultTerminalContent:
-        """What a tool call shows of it."""
-        return ToolResultTerminalContent(resource=self.uri, title=self.live.head.title)
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the program has ended."""
-        return self._pump is None or self._pump.done()
-
-    @property
-    def exit(self) -> Exit | None:
-        """How the program ended; `None` while it runs, or when another host has run it."""
-        return self._terminal.exit if self._terminal is not None else None
-
-    def type(self, text: str) -> bool:
-        """Type. Returns `False`, and types nothing, when the program reads too slowly or has ended."""
-        return self._terminal is not None and self._terminal.write(text)
-
-    async def wait(self) -> Count | None:
-        """Wait until all that the program wrote is shown; how it ended. Cancelling ends nothing."""
-        if self._pump is not None:
-            await asyncio.shield(self._pump)
-        return self.live.head.exit_code
-
-    def text(self) -> str:
-        """What is on it, as far as it is kept."""
-        content = self.live.snapshot().content
-        return "".join(
-            part.value if isinstance(part, TerminalUnclassifiedPart) else getattr(part, "output", "")
-            for part in content
-        )
-
-    async def _show(self, terminal: Terminal) -> None:
-        while actions := await terminal.batch():
-            for action in actions:
-                if isinstance(action, a.TerminalDataAction):
-                    await self._show_data(action.data)
-                else:
-                    self._show_one(action)
-            await self.journal.room()
-
-    async def _show_data(self, text: str) -> None:
-        """Show text, all at once unless it is full of what looks like secrets: that takes its time."""
-        while text:
-            portion, text = text[: self._portion], text[self._portion :]
-            begun = time.perf_counter()
-            self._show_text(self._stream.feed(portion))
-            took = time.perf_counter() - begun
-            if took > _LONG or len(portion) == self._portion:
-                fitting = int(len(portion) * min(2.0, _LONG / max(took, 1e-6)))
-                self._portion = max(_PORTION, min(BATCH, fitting))
-            if text:
-                await asyncio.sleep(0)  # let others have their turn
-
-    def _show_one(self, action: a.StateAction) -> None:
-        match action:
-            case a.TerminalExitedAction():
-                self._show_text(self._stream.flush())
-                self.act(action)
-                self._owner.changed(self, "terminal.exited")
-            case a.TerminalTitleChangedAction():
-                self.act(action)
-                self._owner.changed(self, "terminal.titled")
-            case _:
-                self._show_text(self._stream.flush())  # a command begins or ends: its text is whole
-                self.act(self._host.redactor.redact_action(action, observed=True))
-
-    def _show_text(self, text: str) -> None:
-        if text:
-            self.act(a.TerminalDataAction(data=text))
-
-    # -- clients -------------------------------------------------------------------------------------------
-
-    def judge(self, action: a.StateAction, sender: str) -> Judgement:
-        """What is to become of a client's action. A terminal whose holder is gone, anyone may claim."""
-        judgement = judge(self.live.whole, action, sender)
-        if not isinstance(action, a.TerminalClaimedAction):
-            return judgement
-        if judgement.verdict is Verdict.REJECT and self._owner.is_there(self.live.head.claim):
-            return judgement
-        if not self._owner.is_there(action.claim):
-            return rejected("no_such_holder", "there is no such session, or no such client is connected")
-        return ACCEPTED
-
-    def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
-        """Take an action from a client. What is typed is told to nobody but who typed it."""
-        if isinstance(action, a.TerminalInputAction) and self.live.head.exit_code is None:
-            if self.type(action.data):
-                self.journal.echo(self.uri, action, origin, sender)
-            else:
-                reason = "terminal_busy: the program does not read what is typed"
-                self.journal.reject(self.uri, action, origin, reason, sender)
-            return
-        if isinstance(action, a.TerminalResizedAction) and self._terminal is not None:
-            try:
-                self._terminal.resize(action.cols, action.rows)
-            except InvalidParams as error:
-                self.journal.reject(self.uri, action, origin, f"bad_size: {error}", sender)
-                return
-        super().dispatch(action, origin, sender)
-
-    def accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
-        """Let a client's action happen, and what follows from it."""
-        self.act(action, origin)
-        match action:
-            case a.TerminalClaimedAction():
-                self._owner.changed(self, "terminal.claimed")
-            case a.TerminalTitleChangedAction():
-                self._owner.changed(self, "terminal.titled")
-            case a.TerminalClearedAction() if self._terminal is not None:
-                self._terminal.clear()
-            case _:
-                pass
-
-    async def close(self) -> None:
-        """End the program and all that it started."""
-        if self._terminal is not None and not self.has_ended:
-            await self._terminal.end()
-        if self._pump is not None:
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._pump
+_NOT_KEPT = "[what this terminal showed is not kept when the host is stopped]\r\n"
 
 
 class Terminals:
@@ -235,13 +72,16 @@ class Terminals:
             if isinstance(record.claim, TerminalSessionClaim) and not self._host.knows(record.claim.session):
                 self._write(_Record(type="terminal.disposed", uri=record.uri))
                 continue
-            notice: list[TerminalContentPart] = [TerminalUnclassifiedPart(value=_STOPPED)]
+            had_ended = record.type == "terminal.exited"
+            notice = TerminalUnclassifiedPart(value=_NOT_KEPT if had_ended else _STOPPED)
             state = TerminalState(
                 title=record.title,
                 claim=record.claim or TerminalClientClaim(client_id=""),
                 cwd=record.cwd,
-                content=[] if record.type == "terminal.exited" else notice,
-                exit_code=record.exit_code if record.type == "terminal.exited" else _HUNG_UP,
+                cols=record.cols,
+                rows=record.rows,
+                content=[notice],
+                exit_code=record.exit_code if had_ended else _HUNG_UP,
             )
             self._add(HostTerminal(self._host, record.uri, state, self))
         if known:
@@ -254,14 +94,14 @@ class Terminals:
 
         Raises:
             ProtocolError: There is one of that URI, or no such session.
-            InvalidParams: The claim is another client's, or the size or the folder cannot be.
+            InvalidParams: The claim is another client's, or the URI, the size or the folder cannot be.
             SeraiError: The shell cannot be started.
         """
         match params.claim:
             case TerminalClientClaim(client_id=claimed) if claimed != client_id:
                 raise InvalidParams("a client can claim for itself only", field="params.claim.clientId")
             case TerminalSessionClaim(session=session) if not self._host.knows(session):
-                raise ProtocolError(f"there is no session {session}", number=AhpErrorCode.SESSION_NOT_FOUND)
+                raise _no_session(session)
             case TerminalClientClaim() | TerminalSessionClaim():
                 pass
             case _:
@@ -290,17 +130,18 @@ class Terminals:
         """Start a program in a terminal; by default the person's shell. `env` is added to the host's own.
 
         Raises:
-            ProtocolError: There is one of that URI.
-            InvalidParams: The size or the folder cannot be.
+            ProtocolError: There is one of that URI, or no such session.
+            InvalidParams: The URI, the size or the folder cannot be.
             SeraiError: The program cannot be started.
         """
-        if uri in self._all:
-            raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.ALREADY_EXISTS)
-        folder = self._folder(cwd, claim)
+        _check_uri(uri)
+        folder = await self._folder(cwd, claim)
         if cwd is not None and not await asyncio.to_thread(folder.is_dir):
             raise InvalidParams(f"there is no folder {folder}", field="params.cwd")
+        if uri in self._all:
+            raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.ALREADY_EXISTS)
         state = TerminalState(
-            title=title or (argv[0] if argv else "shell"),
+            title=self._host.redactor.redact(title or (argv[0] if argv else "shell"), observed=False),
             claim=claim,
             cwd=folder.as_uri(),
             cols=cols,
@@ -340,11 +181,13 @@ class Terminals:
             case _:
                 return False
 
-    def _folder(self, cwd: str | None, claim: TerminalClaim) -> Path:
+    async def _folder(self, cwd: str | None, claim: TerminalClaim) -> Path:
         """Where a terminal starts: where it was asked to, else in its session's folder."""
         if cwd is None and isinstance(claim, TerminalSessionClaim):
-            session = self._host.loaded(claim.session)
-            cwd = session.live.head.summary.working_directory if session else None
+            session = await self._host.session(claim.session)  # it need not be in memory
+            if session is None:
+                raise _no_session(claim.session)
+            cwd = session.live.head.summary.working_directory
         cwd = cwd or self._host.settings.default_directory
         folder = directory_of(cwd) if cwd else Path.home()
         if folder is None:
@@ -395,6 +238,12 @@ class Terminals:
 
     def changed(self, channel: HostTerminal, what: str) -> None:
         """Something happened that the root channel and the next host should know."""
+        if self._all.get(channel.uri) is channel:
+            self.note(channel, what)
+            self._tell_root()
+
+    def note(self, channel: HostTerminal, what: str) -> None:
+        """Something happened that the next host should know."""
         head = channel.live.head
         if self._all.get(channel.uri) is channel:
             self._write(
@@ -404,10 +253,11 @@ class Terminals:
                     title=head.title,
                     claim=head.claim,
                     cwd=head.cwd,
+                    cols=head.cols,
+                    rows=head.rows,
                     exit_code=head.exit_code,
                 )
             )
-            self._tell_root()
 
     def _add(self, channel: HostTerminal) -> None:
         self._all[channel.uri] = channel
@@ -429,4 +279,17 @@ class _Record(msgspec.Struct, kw_only=True, omit_defaults=True):
     title: str = ""
     claim: TerminalClaim | None = None
     cwd: str | None = None
+    cols: Count | None = None
+    rows: Count | None = None
     exit_code: Count | None = None
+
+
+def _no_session(uri: str) -> ProtocolError:
+    return ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
+
+
+def _check_uri(uri: str) -> None:
+    if not uri.removeprefix("ahp-terminal:").strip("/"):
+        raise InvalidParams("a terminal's URI needs an id", field="params.channel")
+    if len(uri) > _LONGEST_URI:
+        raise InvalidParams(f"a terminal's URI has up to {_LONGEST_URI} characters", field="params.channel")

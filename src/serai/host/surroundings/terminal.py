@@ -1,0 +1,214 @@
+"""One terminal as a channel: what its program writes is shown, masked, and what clients type goes in."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from typing import TYPE_CHECKING
+
+from serai.ahp import actions as a
+from serai.ahp.rules import Judgement, Verdict, judge, rejected
+from serai.ahp.rules.verdict import ACCEPTED
+from serai.ahp.types import (
+    Count,
+    TerminalInfo,
+    TerminalState,
+    TerminalUnclassifiedPart,
+    ToolResultTerminalContent,
+)
+from serai.errors import InvalidParams
+from serai.host.channels import Channel
+from serai.journal.subscriptions import Subscriber
+from serai.processes.child import Exit
+from serai.redact import StreamRedactor
+from serai.terminals.scrollback import BoundedTerminal
+from serai.terminals.terminal import BATCH, Terminal
+
+if TYPE_CHECKING:
+    from serai.host.host import Host
+    from serai.host.surroundings.terminals import Terminals
+
+__all__ = ["HostTerminal"]
+
+_LONG = 0.005
+"""Text is dealt with in portions that take no longer than this, in seconds,"""
+_PORTION = 4096
+"""but are no smaller than this."""
+_SILENCE = 0.03
+"""After so long without output, in seconds, someone may be waiting for what is held back: for the letter that
+they typed, or the end of a question."""
+
+
+class HostTerminal(Channel):
+    """One terminal, as those who follow it see it."""
+
+    live: BoundedTerminal
+
+    def __init__(self, host: Host, uri: str, state: TerminalState, owner: Terminals) -> None:
+        super().__init__(host.journal, host.now, uri, BoundedTerminal(state))
+        self._owner = owner
+        self._host = host
+        self._stream: StreamRedactor = host.redactor.stream(observed=True)
+        self._terminal: Terminal | None = None
+        self._pump: asyncio.Task[None] | None = None
+        self._portion = BATCH
+        """How much text is dealt with at once."""
+        self._silence: asyncio.TimerHandle | None = None
+        """Runs while text is held back and no more has come."""
+
+    def run(self, terminal: Terminal) -> None:
+        """Show what a program does."""
+        self._terminal = terminal
+        self._pump = asyncio.create_task(self._show(terminal), name=f"terminal {self.uri}")
+
+    @property
+    def info(self) -> TerminalInfo:
+        """What the root channel lists."""
+        head = self.live.head
+        return TerminalInfo(resource=self.uri, title=head.title, claim=head.claim, exit_code=head.exit_code)
+
+    @property
+    def content(self) -> ToolResultTerminalContent:
+        """What a tool call shows of it."""
+        return ToolResultTerminalContent(resource=self.uri, title=self.live.head.title)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the program has ended."""
+        return self._pump is None or self._pump.done()
+
+    @property
+    def exit(self) -> Exit | None:
+        """How the program ended; `None` while it runs, or when another host has run it."""
+        return self._terminal.exit if self._terminal is not None else None
+
+    def type(self, text: str) -> bool:
+        """Type. Returns `False`, and types nothing, when the program reads too slowly or has ended."""
+        return self._terminal is not None and self._terminal.write(text)
+
+    async def wait(self) -> Count | None:
+        """Wait until all that the program wrote is shown; how it ended. Cancelling ends nothing."""
+        if self._pump is not None:
+            await asyncio.shield(self._pump)
+        return self.live.head.exit_code
+
+    def text(self) -> str:
+        """What is on it, as far as it is kept."""
+        content = self.live.snapshot().content
+        return "".join(
+            part.value if isinstance(part, TerminalUnclassifiedPart) else getattr(part, "output", "")
+            for part in content
+        )
+
+    async def _show(self, terminal: Terminal) -> None:
+        try:
+            while actions := await terminal.batch():
+                self._end_silence()
+                for action in actions:
+                    if isinstance(action, a.TerminalDataAction):
+                        await self._show_data(action.data)
+                    else:
+                        self._show_one(action)
+                if self._stream.held:
+                    self._silence = asyncio.get_running_loop().call_later(_SILENCE, self._show_beginning)
+                await self.journal.room()
+        finally:
+            self._end_silence()
+
+    def _end_silence(self) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
+
+    def _show_beginning(self) -> None:
+        """Nothing has followed for a while: what is the mere beginning of a secret, and most likely none."""
+        self._silence = None
+        self._show_text(self._stream.let_go())
+
+    async def _show_data(self, text: str) -> None:
+        """Show text, all at once unless it is full of what looks like secrets: that takes its time."""
+        while text:
+            portion, text = text[: self._portion], text[self._portion :]
+            begun = time.perf_counter()
+            self._show_text(self._stream.feed(portion))
+            took = time.perf_counter() - begun
+            if took > _LONG or len(portion) == self._portion:
+                fitting = int(len(portion) * min(2.0, _LONG / max(took, 1e-6)))
+                self._portion = max(_PORTION, min(BATCH, fitting))
+            if text:
+                await asyncio.sleep(0)  # let others have their turn
+
+    def _show_one(self, action: a.StateAction) -> None:
+        match action:
+            case a.TerminalExitedAction():
+                self._show_text(self._stream.flush())
+                self.act(action)
+                self._owner.changed(self, "terminal.exited")
+            case a.TerminalTitleChangedAction():
+                self.act(self._host.redactor.redact_action(action, observed=True))
+                self._owner.changed(self, "terminal.titled")
+            case _:
+                self._show_text(self._stream.flush())  # a command begins or ends: its text is whole
+                self.act(self._host.redactor.redact_action(action, observed=True))
+                if isinstance(action, a.TerminalCwdChangedAction):
+                    self._owner.note(self, "terminal.moved")
+
+    def _show_text(self, text: str) -> None:
+        if text:
+            self.act(a.TerminalDataAction(data=text))
+
+    # -- clients -------------------------------------------------------------------------------------------
+
+    def judge(self, action: a.StateAction, sender: str) -> Judgement:
+        """What is to become of a client's action. A terminal whose holder is gone, anyone may claim."""
+        judgement = judge(self.live.whole, action, sender)
+        if not isinstance(action, a.TerminalClaimedAction):
+            return judgement
+        if judgement.verdict is Verdict.REJECT and self._owner.is_there(self.live.head.claim):
+            return judgement
+        if not self._owner.is_there(action.claim):
+            return rejected("no_such_holder", "there is no such session, or no such client is connected")
+        return ACCEPTED
+
+    def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
+        """Take an action from a client. What is typed is told to nobody but who typed it."""
+        if isinstance(action, a.TerminalInputAction) and self.live.head.exit_code is None:
+            if self.type(action.data):
+                self.journal.echo(self.uri, action, origin, sender)
+            else:
+                reason = "terminal_busy: the program does not read what is typed"
+                self.journal.reject(self.uri, action, origin, reason, sender)
+            return
+        if isinstance(action, a.TerminalResizedAction) and self._terminal is not None:
+            try:
+                self._terminal.resize(action.cols, action.rows)
+            except InvalidParams as error:
+                self.journal.reject(self.uri, action, origin, f"bad_size: {error}", sender)
+                return
+        super().dispatch(action, origin, sender)
+
+    def accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
+        """Let a client's action happen, and what follows from it."""
+        if isinstance(action, a.TerminalTitleChangedAction):
+            action = self._host.redactor.redact_action(action, observed=False)
+        self.act(action, origin)
+        match action:
+            case a.TerminalClaimedAction():
+                self._owner.changed(self, "terminal.claimed")
+            case a.TerminalTitleChangedAction():
+                self._owner.changed(self, "terminal.titled")
+            case a.TerminalResizedAction():
+                self._owner.note(self, "terminal.resized")
+            case a.TerminalClearedAction() if self._terminal is not None:
+                self._terminal.clear()
+            case _:
+                pass
+
+    async def close(self) -> None:
+        """End the program and all that it started."""
+        if self._terminal is not None and not self.has_ended:
+            await self._terminal.end()
+        if self._pump is not None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._pump
