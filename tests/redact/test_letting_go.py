@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from redact.test_shapes import PEM, PROVIDER_KEYS, rnd
 from redact.test_streams import FRAGMENTS, cuts, gaps, known, shapely, split
 from serai.redact import Redactor, StreamRedactor
-from serai.redact.shapes import LIMIT
+from serai.redact.shapes import LIMIT, SHAPES
 
 MASK = re.compile(r"\[(?:secret|masked:[a-z-]+|secret:\w+)\]")
 quiet = st.sets(st.integers(0, 60))
@@ -34,12 +34,20 @@ def shown(stream: StreamRedactor, pieces: list[str], silences: set[int]) -> str:
     return "".join([*out, stream.flush()])
 
 
+WORDS = {shape.pattern.word for shape in SHAPES}
+FIXED = "|".join({re.escape(word[:size]) for word in WORDS for size in range(4, len(word) + 1)})
+
+
 def is_glimpse(out: str, whole: str) -> bool:
-    """Whether a text is another one with no more than three characters added before each of its masks."""
+    """Whether a text is another one with no more than a glimpse added before each of its masks.
+
+    That is three characters, some of the fixed beginning of a key, or letters in an address.
+    """
     kept = [re.escape(part) for part in MASK.split(whole)]
     masks = [re.escape(mask) for mask in MASK.findall(whole)]
+    glimpse = f"(?:.{{0,3}}|{FIXED}|(?<=://)[^:0-9]*)"
     expression = kept[0] + "".join(
-        f".{{0,3}}{mask}{part}" for mask, part in zip(masks, kept[1:], strict=True)
+        f"{glimpse}{mask}{part}" for mask, part in zip(masks, kept[1:], strict=True)
     )
     return re.fullmatch(expression, out, re.DOTALL) is not None
 
@@ -98,7 +106,21 @@ def test_text_without_secrets_is_complete(
 
 
 @pytest.mark.parametrize(
-    "text", ["git", "sk", "--", "echo", "e", "gh", "-", "Type s", "Which? e", "ls --all --name r2d2-branch"]
+    "text",
+    [
+        "git",
+        "sk",
+        "--",
+        "echo",
+        "e",
+        "gh",
+        "-",
+        "Type s",
+        "Which? e",
+        "ls --all --name r2d2-branch",
+        "git clone https://github.com/a/b",
+        "pip install pypi",
+    ],
 )
 def test_what_is_typed_is_shown_key_by_key(text: str) -> None:
     stream = Redactor({"KEY": "sky-high-secret", "OTHER": "echelons-of-it"}).stream()
@@ -112,7 +134,7 @@ def test_what_is_typed_is_shown_key_by_key(text: str) -> None:
 def test_a_key_that_is_typed_is_masked_after_its_first_characters(key: str) -> None:
     stream = Redactor().stream()
     out = "".join(stream.feed(char) + stream.let_go() for char in f"{key} ")
-    assert re.fullmatch(rf"{re.escape(key[:3])}\[masked:[a-z-]+\] ", out + stream.flush())
+    assert re.fullmatch(rf"(?:{re.escape(key[:3])}|{FIXED})\[masked:[a-z-]+\] ", out + stream.flush())
 
 
 def test_a_private_key_is_masked_after_its_first_characters() -> None:
@@ -134,7 +156,7 @@ def test_a_known_value_is_masked_from_where_it_was_let_go() -> None:
 
 def test_more_than_a_beginning_waits_for_more() -> None:
     stream = Redactor({"X": "abcdefghijkl"}).stream()
-    for text in ("abcd", "ghp_", "github_p", "token=ab", "password: x", "://me", "Bearer a", "-----BEGIN "):
+    for text in ("abcd", "ghp_a", "github_pat_x", "token=ab", "password: x", "://me:p", "://t0", "Bearer a"):
         before = stream.feed(text)
         assert stream.held, text
         assert (stream.let_go(), before + stream.flush()) == ("", text)

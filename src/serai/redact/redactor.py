@@ -129,8 +129,9 @@ class StreamRedactor:
     def let_go(self) -> str:
         """No text has come for a while: return what is held, as far as it is a mere beginning of a secret.
 
-        That is up to three characters, which say next to nothing. If the rest of the secret does follow, it
-        is masked from there on: `sk-[masked:api-key]`. What a name says is a secret stays: `token=abc`.
+        That is up to three characters, which say next to nothing, and what says nothing at all, such as the
+        fixed beginning of a key. If the rest of the secret does follow, it is masked from there on:
+        `sk-[masked:api-key]`. What a name says is a secret stays: `token=abc`.
         """
         text = self._managed.let_go(_GLIMPSE)
         if self._shapes:

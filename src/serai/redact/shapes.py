@@ -64,9 +64,18 @@ class Shape(NamedTuple):
                 return None
         return Secret(self.kind, value, end)
 
-    def may_be(self, text: str, start: int, value: int) -> bool:
-        """Whether a match under way may still become a secret: not after a name that tells of none."""
-        return self.check is not _is_assigned or _kind_by_name(text, start, value) is not None
+    def has_begun(self, text: str, start: int, value: int) -> bool:
+        """Whether a match under way has something of a secret, as far as the text goes.
+
+        It has not after a name that tells of none, in the fixed beginning of a key (`github_pat_`), or in an
+        address whose next word has neither a password nor a digit: most likely it is the host.
+        """
+        if self.check is _is_assigned:
+            return _kind_by_name(text, start, value) is not None
+        there = text[value:]
+        if self.check is _in_url:
+            return ":" in there or any(map(str.isdigit, there))
+        return not self.pattern.word.startswith(there)
 
 
 # -- randomness --------------------------------------------------------------------------------------------

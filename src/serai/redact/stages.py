@@ -176,7 +176,8 @@ class ShapeStage:
         buffer, start = self._buffer, self._scan
         while found := self._finder.find(buffer, start, final=False):
             value = found.value
-            if value is not None and (found.whole or SHAPES[found.number].may_be(buffer, found.start, value)):
+            shape = SHAPES[found.number]
+            if value is not None and (found.whole or shape.has_begun(buffer, found.start, value)):
                 is_named = value > found.start
                 if is_named or len(buffer) - value > most:
                     return value

@@ -156,7 +156,10 @@ class HostTerminal(Channel):
 
     def _show_text(self, text: str) -> None:
         if text:
-            self.act(a.TerminalDataAction(data=text))
+            # It was bytes, so it can be written: that is left to when someone hears of it.
+            action = a.TerminalDataAction(data=text)
+            self.live.apply(action, self._now())
+            self.journal.append(self.uri, action, kept=False)
 
     # -- clients -------------------------------------------------------------------------------------------
 
