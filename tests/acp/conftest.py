@@ -45,7 +45,8 @@ class Person(BasicClient):
         self.has = ClientCapabilities()
         self.answer: str | None = "yes"
         self.patient = False
-        """Whether nothing is ever answered."""
+        """Whether nothing is answered before `released`."""
+        self.released = asyncio.Event()
         self.requests: list[PermissionRequest] = []
         self.given_up = 0
         self.asked = asyncio.Event()
@@ -81,7 +82,7 @@ class Person(BasicClient):
     async def _wait(self) -> None:
         try:
             if self.patient:
-                await asyncio.Event().wait()
+                await self.released.wait()
         except asyncio.CancelledError:
             self.given_up += 1
             raise

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from serai.acp import AcpSession, Agent
+from serai.acp import AcpSession, Agent, ClientCapabilities
 from serai.acp import lines as acp_lines
 from serai.acp import peer as acp_peer
-from serai.errors import AgentClosed, LineTooLong
+from serai.errors import AgentClosed, AgentInactive, LineTooLong
 
 
 async def test_noise_is_skipped_and_counted(agent: Agent, session: AcpSession, converse: Any) -> None:
@@ -86,6 +86,48 @@ async def test_closing_fails_what_is_under_way(agent: Agent, session: AcpSession
     with pytest.raises(AgentClosed, match="was closed"):
         await turn.finished()
     assert isinstance(agent.error, AgentClosed)
+
+
+async def is_waiting(asked: asyncio.Task[Any]) -> bool:
+    """Whether it still waits after four times the silence that is allowed below."""
+    await asyncio.wait([asked], timeout=1)
+    return not asked.done()
+
+
+@pytest.mark.parametrize("question", [{}, {"sessionId": "s1"}])
+async def test_an_answer_may_take_as_long_as_a_person_who_is_asked_before_it(
+    question: dict[str, Any], start: Any, person: Any, tmp_path: Path
+) -> None:
+    person.patient, person.has = True, ClientCapabilities(elicitation_form=True)
+    agent = await start(inactivity_timeout=0.25, consults=question)
+
+    async def after_a_person(asked: asyncio.Task[Any]) -> Any:
+        async with asyncio.timeout(30):
+            await person.asked.wait()
+        assert await is_waiting(asked)
+        person.released.set()
+        async with asyncio.timeout(30):
+            result = await asked
+        person.asked.clear()
+        person.released.clear()
+        return result
+
+    session = await after_a_person(asyncio.create_task(agent.new_session(tmp_path)))
+    await after_a_person(asyncio.create_task(session.set_mode("do")))
+    assert session.modes.current == "do"
+
+
+async def test_after_the_person_it_is_the_agents_time_again(start: Any, person: Any) -> None:
+    person.patient, person.has = True, ClientCapabilities(elicitation_form=True)
+    agent = await start(inactivity_timeout=0.25)
+    asked = asyncio.create_task(agent.request("_question", {}))
+    async with asyncio.timeout(30):
+        await person.asked.wait()
+    assert await is_waiting(asked)
+    person.released.set()
+    with pytest.raises(AgentInactive, match="did not answer _question"):
+        async with asyncio.timeout(30):
+            await asked
 
 
 async def test_a_large_update_is_one_update(session: AcpSession, converse: Any) -> None:

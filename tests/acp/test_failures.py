@@ -66,6 +66,18 @@ def test_the_number_counts_more_than_the_words(failures: Failures) -> None:
     assert error.to_wire()["loginCommand"] == ["x", "login"]
 
 
+@pytest.mark.parametrize(
+    ("number", "error"), [(429, RateLimited), (503, AgentOverloaded), (529, AgentOverloaded)]
+)
+def test_a_models_status_is_known_by_its_number_where_no_words_say_more(
+    number: int, error: Any, failures: Failures
+) -> None:
+    told = failures.of("session/prompt", {"code": number, "message": "try later"})
+    assert (type(told), told.number) == (error, number)
+    told = failures.of("session/prompt", {"code": number, "message": "Your credit balance is too low"})
+    assert type(told) is UsageLimitReached
+
+
 def test_a_command_that_is_known_from_elsewhere_comes_first(failures: Failures) -> None:
     failures.login = ("x", "auth")
     assert failures.auth_required("no").login_command == ("x", "auth")

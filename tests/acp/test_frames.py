@@ -145,6 +145,57 @@ def test_half_an_emoji_does_not_cost_the_rest() -> None:
     assert message.update.text == "half \ufffd, whole \U0001f600, a backslash \\ud83d"
 
 
+@pytest.mark.parametrize(
+    ("written", "text"), [(b"caf\xe9", "caf\ufffd"), (b"NaN \xff", "NaN \ufffd"), (b"\xe2\x82", "\ufffd")]
+)
+def test_a_byte_that_is_no_text_does_not_cost_the_rest(written: bytes, text: str) -> None:
+    message = read(
+        update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "@"}).replace(
+            b"@", written
+        )
+    )
+    assert isinstance(message, SessionUpdate)
+    assert isinstance(message.update, AgentMessageChunk)
+    assert message.update.text == text
+    assert message.update.raw["content"]["text"] == text
+
+
+def test_what_is_no_number_counts_as_nothing() -> None:
+    message = read(
+        update(sessionUpdate="tool_call_update", toolCallId="t", rawInput={"x": float("nan"), "y": [1]})
+    )
+    assert isinstance(message, SessionUpdate)
+    assert isinstance(message.update, ToolCallUpdate)
+    assert message.update.raw_input == {"x": None, "y": [1]}
+    assert read(line(id=1, method="x", params=[float("inf"), -float("inf"), "Infinity"])) == Request(
+        1, "x", [None, None, "Infinity"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("strange", "seen"), [(b'"caf\xe9"', "caf\ufffd"), (b"NaN", None), (b"1e999", "left out")]
+)
+def test_a_field_that_nobody_knows_may_be_strange(strange: bytes, seen: Any) -> None:
+    content = {"type": "text", "text": "hi"}
+    message = read(update(sessionUpdate="agent_message_chunk", content=content, new=5).replace(b"5", strange))
+    assert isinstance(message, SessionUpdate)
+    assert isinstance(message.update, AgentMessageChunk)
+    assert message.update.text == "hi"
+    assert message.update.raw.get("new", "left out") == seen
+
+
+@pytest.mark.parametrize(
+    "params",
+    [b'{"a": ' * 500 + b"1" + b"}" * 500, b"1e999", b'{"cut', b'{"a": "\xe9', b"[1, 2}", b"<html>"],
+    ids=lambda params: str(params[:8]),
+)
+def test_a_request_that_cannot_be_read_has_an_id_all_the_same(params: bytes) -> None:
+    request = line(id="i", method="session/request_permission", params=5).replace(b"5", params)
+    assert read(request) == Malformed("i", "it cannot be read")
+    assert read(line(method="session/request_permission", params=5).replace(b"5", params)) is None
+    assert read(line(id=3, result=5).replace(b"5", params)) is None
+
+
 def test_what_is_sent_is_one_line() -> None:
     sent = frames.request(1, "x", {"text": "a\nb\u2028c"})
     assert sent.count(b"\n") == 1

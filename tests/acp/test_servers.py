@@ -57,6 +57,14 @@ def test_settings_are_read_in_the_forms_that_people_use(told: dict[str, Any], se
         ({"name": "a"}, "mcpServers.command"),
         ({"name": "a", "command": "a", "args": "x"}, "mcpServers.args"),
         ({"name": "a", "command": "a", "env": {"K": 1}}, "mcpServers.env"),
+        ({"name": "a", "command": "a", "env": ["K=v"]}, "mcpServers.env"),
+        ({"name": "a", "command": "a", "env": [{"value": "v"}]}, "mcpServers.env"),
+        ({"name": "a", "command": "a", "env": [{"name": "K"}]}, "mcpServers.env"),
+        ({"name": "a", "command": "a", "env": [{"name": "", "value": "v"}]}, "mcpServers.env"),
+        ({"name": "a", "command": "a", "env": "K=v"}, "mcpServers.env"),
+        ({"name": "a", "command": "a", "env": ""}, "mcpServers.env"),
+        ({"name": "a", "command": "a", "args": ""}, "mcpServers.args"),
+        ({"name": "a", "url": "u", "headers": ["H: v"]}, "mcpServers.headers"),
         ({"name": "a", "type": "http"}, "mcpServers.url"),
         ({"name": "a", "type": "acp", "url": "u"}, "mcpServers.type"),
     ],
@@ -65,6 +73,19 @@ def test_what_is_missing_is_named(told: dict[str, Any], field: str) -> None:
     with pytest.raises(Mismatch) as caught:
         read_server(told)
     assert caught.value.field == field
+
+
+def test_what_is_not_told_is_none() -> None:
+    assert read_server({"name": "a", "command": "a", "args": None, "env": None}) == StdioServer(
+        name="a", command="a"
+    )
+
+
+def test_two_servers_of_one_name_are_refused() -> None:
+    servers = [{"name": "a", "command": "a"}, {"name": "b", "command": "a"}, {"name": "a", "command": "c"}]
+    with pytest.raises(Mismatch) as caught:
+        write_servers(servers, NONE, "x")
+    assert caught.value.field == "mcpServers[2].name"
 
 
 @proves("wire:MCP-capabilities/http-refused", "wire:MCP-capabilities/sse-refused")

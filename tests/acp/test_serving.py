@@ -92,6 +92,22 @@ async def test_what_is_no_request_is_refused_and_the_conversation_goes_on(
     assert conversation.texts == ["-32600", "-32602", "-32600", "-32600"]
 
 
+async def test_what_is_not_quite_json_is_heard_or_at_least_refused(
+    session: AcpSession, person: Any, converse: Any
+) -> None:
+    conversation = await converse(session, "unreadable")
+    assert conversation.texts == ["caf\ufffd", "selected", "-32600"]
+    [request] = person.requests
+    assert (request.tool_call.title, request.tool_call.raw_input) == ("cat caf\ufffd", {"depth": None})
+
+
+async def test_half_a_request_of_an_agent_that_is_gone_is_nobodys_trouble(
+    session: AcpSession, converse: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert isinstance((await converse(session, "half")).error, AgentClosed)
+    assert caplog.text == ""
+
+
 async def test_a_request_that_the_agent_takes_back_is_stopped(
     session: AcpSession, person: Any, converse: Any
 ) -> None:

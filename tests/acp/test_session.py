@@ -253,6 +253,24 @@ async def test_modes_and_options_are_set_and_remembered(session: AcpSession) -> 
     assert caught.value.capability == "setSessionConfigOption"
 
 
+async def test_an_agent_that_took_a_value_and_says_nothing_more_has_it(start: Any, tmp_path: Path) -> None:
+    agent = await start(set_option="nothing")
+    session = await agent.new_session(tmp_path)
+    for value in ("large", "small"):
+        await session.set_config_option("model", value)
+        [option] = session.config_options
+        assert (option.value, option.raw["currentValue"], len(option.choices)) == (value, value, 2)
+    await asyncio.gather(*(session.set_config_option("model", value) for value in ("small", "large")))
+    assert session.config_options[0].value == "large"
+
+
+async def test_but_what_it_tells_of_its_options_counts(start: Any, tmp_path: Path) -> None:
+    agent = await start(set_option="update")
+    session = await agent.new_session(tmp_path)
+    await session.set_config_option("model", "large")
+    assert session.config_options[0].value == "large-1"
+
+
 async def test_closing_a_session_needs_an_agent_that_can(session: AcpSession, agent: Agent) -> None:
     with pytest.raises(CapabilityNotSupportedError) as caught:
         await session.close()

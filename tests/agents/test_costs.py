@@ -63,6 +63,44 @@ def test_a_figure_that_falls_within_a_turn_or_is_below_nothing_does_not_count() 
     assert tracker.spent_usd == pytest.approx(0.6)
 
 
+def test_a_figure_that_comes_late_is_no_new_count() -> None:
+    tracker = CostTracker()
+    meter = tracker.meter("a", "s")
+    meter.begin()
+    meter.observe(usd(0.30))
+    meter.begin()
+    meter.observe(usd(0.25))
+    assert (meter.turn_usd, tracker.spent_usd) == (0, pytest.approx(0.30))
+    meter.observe(usd(0.35))
+    assert (meter.turn_usd, tracker.spent_usd) == (pytest.approx(0.05), pytest.approx(0.35))
+
+
+def test_nor_is_it_after_what_was_told_while_the_session_was_opened() -> None:
+    tracker = CostTracker()
+    meter = tracker.meter("a", "s", told=usd(3), is_known=True)
+    for amount in (2.9, 3.1):
+        meter.observe(usd(amount))
+    assert tracker.spent_usd == pytest.approx(0.1)
+
+
+def test_a_new_process_may_count_anew_whatever_it_tells_first() -> None:
+    tracker = CostTracker()
+    tracker.meter("a", "s").observe(usd(0.30))
+    meter = tracker.meter("a", "s", is_known=True)
+    meter.begin()
+    for amount in (0.25, 0.35):
+        meter.observe(usd(amount))
+    assert (meter.turn_usd, tracker.spent_usd) == (pytest.approx(0.35), pytest.approx(0.65))
+
+
+async def test_a_late_figure_does_not_spend_the_budget(players: Players) -> None:
+    tracker = CostTracker(0.5)
+    async with agents.session("player", costs=tracker, **players.options) as session:
+        first = await session.ask("cost 0.30")
+        second = await session.ask("cost 0.25 0.35")
+    assert (first.cost_usd, second.cost_usd) == pytest.approx((0.30, 0.05))
+
+
 def test_another_currency_is_not_counted_and_warned_of_once() -> None:
     warnings: list[str] = []
     tracker = CostTracker()
@@ -155,6 +193,7 @@ def test_cached_tokens_have_prices_of_their_own() -> None:
     usage = {"inputTokens": 10, "cachedReadTokens": 100, "cachedWriteTokens": 1000, "outputTokens": None}
     assert Price(1, 1).of(usage) == pytest.approx(0.00111)
     assert Price(1, 1, cached_read=0, cached_write=2).of(usage) == pytest.approx(0.00201)
+    assert Price(1, 1).of({"inputTokens": 10, "outputTokens": -10}) == pytest.approx(0.00001)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ ALL_KINDS = "allow_once allow_always reject_once reject_always"
 
 
 class Asker(ScriptedAgent):
-    """Does what the prompt says: `permit` and the options, `tool` and its kind and title, or `unasked`."""
+    """Does what the prompt says: `permit` and the options, `tool` and its kind and title, and so on."""
 
     def __init__(self) -> None:
         super().__init__(self._play)
@@ -34,6 +34,11 @@ class Asker(ScriptedAgent):
         elif word == "tool":  # told before, and not again in the request
             call = turn.tool(" ".join(words[1:]), words[0])
             turn.say(await turn.ask_permission(call=call, options=("allow_once", "reject_once")))
+        elif word == "changes":  # asked for as one kind, used as another
+            call = turn.tool("cat it", words[0])
+            await turn.ask_permission(call=call)
+            for status in ("in_progress", "completed"):
+                turn.tool_update(call, status=status, kind=words[1], title=" ".join(words[2:]))
         else:
             call = turn.tool("rm", words[0], status="in_progress")
             turn.tool_update(call)
@@ -155,6 +160,26 @@ async def test_an_answer_that_does_not_come_in_time_fails_the_turn(asker: Asker)
     assert "session/cancel" in asker.methods
 
 
+@pytest.mark.parametrize("limit", [-1, -0.5, float("nan")])
+async def test_less_than_no_time_is_refused(asker: Asker, limit: float) -> None:
+    with pytest.raises(Mismatch) as caught:
+        agents.session(asker, permission_timeout=limit)
+    assert caught.value.field == "permission_timeout"
+    async with agents.host(asker) as host:
+        with pytest.raises(Mismatch):
+            await host.new_session(permission_timeout=limit)
+
+
+async def test_no_limit_is_no_limit(asker: Asker) -> None:
+    stream = agents.stream(
+        asker, f"permit {ALL_KINDS}", permissions="stream", permission_timeout=0, **asker.options
+    )
+    async for event in stream:
+        if isinstance(event, PermissionAsked):
+            assert event.allow()
+    assert (await stream.result()).text == "allow_once"
+
+
 async def test_a_turn_that_is_cancelled_takes_its_question_back(asker: Asker) -> None:
     asked: list[PermissionAsked] = []
     async with agents.session(asker, permissions="stream", **asker.options) as session:
@@ -189,6 +214,39 @@ async def test_a_tool_that_is_used_without_asking_is_warned_of_once(asker: Asker
     assert asker.warnings == [
         "A tool was used without asking: rm (execute) — tools of the kind execute are blocked."
     ]
+
+
+NAMED = ToolFilter(block_names=["rm *"])
+KINDS = ToolFilter(block_kinds=["execute"])
+AS_ASKED: list[tuple[ToolFilter, str, list[str]]] = [
+    (KINDS, "changes read execute rm -rf /", ["the kind execute are blocked"]),
+    (NAMED, "changes read read rm -rf /", ["this name are blocked"]),
+    (ToolFilter(allow_kinds=["read"]), "changes read delete x", ["not among those allowed"]),
+    (KINDS, "changes read edit rm -rf /", []),  # it is not what it was, and may pass as well
+    (KINDS, "changes read read cat it", []),
+    (ToolFilter(on_tool_use=lambda _: False), "changes read read cat it", ["has not allowed it"]),
+]
+
+
+@pytest.mark.parametrize(("tools", "prompt", "reasons"), AS_ASKED)
+async def test_a_tool_that_is_not_what_was_asked_for_is_warned_of_once(
+    asker: Asker, tools: ToolFilter, prompt: str, reasons: list[str]
+) -> None:
+    await agents.ask(asker, prompt, tools=tools, **asker.options)
+    assert len(asker.warnings) == len(reasons)
+    for warning, reason in zip(asker.warnings, reasons, strict=True):
+        assert reason in warning
+
+
+async def test_the_warning_says_what_it_has_become(asker: Asker) -> None:
+    await agents.ask(asker, "changes read execute rm -rf /", tools=KINDS, **asker.options)
+    [warning] = asker.warnings
+    assert warning.startswith("A tool was used otherwise than it was asked for: rm -rf / (execute) — ")
+
+
+async def test_a_tool_that_was_denied_is_not_warned_of_again(asker: Asker) -> None:
+    await agents.ask(asker, "changes execute execute rm -rf /", tools=KINDS, **asker.options)
+    assert asker.warnings == ["A tool was denied: cat it (execute) — tools of the kind execute are blocked."]
 
 
 # -- one id for two options --------------------------------------------------------------------------------

@@ -74,6 +74,20 @@ def test_what_is_not_told_is_not_made_up() -> None:
     assert usage_of(result(usage={"inputTokens": None, "outputTokens": "many"})).total_tokens == 0
 
 
+@pytest.mark.parametrize("strange", [-1, 2.5, -2.0, float("inf"), float("nan"), True, "7"])
+def test_a_figure_that_is_no_number_of_tokens_counts_as_nothing(strange: Any) -> None:
+    told = {
+        "inputTokens": 3.0,
+        "outputTokens": 2,
+        "cachedReadTokens": strange,
+        "thoughtTokens": strange,
+        "totalTokens": strange,
+    }
+    usage = usage_of(result(usage=told))
+    assert (usage.input_tokens, usage.output_tokens) == (3, 2)
+    assert (usage.cache_read_tokens, usage.output_reasoning_tokens) == (0, 0)
+
+
 def test_the_turns_own_cost_counts_and_the_sessions_is_a_detail() -> None:
     told = result(cost=Cost(amount=2.5, currency="USD"), cost_usd=0.25, context_used=10, context_size=100)
     assert usage_of(told).cost == Decimal("0.25")

@@ -3,7 +3,8 @@
 capabilities.py   what an agent says that it can do                     pure
 frames.py         lines to messages and back                            pure
 updates.py        what is told of a session                             pure
-prompts.py, servers.py, options.py, failures.py, shapes.py              pure
+mending.py        lines that are not quite JSON                         pure
+prompts.py, servers.py, options.py, listing.py, failures.py, shapes.py  pure
 
 connection.py     a process and the conversation with it
 peer.py           requests and answers, in their order
@@ -14,7 +15,7 @@ agent.py          all of it: begin here
 
 from __future__ import annotations
 
-from serai.acp.agent import Agent, SessionInfo, SessionPage
+from serai.acp.agent import Agent
 from serai.acp.capabilities import (
     AgentCapabilities,
     AgentInfo,
@@ -40,6 +41,7 @@ from serai.acp.client_side import (
     WriteTextFile,
 )
 from serai.acp.connection import Launch
+from serai.acp.listing import SessionInfo, SessionPage
 from serai.acp.options import Choice, ConfigOption, Mode, Modes
 from serai.acp.prompts import fit_prompt, text_block
 from serai.acp.servers import HttpServer, McpServer, SseServer, StdioServer, read_server

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -23,11 +23,12 @@ from serai.acp.capabilities import AgentCapabilities, Handshake
 from serai.acp.client_side import ClientSide, Event
 from serai.acp.connection import Connection, Launch
 from serai.acp.frames import Notification, Request
+from serai.acp.listing import SessionInfo, SessionPage, read_page
 from serai.acp.peer import Listener
 from serai.acp.serving import Serving
 from serai.acp.session import AcpSession, Surroundings
 from serai.acp.sessions import Opening, Sessions
-from serai.acp.shapes import object_of, objects_of, text_of
+from serai.acp.shapes import object_of, text_of
 from serai.acp.updates import Update
 from serai.errors import (
     AgentClosed,
@@ -43,33 +44,13 @@ from serai.processes.processes import Processes
 from serai.processes.uninterrupted import to_its_end
 from serai.version import __version__
 
-__all__ = ["PROTOCOL_VERSION", "Agent", "SessionInfo", "SessionPage"]
+__all__ = ["PROTOCOL_VERSION", "Agent"]
 
 PROTOCOL_VERSION = 1
 INITIALIZE_TIMEOUT = 30.0
 INACTIVITY_TIMEOUT = 180.0
 CANCEL_TIMEOUT = 30.0
 _EVENTS = 256
-
-
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
-    """A session that the agent has kept."""
-
-    id: str
-    cwd: str | None = None
-    title: str | None = None
-    updated_at: str | None = None
-    raw: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class SessionPage:
-    """Some of the sessions that the agent has kept."""
-
-    sessions: tuple[SessionInfo, ...]
-    next_cursor: str | None = None
-    """What to ask the next page with; `None` when this is the last."""
 
 
 class Agent:
@@ -93,10 +74,16 @@ class Agent:
         self._client = client
         listener = Listener(updated=self._updated, asked=self._asked, notified=self._notified)
         self._connection = Connection(
-            launch, listener, mask=mask, over=self._over, on_stderr=on_stderr, overhear=overhear
+            launch,
+            listener,
+            mask=mask,
+            excused=lambda: self._serving.is_waited_for,
+            over=self._over,
+            on_stderr=on_stderr,
+            overhear=overhear,
         )
         self._has = client.capabilities
-        self._serving = Serving(self._connection.peer, client, self._has, self._answered)
+        self._serving = Serving(self._connection.peer, client, self._has, self._heard)
         self._handshake = Handshake.of(None)
         self._patience = _limit(inactivity_timeout)
         self._sessions = Sessions(
@@ -285,19 +272,7 @@ class Agent:
             params["cwd"] = str(cwd.absolute())  # noqa: ASYNC240 - it asks only where the host is
         if cursor is not None:
             params["cursor"] = cursor
-        reply = object_of(await self._call("session/list", params))
-        sessions = tuple(
-            SessionInfo(
-                session_id,
-                text_of(each.get("cwd")),
-                text_of(each.get("title")),
-                text_of(each.get("updatedAt")),
-                each,
-            )
-            for each in objects_of(reply.get("sessions"))
-            if (session_id := text_of(each.get("sessionId"))) is not None
-        )
-        return SessionPage(sessions, text_of(reply.get("nextCursor")) or None)
+        return read_page(await self._call("session/list", params))
 
     async def stream_all_sessions(self, cwd: Path | None = None) -> AsyncIterator[SessionInfo]:
         """All sessions that the agent has kept, page after page. As `list_sessions`."""
@@ -415,10 +390,11 @@ class Agent:
         self._sessions.updated(session_id, update, size)
 
     def _asked(self, request: Request) -> None:
-        self._sessions.heard(text_of(object_of(request.params).get("sessionId")))
+        self._heard(text_of(object_of(request.params).get("sessionId")))
         self._serving.serve(request)
 
-    def _answered(self, session_id: str | None) -> None:
+    def _heard(self, session_id: str | None) -> None:
+        self._connection.heard()
         self._sessions.heard(session_id)
 
     def _notified(self, message: Notification) -> None:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from serai.acp.frames import METHOD_NOT_FOUND
-from serai.acp.shapes import object_of, objects_of, text_of
+from serai.acp.shapes import is_object, object_of, objects_of, text_of
 from serai.acp.updates import ToolCallUpdate, read_update
 from serai.errors import ProtocolError
 
@@ -177,6 +177,18 @@ class CreateTerminal(Struct, frozen=True, rename="camel"):
     def environ(self) -> dict[str, str]:
         """The variables that it wants to have set."""
         return {each.name: each.value for each in self.env or ()}
+
+    @classmethod
+    def of(cls, params: Any) -> CreateTerminal:
+        """Read the parameters of `terminal/create`; variables may also be an object of texts.
+
+        Raises:
+            ValidationError: They are not such.
+        """
+        told = {name: _whole(value) for name, value in object_of(params).items()}
+        if is_object(variables := told.get("env")):
+            told["env"] = [{"name": name, "value": value} for name, value in variables.items()]
+        return msgspec.convert(told, cls)
 
 
 class TerminalRequest(Struct, frozen=True, rename="camel"):

@@ -6,7 +6,8 @@ import asyncio
 import os
 import re
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from serai.acp.lines import LONGEST, Lines
 from serai.acp.peer import Failed, Listener, Peer, Then
 from serai.acp.pipes import Pipes
 from serai.acp.stderr import Tail
+from serai.acp.turn import Silence
 from serai.errors import (
     AgentClosed,
     AgentError,
@@ -71,6 +73,7 @@ class Connection:
         launch: How it is started.
         listener: Who hears it.
         mask: Takes secrets out of what it says.
+        excused: Whether the agent waits for an answer itself, and need not give one.
         over: Is called once, when the process is gone and all that it said has been heard.
         on_stderr: Is told every line of its log, redacted.
         overhear: Is told every line of the conversation as it is, with `client` or `agent` for who wrote it.
@@ -82,6 +85,7 @@ class Connection:
         listener: Listener,
         *,
         mask: Callable[[str], str],
+        excused: Callable[[], bool],
         over: Callable[[], None],
         on_stderr: Callable[[str], None] | None = None,
         overhear: Callable[[str, bytes], None] | None = None,
@@ -99,7 +103,9 @@ class Connection:
         self.is_held = False
         """Whether the agent has to wait, since someone does not take its updates."""
         self._launch = launch
+        self._excused = excused
         self._over = over
+        self._silences: set[Silence] = set()
         self._urgent = 0
         self._full: set[str] = set()
         self._ended = False
@@ -270,7 +276,8 @@ class Connection:
             method: What is asked.
             params: What about.
             then: Hears the answer before anything that follows it.
-            limit: How long the answer may take, in seconds.
+            limit: How long the answer may take, in seconds. While the agent waits for one itself,
+                time does not count.
 
         Raises:
             AgentError: The agent answered with an error, not in time, or is gone.
@@ -279,8 +286,9 @@ class Connection:
         self._urgent += 1
         self._let_flow()
         try:
-            async with asyncio.timeout(limit):
-                return await self.peer.call(method, params, then)
+            async with asyncio.timeout(None) as timer:
+                with self._patience(limit, timer):
+                    return await self.peer.call(method, params, then)
         except TimeoutError:
             raise AgentInactive(
                 f"the agent {self.name!r} did not answer {method} in {limit:g} s",
@@ -292,6 +300,25 @@ class Connection:
         finally:
             self._urgent -= 1
             self._let_flow()
+
+    def heard(self) -> None:
+        """The agent asks something, or was answered: whoever waits for an answer of it has patience again."""
+        for silence in self._silences:
+            silence.heard()
+
+    @contextmanager
+    def _patience(self, limit: float | None, timer: asyncio.Timeout) -> Generator[None]:
+        """Let the timer expire when the agent takes longer than it may."""
+        if limit is None:
+            yield
+            return
+        silence = Silence(limit, self._excused, lambda _: timer.reschedule(0))
+        self._silences.add(silence)
+        try:
+            yield
+        finally:
+            self._silences.discard(silence)
+            silence.stop()
 
     def _write(self, line: bytes) -> None:
         if self._overhear is not None:

@@ -95,6 +95,8 @@ _WORDS: dict[type[AgentError], re.Pattern[str]] = {
         r"\b(?:503|529)\b",
     ),
 }
+_NUMBERS: dict[int, type[AgentError]] = {429: RateLimited, 503: AgentOverloaded, 529: AgentOverloaded}
+"""What the status of a model's answer means, which some agents pass on as their own number."""
 _EMPTY = frozenset({"Internal error", "Error", "Server error"})
 """Words that say nothing: then the data may."""
 _SHOWN = 500
@@ -131,7 +133,7 @@ class Failures:
             return self.auth_required(words, number, data)
         if number == METHOD_NOT_FOUND and method in _CAPABILITIES:
             return CapabilityNotSupportedError(_CAPABILITIES[method], agent=self._agent)
-        error = meaning(" ".join([words, *_texts(data)]))
+        error = meaning(" ".join([words, *_texts(data)])) or _NUMBERS.get(number)
         if error is AuthRequired:
             return self.auth_required(words, number, data)
         error = error or _PLAIN.get(method, AgentRequestFailed)

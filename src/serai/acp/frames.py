@@ -6,13 +6,13 @@ write what is no message at all (log lines, banners, progress bars): that is noi
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeGuard
 
 import msgspec
 from msgspec import Struct, field
 
+from serai.acp.mending import head_of, mended
 from serai.acp.updates import LINE, KnownUpdate, Update, read_update
 from serai.depth import checked
 from serai.errors import ParseError
@@ -131,7 +131,7 @@ def read(line: bytes) -> Message | None:
     try:
         plain = _read_plain(checked(line))
     except _FAILURES:
-        plain = _read_repaired(line)
+        return _read_mended(line)
     return _message(plain) if _is_object(plain) else None
 
 
@@ -163,21 +163,29 @@ def _call(plain: dict[str, Any], method: Any) -> Message | None:
     return Notification(method, params)
 
 
-# An agent that cuts its text between the halves of an emoji writes escapes that stand for no character.
-_ESCAPE = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
-
-
-def _read_repaired(line: bytes) -> Any:
-    if b"\\u" not in line:
+def _read_mended(line: bytes) -> Message | None:
+    if not line.lstrip().startswith(b"{"):
         return None
-    repaired = _ESCAPE.sub(lambda match: rb"\ufffd" if match[1] else match[0], line)
+    text = mended(line)
     try:
-        return _read_plain(checked(repaired))
+        plain = _read_plain(checked(text))
+    except _FAILURES:
+        return _read_head(text)
+    message = _message(plain) if _is_object(plain) else None
+    # A name with what is no text in it is not one that anybody knows.
+    return None if isinstance(message, Notification) and "\ufffd" in message.method else message
+
+
+def _read_head(text: bytes) -> Malformed | None:
+    """A request that nobody can read, but whose id: the agent waits for an answer."""
+    head = head_of(text)
+    try:
+        plain = _read_plain(head) if head is not None else None
     except _FAILURES:
         return None
+    if not _is_object(plain) or not {"id", "method"} <= plain.keys():
+        return None
+    return Malformed(plain["id"], "it cannot be read")
 
 
 def _is_object(value: Any) -> TypeGuard[dict[str, Any]]:

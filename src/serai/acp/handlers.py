@@ -135,7 +135,7 @@ HANDLERS: dict[str, Handler] = {
     _ELICITATION: Handler(_as(Elicitation), _elicitation, _if_mode),
     "fs/read_text_file": Handler(ReadTextFile.of, _read_text_file, _if("read_text_file")),
     "fs/write_text_file": Handler(_as(WriteTextFile), _write_text_file, _if("write_text_file")),
-    "terminal/create": Handler(_as(CreateTerminal), _create_terminal, _if("terminal")),
+    "terminal/create": Handler(CreateTerminal.of, _create_terminal, _if("terminal")),
     "terminal/output": Handler(_as(TerminalRequest), _terminal_output, _if("terminal")),
     "terminal/wait_for_exit": Handler(_as(TerminalRequest), _wait_for_exit, _if("terminal")),
     "terminal/kill": Handler(_as(TerminalRequest), _kill_terminal, _if("terminal")),

@@ -59,6 +59,10 @@ class ConfigOption:
     choices: tuple[Choice, ...] = ()
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
 
+    def at(self, value: Any) -> ConfigOption:
+        """The same option, with another value."""
+        return replace(self, value=value, raw={**self.raw, "currentValue": value})
+
 
 def read_modes(told: Any) -> Modes | None:
     """The modes in an answer, if it has any."""

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from serai.acp.capabilities import AgentCapabilities
-from serai.acp.shapes import is_list, is_object, objects_of
+from serai.acp.shapes import is_list, is_object, object_of
 from serai.errors import CapabilityNotSupportedError, Mismatch
 
 __all__ = ["HttpServer", "McpServer", "SseServer", "StdioServer", "read_server", "write_servers"]
@@ -57,7 +57,7 @@ def read_server(told: McpServer | Mapping[str, Any], field: str = "mcpServers") 
     name = _text(told, "name", field)
     kind = told.get("type") or ("http" if "url" in told and "command" not in told else "stdio")
     if kind == "stdio":
-        args: Any = told.get("args") or []
+        args: Any = [] if told.get("args") is None else told["args"]
         if not is_list(args) or not all(isinstance(each, str) for each in args):
             raise Mismatch("must be a list of texts", field=f"{field}.args")
         return StdioServer(
@@ -76,10 +76,14 @@ def write_servers(
 
     Raises:
         CapabilityNotSupportedError: It cannot: `mcpCapabilities.http` or `mcpCapabilities.sse`.
-        Mismatch: One of them is not described completely.
+        Mismatch: One of them is not described completely, or has the name of another.
     """
     read = [read_server(server, f"mcpServers[{number}]") for number, server in enumerate(servers)]
-    for server in read:
+    names: set[str] = set()
+    for number, server in enumerate(read):
+        if server.name in names:
+            raise Mismatch("is the name of another server, too", field=f"mcpServers[{number}].name")
+        names.add(server.name)
         if isinstance(server, HttpServer) and not capabilities.mcp.http:
             raise CapabilityNotSupportedError("mcpCapabilities.http", agent=agent)
         if isinstance(server, SseServer) and not capabilities.mcp.sse:
@@ -115,9 +119,14 @@ def _text(told: Mapping[str, Any], name: str, field: str) -> str:
 
 
 def _pairs(told: Mapping[str, Any], name: str, field: str) -> dict[str, str]:
-    value: Any = told.get(name) or {}
-    if is_list(value):
-        value = {str(each.get("name")): each.get("value") for each in objects_of(value)}
-    if not is_object(value) or not all(isinstance(each, str) for each in value.values()):
-        raise Mismatch("must be an object of texts", field=f"{field}.{name}")
-    return dict(value)
+    value: Any = {} if told.get(name) is None else told[name]
+    if is_object(value):
+        pairs: list[tuple[Any, Any]] = list(value.items())
+    else:  # what is neither has no name that is text
+        entries: list[Any] = value if is_list(value) else [value]
+        pairs = [(object_of(each).get("name"), object_of(each).get("value")) for each in entries]
+    if not all(isinstance(key, str) and key and isinstance(each, str) for key, each in pairs):
+        raise Mismatch(
+            "must be an object of texts, or a list of objects with name and value", field=f"{field}.{name}"
+        )
+    return dict(pairs)

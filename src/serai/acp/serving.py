@@ -64,6 +64,11 @@ class Serving:
         """Whether the agent waits for an answer in this session: a person, perhaps, who takes their time."""
         return any(pending.session_id in (session_id, None) for pending in self._pending)
 
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether the agent waits for any answer."""
+        return bool(self._pending)
+
     def serve(self, request: Request) -> None:
         """Take a request. It is answered now, or by a task of its own."""
         if self._stopped:

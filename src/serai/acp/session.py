@@ -101,6 +101,7 @@ class AcpSession:
         self._forget = forget
         self._replaying = replaying
         self._replayed_last = 0.0
+        self._told_options: tuple[ConfigOption, ...] = ()  # as the agent told them last
         self._stream = Stream(on_update, self._filled)
         self._turn: PromptTurn | None = None
         self._silence: Silence | None = None
@@ -148,7 +149,7 @@ class AcpSession:
         self._replaying = settles
         self.reply = object_of(reply)
         self.modes = read_modes(self.reply.get("modes")) or self.modes
-        self.config_options = read_options(self.reply.get("configOptions")) or self.config_options
+        self._tell_options(read_options(self.reply.get("configOptions")) or self.config_options)
 
     async def settle(self) -> None:
         """Wait until the agent has told all of the history, as far as one can know. Cancelling stops it."""
@@ -178,7 +179,7 @@ class AcpSession:
             case AvailableCommandsUpdate():
                 self.commands = tuple(update.available_commands)
             case ConfigOptionUpdate():
-                self.config_options = read_options(update.config_options)
+                self._tell_options(read_options(update.config_options))
             case CurrentModeUpdate():
                 self.modes = self.modes.at(update.current_mode_id) if self.modes else None
             case SessionInfoUpdate():
@@ -187,6 +188,9 @@ class AcpSession:
                 self.usage = update
             case _:
                 pass
+
+    def _tell_options(self, options: tuple[ConfigOption, ...]) -> None:
+        self.config_options = self._told_options = options
 
     def _filled(self, full: bool) -> None:
         self._connection.fill(self.id, full=full)
@@ -329,6 +333,8 @@ class AcpSession:
     async def set_config_option(self, config_id: str, value: str | bool) -> None:
         """Choose a value of an option, such as the model. Cancelling it stops the waiting.
 
+        What the agent tells of its options then counts; when it tells nothing, it has the value now.
+
         Raises:
             CapabilityNotSupportedError: The agent has no options (`setSessionConfigOption`).
             AgentError: The agent refused, or is gone.
@@ -336,9 +342,14 @@ class AcpSession:
         params: dict[str, Any] = {"configId": config_id, "value": value}
         if isinstance(value, bool):
             params["type"] = "boolean"
+        told = self._told_options
         reply = await self._call("session/set_config_option", params)
         if options := read_options(object_of(reply).get("configOptions")):
-            self.config_options = options
+            self._tell_options(options)
+        elif self._told_options is told:  # nor has it told them in another way
+            self.config_options = tuple(
+                option.at(value) if option.id == config_id else option for option in self.config_options
+            )
 
     async def close(self) -> None:
         """Have the agent close the session, which ends a prompt that is under way.

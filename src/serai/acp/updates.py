@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
+from serai.acp.mending import mended
 from serai.acp.shapes import is_list, is_object
 from serai.contract.record import Number
 
@@ -63,7 +64,17 @@ class TypedUpdate(Struct, frozen=True, dict=True, kw_only=True, rename="camel", 
         line: bytes | None = self.__dict__.get(LINE)
         if line is None:
             return msgspec.to_builtins(self)
-        return msgspec.json.decode(line)["params"]["update"]
+        try:
+            return msgspec.json.decode(line)["params"]["update"]
+        except ValueError:  # something that this type does not know, and that was passed over
+            return _read_mended(line) or msgspec.to_builtins(self)
+
+
+def _read_mended(line: bytes) -> dict[str, Any] | None:
+    try:
+        return msgspec.json.decode(mended(line))["params"]["update"]
+    except ValueError:
+        return None
 
 
 class _Chunk(TypedUpdate, frozen=True, dict=True, kw_only=True, rename="camel"):

@@ -18,6 +18,8 @@ from serai.errors import BudgetExceeded
 __all__ = ["CostTracker", "Meter", "Price"]
 
 _MILLION = 1_000_000
+_FAR_BELOW = 0.5
+"""Below so much of the last figure it is another count; above, it is the same one, told too late."""
 _VERSION = re.compile(r"[-@:.]v?\d+$")
 """The end of a model's name that tells its version or its date."""
 
@@ -173,9 +175,9 @@ class CostTracker:
             is_known: Whether it is an earlier session that goes on.
             warn: Is told, once for each agent, what could not be counted.
         """
-        before = self._sessions.get((agent, session_id), 0.0) if is_known else 0.0
         if told is not None and told.currency == "USD":
-            before = max(0.0, float(told.amount))
+            return Meter(self, agent, session_id, max(0.0, float(told.amount)), warn, is_its_own=True)
+        before = self._sessions.get((agent, session_id), 0.0) if is_known else 0.0
         return Meter(self, agent, session_id, before, warn)
 
     # -- for meters ----------------------------------------------------------------------------------------
@@ -204,7 +206,16 @@ class CostTracker:
 
 
 class Meter:
-    """What one session costs. `CostTracker.meter` makes it."""
+    """What one session costs, in one process of its agent. `CostTracker.meter` makes it.
+
+    Args:
+        tracker: Who adds it up.
+        agent: The agent's name.
+        session_id: The agent's name for the session.
+        before: What the session had cost before.
+        warn: Is told what could not be counted.
+        is_its_own: Whether it was this process that told so.
+    """
 
     def __init__(
         self,
@@ -213,11 +224,14 @@ class Meter:
         session_id: str,
         before: float,
         warn: Callable[[str], None],
+        *,
+        is_its_own: bool = False,
     ) -> None:
         self.tracker = tracker
         self._agent = agent
         self._session_id = session_id
         self._last = before
+        self._is_its_own = is_its_own
         self._warn = warn
         self._turn: float | None = None
 
@@ -239,15 +253,21 @@ class Meter:
             )
             return self.tracker.is_exceeded
         amount = float(cost.amount)
-        # Nothing is ever paid back. Within a turn, a figure that is smaller than the last is a mistake.
-        if amount < 0 or (amount < self._last and self._turn is not None):
+        if amount < 0:  # nothing is ever paid back
             return self.tracker.is_exceeded
-        # At the beginning of a turn it means that the agent has begun to count anew.
-        more = amount - self._last if amount >= self._last else amount
-        self._last = amount
+        before = 0.0 if self._begins_anew(amount) else self._last
+        more = max(0.0, amount - before)  # a figure that is smaller than the last comes late
+        self._last = before + more
+        self._is_its_own = True
         self._turn = (self._turn or 0.0) + more
-        self.tracker.add(self._agent, self._session_id, more, session_usd=amount)
+        self.tracker.add(self._agent, self._session_id, more, session_usd=self._last)
         return self.tracker.is_exceeded
+
+    def _begins_anew(self, amount: float) -> bool:
+        """Whether the agent counts from zero again: a new process may, and others at most with a new turn."""
+        if not self._is_its_own:
+            return amount < self._last
+        return self._turn is None and amount < self._last * _FAR_BELOW
 
     @property
     def turn_usd(self) -> float | None:
@@ -278,4 +298,4 @@ class Meter:
 
 
 def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    return max(0.0, float(value)) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0

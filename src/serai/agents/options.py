@@ -14,6 +14,7 @@ from serai.agents.filters import ToolFilter
 from serai.agents.finding import Finder
 from serai.agents.policies import PermissionPolicy, read_policy
 from serai.agents.retrying import Renewed, Retries
+from serai.errors import Mismatch
 from serai.processes.processes import Processes
 
 __all__ = ["OPENINGS", "Options", "SessionOptions", "checked_options", "log_warning", "merged"]
@@ -50,7 +51,8 @@ class SessionOptions(TypedDict, total=False):
     permissions: PermissionPolicy
     """Who answers when the agent asks for permission; by default `auto-allow`."""
     permission_timeout: float
-    """How long someone may take to answer, in seconds, before the turn fails; by default for ever."""
+    """How long someone may take to answer, in seconds, before the turn fails; by default, and with 0,
+    for ever."""
     tools: ToolFilter
     """Which tools may be used at all."""
     costs: CostTracker
@@ -110,7 +112,7 @@ def checked_options(options: Mapping[str, Any]) -> Options:
 
     Raises:
         TypeError: There is none of that name, or two that exclude each other.
-        Mismatch: The permission policy is none.
+        Mismatch: The permission policy is none, or its time is less than nothing.
     """
     for name in options:
         if name not in Options.__annotations__:
@@ -120,6 +122,8 @@ def checked_options(options: Mapping[str, Any]) -> Options:
         raise TypeError(f"{' and '.join(openings)} cannot be meant at once")
     if "permissions" in options:
         read_policy(options["permissions"])
+    if not (options.get("permission_timeout") or 0) >= 0:  # nor is NaN
+        raise Mismatch("must not be less than 0", field="permission_timeout")
     # They are looked at more than once, and by more than one agent.
     lasting = {name: tuple(options[name]) for name in _SEVERAL if name in options}
     return cast("Options", {**options, **lasting})

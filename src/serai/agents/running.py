@@ -22,6 +22,7 @@ from serai.agents.events import (
 )
 from serai.agents.filters import ToolFilter
 from serai.agents.gathering import Gathering
+from serai.agents.tool_uses import ToolUse
 from serai.errors import SeraiError
 
 __all__ = ["AskedMark", "BeginMark", "RunningTurn"]
@@ -79,7 +80,7 @@ class RunningTurn:
         self._tools = tools
         self._warn = warn
         self._began = False
-        self._asked: set[str] = set()
+        self._asked: dict[str, ToolUse] = {}  # by their ids, as they were judged
         self._noticed: set[str] = set()
 
     @property
@@ -146,16 +147,20 @@ class RunningTurn:
         use, is_new = self.gathering.uses.take(asked.request.tool_call)
         if is_new:
             self.gathering.add(ToolCalled(use))
-        self._asked.add(use.id)
+        self._asked[use.id] = use
         asked.call = use
         asked.turn = self._turn
         return asked
 
     def _look_at(self, event: ToolCalled | ToolChanged) -> None:
-        """Notice a tool that is used though it may not be: nobody could say no, since nobody was asked."""
+        """Notice a tool that is used though it may not be: nobody could say no to what nobody was asked."""
         call = event.call
-        if self._tools is None or call.status == "pending" or call.id in self._asked | self._noticed:
+        if self._tools is None or call.status == "pending" or call.id in self._noticed:
             return
+        judged = self._asked.get(call.id)
+        if judged is not None and self._tools.refuses(judged):
+            return  # it was denied, and that was told
         if reason := self._tools.refuses(call):
             self._noticed.add(call.id)
-            self._warn(f"A tool was used without asking: {call.title or call.id} ({call.kind}) — {reason}.")
+            how = "without asking" if judged is None else "otherwise than it was asked for"
+            self._warn(f"A tool was used {how}: {call.title or call.id} ({call.kind}) — {reason}.")

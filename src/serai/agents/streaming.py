@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias, cast
 
 from serai.agents.events import Event, TurnFinished
 from serai.agents.opening import Closing
@@ -51,6 +52,10 @@ class AgentStream(Closing):
         self._session_id = session_id
         self._result: AskResult | None = None
         self._error: Exception | None = None
+        self._taker: asyncio.Task[Any] | None = None
+        self._interrupted: asyncio.Future[None] | None = None
+        self._is_closed = False
+        self._closing = asyncio.Lock()
 
     @property
     def session_id(self) -> str | None:
@@ -79,8 +84,18 @@ class AgentStream(Closing):
         return self._result
 
     async def close(self) -> None:
-        """Be done with it. A turn that runs is cancelled. Again does no harm."""
-        await self._events.aclose()
+        """Be done with it. A turn that runs is cancelled. Again does no harm.
+
+        Another task that waits for the next event meets the end of the stream, and this waits for it.
+        """
+        self._is_closed = True
+        if self._taker is not None:
+            if self._interrupted is None:
+                self._interrupted = asyncio.get_running_loop().create_future()
+                self._taker.cancel()
+            await asyncio.shield(self._interrupted)
+        async with self._closing:  # the events cannot be closed by two at once
+            await self._events.aclose()
 
     async def aclose(self) -> None:
         """The same, by the name that `contextlib.aclosing` looks for."""
@@ -90,13 +105,29 @@ class AgentStream(Closing):
         return self
 
     async def __anext__(self) -> Event:
+        if self._is_closed:
+            raise StopAsyncIteration
+        if self._taker is not None:
+            raise RuntimeError("another task waits for the next event already")
+        taker = self._taker = cast("asyncio.Task[Any]", asyncio.current_task())
+        cancelled = taker.cancelling()
         try:
             event = await anext(self._events)
         except StopAsyncIteration:
             raise
+        except asyncio.CancelledError:
+            # As `asyncio.timeout` does it: it was `close`, unless someone else wants to cancel the task, too.
+            if self._interrupted is not None and taker.cancelling() - 1 <= cancelled:
+                raise StopAsyncIteration from None
+            raise
         except Exception as error:
             self._error = error
             raise
+        finally:
+            self._taker = None
+            if self._interrupted is not None:
+                taker.uncancel()
+                self._interrupted.set_result(None)
         if isinstance(event, TurnFinished):
             self._result = event.result
         return event

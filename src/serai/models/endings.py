@@ -71,5 +71,8 @@ def details_of(result: AskResult) -> dict[str, Any]:
 
 
 def _count(told: Mapping[str, Any], name: str) -> int:
+    """So many tokens. What is no number of things, such as half a token, counts as nothing."""
     value = told.get(name)
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -209,6 +209,30 @@ def malformed(session: str) -> Any:
     say(session, json.dumps(answer_to(None)["error"]["code"]))
 
 
+def unreadable(session: str) -> Any:
+    """Lines that are not quite JSON, each with what came of it."""
+    raw(
+        b'{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "%s", "update": '
+        b'{"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "caf\xe9"}}}}\n'
+        % session.encode()
+    )
+    raw(
+        b'{"jsonrpc": "2.0", "id": "u1", "method": "session/request_permission", "params": '
+        b'{"sessionId": "%s", "toolCall": {"toolCallId": "t", "title": "cat caf\xe9", '
+        b'"rawInput": {"depth": NaN}}, "options": '
+        b'[{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]}}\n' % session.encode()
+    )
+    say(session, answer_to("u1")["result"]["outcome"]["outcome"])
+    raw(b'{"jsonrpc": "2.0", "id": "u2", "method": "session/request_permission", "params": {"sess\n')
+    say(session, json.dumps(answer_to("u2")["error"]["code"]))
+
+
+def half(_session: str) -> Any:
+    """Ends in the middle of a request."""
+    raw(b'{"jsonrpc": "2.0", "id": "h", "method": "session/request_permission", "params": {"sess')
+    os._exit(0)
+
+
 def kinds(session: str) -> Any:
     """Updates that nobody knows, with what nobody expects."""
     update(session, "hologram", depth=3)
@@ -274,7 +298,15 @@ def initialize(params: dict[str, Any]) -> Any:
     }
 
 
+def consult() -> None:
+    """Ask the person before anything is answered, when that was told."""
+    if "consults" in TOLD:
+        send({"id": "c", "method": "elicitation/create", "params": {"message": "m", **TOLD["consults"]}})
+        answer_to("c")
+
+
 def new(params: dict[str, Any]) -> Any:
+    consult()
     if error := TOLD.get("new_error"):
         return {"error": error}
     CALLS.append("new")
@@ -334,12 +366,23 @@ def listing(params: dict[str, Any]) -> Any:
 
 
 def set_mode(_params: dict[str, Any]) -> Any:
+    consult()
     return {}
+
+
+def question(_params: dict[str, Any]) -> Any:
+    """Asks the person, and never answers."""
+    send({"id": "c", "method": "elicitation/create", "params": {"message": "m"}})
+    return ...
 
 
 def set_option(params: dict[str, Any]) -> Any:
     if params["configId"] != "model":
         return {"error": {"code": -32601, "message": "no"}}
+    if TOLD.get("set_option") == "update":
+        update(params["sessionId"], "config_option_update", configOptions=[option(params["value"] + "-1")])
+    if "set_option" in TOLD:
+        return {}
     return {"configOptions": [option(params["value"])], "_meta": params}
 
 
@@ -364,6 +407,7 @@ METHODS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "authenticate": set_mode,
     "logout": set_mode,
     "_echo": lambda params: params,
+    "_question": question,
 }
 
 while True:
