@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -109,6 +110,91 @@ async def test_a_new_file_is_found_once_the_listing_is_stale(index: FileIndex, t
     async with asyncio.timeout(30):
         while await names(await index.listing()) != {"a", "b"}:
             index.stale()
+
+
+class SlowGit:
+    """A git that says nothing until it may, and then that there is no repository."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._gate = folder / "go"
+        (folder / "git").write_text(
+            f"#!/bin/sh\nsleep 0.05\nwhile [ ! -e '{self._gate}' ]; do sleep 0.01; done\nexit 1\n"
+        )
+        (folder / "git").chmod(0o755)
+        self.go_on()
+
+    def go_on(self) -> None:
+        self._gate.touch()
+
+    def wait(self) -> None:
+        self._gate.unlink()
+
+
+@pytest.fixture
+def slow_git(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowGit]:
+    folder = tmp_path_factory.mktemp("slow") / "tools"
+    slow = SlowGit(folder)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    monkeypatch.setattr(index_module, "_LONGEST_AGE", 0.0)
+    monkeypatch.setattr(index_module, "_PATIENCE", 0.02)
+    yield slow
+    slow.go_on()
+
+
+async def test_a_listing_that_is_too_old_does_not_answer(
+    index: FileIndex, tmp_path: Path, slow_git: SlowGit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del slow_git
+    monkeypatch.setattr(index_module, "OLDEST", 0.0)
+    write(tmp_path, "a")
+    await index.listing()
+    write(tmp_path, "b")
+    assert await names(await index.listing()) == {"a", "b"}
+
+
+async def test_a_listing_that_is_not_too_old_answers_at_once_while_a_new_one_is_made(
+    index: FileIndex, tmp_path: Path, slow_git: SlowGit
+) -> None:
+    write(tmp_path, "a")
+    first = await index.listing()
+    slow_git.wait()
+    write(tmp_path, "b")
+    assert await index.listing() is first
+    assert index._making is not None
+    slow_git.go_on()
+    await index._making
+    assert await names(await index.listing()) == {"a", "b"}
+
+
+async def test_nobody_waits_for_ever_for_a_new_listing(
+    index: FileIndex, tmp_path: Path, slow_git: SlowGit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_module, "OLDEST", 0.0)
+    monkeypatch.setattr(index_module, "_LONGEST_WAIT", 0.05)
+    write(tmp_path, "a")
+    first = await index.listing()
+    slow_git.wait()
+    write(tmp_path, "b")
+    assert await index.listing() is first
+
+
+@pytest.mark.parametrize("with_git", [True, False])
+async def test_a_closed_folder_is_left_out_wherever_it_is(tmp_path: Path, with_git: bool) -> None:
+    write(tmp_path, "sub/closed/a", "sub/closed/b/c", "sub/closed-not/d", "closed/e")
+    (tmp_path / "link").symlink_to("sub/closed")
+    if with_git:
+        git(tmp_path, "init")
+    expected = {"sub/", "sub/closed-not/", "sub/closed-not/d", "closed/", "closed/e", "link"}
+    for folder, there in (
+        (tmp_path, expected),
+        (tmp_path / "sub/closed", set[str]()),
+        (tmp_path / "sub/closed/b", set[str]()),
+        (tmp_path / "closed", {"e"}),
+    ):
+        index = FileIndex(folder, closed=tmp_path / "link")
+        assert await names(await index.listing()) == there
+        await index.close()
 
 
 async def test_a_listing_that_did_not_change_is_kept(index: FileIndex, tmp_path: Path) -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from websockets.asyncio.client import connect as connect_socket
 
-from conformance.client import Client, Refused
+from conformance.client import Client, Refused, connecting
 from conformance.conftest import Connect, new_session
-from hosts import TOKEN, WITHIN, House
-from serai.ahp.types import ROOT
+from hosts import TOKEN, WITHIN, House, housing
+from serai.ahp.types import ROOT, ChangesetFile, ChangesetState
 from serai.files import Access, Root, Roots, find
 from serai.files.turns import alone_at
 
@@ -35,6 +37,13 @@ async def refused(client: Client, method: str, **params: Any) -> Refused:
     with pytest.raises(Refused) as caught:
         await client.request(method, **params)
     return caught.value
+
+
+def commit_all(folder: Path) -> None:
+    """Make a repository of a folder, with all that is in it."""
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
+        git = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words]
+        subprocess.run(git, cwd=folder, check=True)
 
 
 async def test_a_file_of_a_session_is_written_read_listed_copied_moved_and_deleted(
@@ -86,6 +95,41 @@ async def test_nothing_outside_is_read_or_written_and_the_error_says_what_to_ask
     assert error.data["request"]["uri"] == secret.as_uri()
     assert error.data["request"]["write"] is True
     assert secret.read_text() == "hidden"
+
+
+async def test_content_that_was_replaced_says_what_kind_it_is_however_it_is_asked_for(
+    client: Client, tmp_path: Path
+) -> None:
+    folder = tmp_path / "work"
+    kinds = {
+        "Makefile": "text/plain",
+        "a b.py": "text/x-python",
+        "v1.2/nameless": "text/plain",
+        "binary": "application/octet-stream",
+    }
+    for name, kind in kinds.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"\0\1" if kind == "application/octet-stream" else b"1\n")
+    commit_all(folder)
+    for name in kinds:
+        (folder / name).write_bytes(b"something else\n")
+    await new_session(client, workingDirectory=folder.as_uri())
+    changeset = "ahp-changeset:/one/uncommitted"
+    await client.subscribe(changeset)
+
+    def shown() -> list[ChangesetFile]:
+        state = client.state.confirmed(changeset)
+        return state.files if isinstance(state, ChangesetState) else []
+
+    await client.until(lambda: len(shown()) == len(kinds))
+    before = {unquote(file.id): file.edit.before for file in shown()}
+    for asked in ({}, {"encoding": "utf-8"}, {"encoding": "base64"}):
+        for name, kind in kinds.items():
+            content = before[name]
+            assert content is not None
+            assert content.content.uri.startswith("serai-change:")
+            read = await client.request("resourceRead", uri=content.content.uri, **asked)
+            assert read["contentType"] == kind
 
 
 async def test_additional_folders_of_a_session_are_for_reading(client: Client, tmp_path: Path) -> None:
@@ -260,6 +304,26 @@ async def test_what_is_no_file_cannot_be_asked_for(client: Client, folder: Path,
     assert (await refused(client, "resourceRequest", uri=uri)).code == -32009
 
 
+@pytest.mark.parametrize("uri", ["file:///proc/self/environ", "file:///proc", "file:///dev/zero"])
+async def test_what_no_grant_would_help_with_is_not_asked_for(client: Client, folder: Path, uri: str) -> None:
+    (folder / "link").symlink_to(uri.removeprefix("file://"))
+    for named in (uri, f"{folder.as_uri()}/link"):
+        error = await refused(client, "resourceRequest", uri=named)
+        assert (error.code, error.data) == (-32009, None), "there is nothing to ask for"
+    assert not client.session("ahp-session:/one").input_requests
+
+
+async def test_what_is_not_there_yet_can_be_asked_for(client: Client, folder: Path) -> None:
+    new = {"uri": f"{folder.parent.as_uri()}/not/there/yet", "write": True}
+    asking = asyncio.create_task(client.request("resourceRequest", **new))
+    request = (await client.hear(ASK))["action"]["request"]
+    answers = {"access": {"state": "submitted", "value": {"kind": "selected", "value": "quarter"}}}
+    await client.dispatch(
+        "ahp-session:/one", "inputCompleted", requestId=request["id"], response="accept", answers=answers
+    )
+    assert await asking == {}
+
+
 @pytest.mark.parametrize("uri", ["FILE:///etc/passwd", "/etc/passwd", "etc/passwd"])
 async def test_other_spellings_of_a_file_are_refused_as_such(client: Client, uri: str) -> None:
     assert (await refused(client, "resourceRead", uri=uri)).code == -32009
@@ -284,6 +348,20 @@ async def test_the_host_keeps_its_own_files_to_itself(house: House, client: Clie
         error = await refused(client, "resourceRequest", uri=uri)
         assert error.code == -32009
         assert "it belongs to the host itself" in error.message
+
+
+async def test_no_folder_is_made_where_the_host_keeps_its_own_files(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (tmp_path / "link").symlink_to("home")
+    async with housing(home=home) as house, connecting(house.url, "one") as client:
+        await client.initialize()
+        await new_session(client, workingDirectory=tmp_path.as_uri())
+        for name in ("serai.toml", "trust.json", "a/b/c"):
+            for folder in ("home", "link"):
+                error = await refused(client, "resourceMkdir", uri=f"{tmp_path.as_uri()}/{folder}/{name}")
+                assert error.code == -32009
+                assert "it belongs to the host itself" in error.message
+        assert not {"serai.toml", "trust.json", "a"}.intersection(inside.name for inside in home.iterdir())
 
 
 async def test_with_nobody_there_to_ask_the_answer_is_no(client: Client, tmp_path: Path) -> None:

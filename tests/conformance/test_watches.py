@@ -12,6 +12,7 @@ from conformance.client import Client, Refused, connecting
 from conformance.conftest import Connect, new_session
 from hosts import WITHIN, House, housing
 from requirements import proves
+from serai.files import Grant, Holder, Root
 from serai.host.settings import HostSettings
 
 
@@ -132,6 +133,103 @@ async def test_what_is_not_there_or_not_allowed_is_not_watched(
     with pytest.raises(Refused) as refused:
         await client.request("createResourceWatch", uri=f"{folder.as_uri()}/{name}")
     assert refused.value.code == code
+
+
+def names_in(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+async def learned(client: Client, channel: str, folder: Path, last: str) -> set[str]:
+    """What a client takes for there, of what was told, once it has heard of the last thing."""
+    await client.until(lambda: (last, "added") in changes(client, channel))
+    there: set[str] = set()
+    for envelope in client.envelopes:
+        for change in envelope["action"]["changes"]["items"] if envelope["channel"] == channel else ():
+            name = change["uri"].removeprefix(f"{folder.as_uri()}/")
+            if change["type"] == "deleted":
+                there = {one for one in there if one != name and not one.startswith(f"{name}/")}
+            else:
+                there.add(name)
+    return there
+
+
+async def test_what_is_filled_and_moved_into_its_place_is_told_there_alone(
+    client: Client, folder: Path
+) -> None:
+    channel = await watch(client, folder, recursive=True)
+    for number in range(5):
+        (folder / "tmp" / "e").mkdir(parents=True)
+        for file in range(20):
+            (folder / "tmp" / "e" / f"f{file}").touch()
+        (folder / "tmp").rename(folder / f"final-{number}")
+    (folder / "last").touch()
+    assert await learned(client, channel, folder, "last") == names_in(folder)
+
+
+async def test_of_a_copy_only_what_is_there_in_the_end_is_told(client: Client, folder: Path) -> None:
+    (folder / "d" / "e").mkdir(parents=True)
+    for number in range(100):
+        (folder / "d" / "e" / f"f{number}").touch()
+    channel = await watch(client, folder, recursive=True)
+    copy = {"source": f"{folder.as_uri()}/d", "destination": f"{folder.as_uri()}/copy"}
+    await client.request("resourceCopy", **copy)
+    await client.request("resourceWrite", uri=f"{folder.as_uri()}/last", data="", encoding="utf-8")
+    assert await learned(client, channel, folder, "last") == {
+        name for name in names_in(folder) if name.startswith(("copy", "last"))
+    }
+    assert not any(".serai-" in frame for frame in client.frames)
+
+
+async def test_a_watch_ends_when_its_folder_may_not_be_read_any_more(
+    house: House, client: Client, folder: Path
+) -> None:
+    channel = await watch(client, folder, recursive=True)
+    (folder / "seen").touch()
+    await client.until(lambda: ("seen", "added") in changes(client, channel))
+    await client.request("disposeSession", "ahp-session:/one")
+    (folder / "unseen").touch()
+    async with asyncio.timeout(WITHIN):
+        while house.host.channels.get(channel) is not None or len(house.host.watches):
+            await client.ping()
+    assert not any(name == "unseen" for name, _ in changes(client, channel))
+
+
+async def test_a_watch_ends_with_the_grant_that_it_was_made_by(tmp_path: Path) -> None:
+    granted = tmp_path / "granted"
+    granted.mkdir()
+    seconds = 1_700_000_000.0
+    async with (
+        housing(now=lambda: int(seconds * 1000)) as house,
+        connecting(house.url, "one") as client,
+    ):
+        await client.initialize()
+        house.host.files._grants.add(Grant(Holder("client", "one"), Root.of(granted), seconds + 60))
+        channel = await watch(client, granted)
+        (granted / "seen").touch()
+        await client.until(lambda: ("seen", "added") in changes(client, channel))
+        seconds += 60
+        (granted / "unseen").touch()
+        async with asyncio.timeout(WITHIN):
+            while house.host.channels.get(channel) is not None or len(house.host.watches):
+                await client.ping()
+        assert changes(client, channel) == [("seen", "added")]
+
+
+async def test_nothing_is_told_of_the_hosts_own_files(tmp_path: Path) -> None:
+    home = tmp_path / "sub" / "home"
+    home.mkdir(parents=True)
+    async with housing(home=home) as house, connecting(house.url, "one") as client:
+        await client.initialize()
+        await new_session(client, workingDirectory=tmp_path.as_uri())
+        channel = await watch(client, tmp_path, recursive=True)
+        (home / "token").touch()
+        (home / "more" / "b").mkdir(parents=True)
+        (tmp_path / "token-like").touch()
+        await client.until(lambda: ("token-like", "added") in changes(client, channel))
+        assert not any(home.as_uri() in frame for frame in client.frames)
+        asked = {"kind": "userMessage", "text": "@token", "offset": 6}
+        found = await client.request("completions", "ahp-session:/one", **asked)
+        assert [item["insertText"] for item in found["items"]] == ["@token-like"]
 
 
 @proves("ahp:completions/for-what-is-being-typed", "ahp:completions/offset-in-utf16")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 
-from files.desk import DENIED, EXISTS, NOT_FOUND, Desk, refused
+from files.desk import DENIED, EXISTS, NOT_FOUND, Desk, contents, refused
 
 
 def test_everything_is_listed_by_name(desk: Desk) -> None:
@@ -77,6 +77,18 @@ def test_directories_are_made_where_a_link_leads_if_that_is_inside(desk: Desk) -
     for name in ("out/a", "out/folder/a", "out-new", "out-new/a"):
         with refused(DENIED):
             desk.mkdir(desk.work / name)
+
+
+def test_nothing_is_made_in_what_is_closed(desk: Desk) -> None:
+    closed = desk.work / "closed"
+    closed.mkdir()
+    (desk.work / "link").symlink_to("closed")
+    desk.roots = desk.roots.closing(closed)
+    for name in ("closed/a", "closed/a/b/c", "link/a", "link/a/b"):
+        with refused(DENIED):
+            desk.mkdir(desk.work / name)
+    assert contents(closed) == {}
+    desk.mkdir(desk.work / "beside" / "it")
 
 
 def test_many_can_make_the_same_at_once(desk: Desk) -> None:

@@ -14,6 +14,7 @@ from files.desk import NOT_FOUND, Desk, refused
 from serai import files
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
 from serai.ahp.types import ROOT
+from serai.files.content_types import BEGINNING
 from serai.files.streams import PIECE
 
 
@@ -49,6 +50,18 @@ def test_the_content_tells_when_the_name_does_not(
     (desk.work / "nameless").write_bytes(data)
     found = result(desk, desk.work / "nameless")
     assert (found.encoding, found.content_type) == (encoding, content_type)
+
+
+@pytest.mark.parametrize(
+    "data", [b"text", "ü".encode() * BEGINNING, b"te\0xt", b"\xff", b"x" * BEGINNING + b"\xff"]
+)
+@pytest.mark.parametrize("name", ["nameless", "a.py"])
+def test_the_content_type_does_not_depend_on_the_encoding_that_is_asked_for(
+    desk: Desk, data: bytes, name: str
+) -> None:
+    (desk.work / name).write_bytes(data)
+    kinds = {result(desk, desk.work / name, asked).content_type for asked in (None, "utf-8", "base64")}
+    assert len(kinds) == 1
 
 
 def test_the_encoding_that_is_asked_for_is_given(desk: Desk) -> None:

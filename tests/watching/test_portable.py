@@ -8,7 +8,7 @@ import pytest
 from watchfiles import Change
 
 from serai.ahp.types import ResourceChangeType
-from serai.watching.portable import in_order
+from serai.watching.portable import Portable, in_order
 from serai.watching.source import Event
 
 ADDED, UPDATED, DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
@@ -25,6 +25,8 @@ ADDED, UPDATED, DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, 
         ({Change.added, Change.deleted}, True, [DELETED, ADDED]),
         ({Change.modified, Change.deleted}, False, [DELETED]),
         ({Change.modified, Change.deleted}, True, [DELETED, ADDED]),
+        ({Change.added}, False, []),
+        ({Change.modified}, False, []),
     ],
 )
 def test_the_disk_decides_what_came_last(
@@ -35,3 +37,12 @@ def test_the_disk_decides_what_came_last(
         file.write_text("1")
     found = {(int(kind), str(file)) for kind in kinds}
     assert in_order(found, lambda _: iter(())) == [Event(kind, str(file)) for kind in outcome]
+
+
+def test_a_set_that_means_nothing_is_not_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty batch would say that it was stopped."""
+    reader = Portable(str(tmp_path), recursive=True, prunes=lambda _folder: False)
+    (tmp_path / "there").touch()
+    sets = iter([{(int(Change.added), f"{tmp_path}/gone")}, {(int(Change.added), f"{tmp_path}/there")}])
+    monkeypatch.setattr(reader, "_take", lambda: next(sets))
+    assert reader.read() == [Event(ADDED, f"{tmp_path}/there")]

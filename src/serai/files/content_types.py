@@ -1,4 +1,4 @@
-"""What kind of content a file has, by its name.
+"""What kind of content a file has: by its name, or else by how it begins.
 
 Python's table knows the Internet's types, but takes a TypeScript file for a video and does not know most of
 what a project is made of. The tables of the machine are not read: the answer is the same everywhere.
@@ -6,12 +6,16 @@ what a project is made of. The tables of the machine are not read: the answer is
 
 from __future__ import annotations
 
+import codecs
 import mimetypes
 
-__all__ = ["BINARY", "PLAIN", "content_type"]
+__all__ = ["BEGINNING", "BINARY", "PLAIN", "content_type", "guessed_type"]
 
 PLAIN = "text/plain"
 BINARY = "application/octet-stream"
+
+BEGINNING = 8_192
+"""So many bytes of a file tell whether it is text."""
 
 _types = mimetypes.MimeTypes()
 
@@ -75,3 +79,19 @@ def content_type(name: str) -> str | None:
         return PLAIN
     guessed, compression = _types.guess_type(f"x{ending}" if ending else "x")
     return _COMPRESSED.get(compression, BINARY) if compression else guessed
+
+
+def guessed_type(beginning: bytes) -> str:
+    """The content type of what begins so, when no name tells: plain text or not.
+
+    Args:
+        beginning: The first `BEGINNING` bytes, or more; fewer only when that is all.
+    """
+    head = beginning[:BEGINNING]
+    if b"\0" in head:
+        return BINARY
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head, final=len(head) < BEGINNING)
+    except UnicodeDecodeError:
+        return BINARY
+    return PLAIN

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
+from pathlib import Path
 from typing import TypeAlias
 
 from serai.files.kernel import is_window
@@ -13,7 +14,9 @@ from serai.files.refusals import denied, not_found, wrong_kind
 __all__ = [
     "MAX_DEPTH",
     "Identity",
+    "identities",
     "identity",
+    "is_one_of",
     "names_in",
     "open_directory",
     "open_regular",
@@ -42,6 +45,36 @@ _TO_USE = _SAFELY | os.O_NONBLOCK | os.O_NOCTTY
 def identity(info: os.stat_result) -> Identity:
     """What a file or directory is, whatever it is called."""
     return info.st_dev, info.st_ino
+
+
+def identities(path: str) -> tuple[set[Identity], Identity | None]:
+    """What the directories above a path are, and what the path itself is; `None` when it is not there."""
+    above: set[Identity] = set()
+    for parent in Path(path).parents:
+        with suppress(OSError):
+            above.add(identity(parent.stat()))
+    try:
+        return above, identity(Path(path).stat())
+    except OSError:
+        return above, None
+
+
+def is_one_of(path: str, held: set[Identity]) -> bool:
+    """Whether the directory at a real path is one of those. It is opened through no link."""
+    descriptor: int | None = None
+    try:
+        descriptor = walker("/")
+        for name in path.split("/"):
+            if name:
+                below = walker(name, descriptor)
+                os.close(descriptor)
+                descriptor = below
+        return identity(os.fstat(descriptor)) in held
+    except OSError:
+        return False
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def walker(name: str, directory: int | None = None) -> int:

@@ -15,7 +15,7 @@ from typing import Self
 import msgspec
 
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
-from serai.files.content_types import BINARY, PLAIN, content_type
+from serai.files.content_types import BEGINNING, content_type, guessed_type
 from serai.files.lanes import takes_long
 from serai.files.refusals import told
 from serai.files.roots import Access, Roots
@@ -56,6 +56,8 @@ class Content:
     def choose(self, asked: str | None) -> None:
         """Decide on the encoding; unless it was asked for as base64, the file is read for it once.
 
+        The content type is the same whatever was asked for.
+
         Nobody asked: text, if it is UTF-8 without zero bytes. Those are allowed in text, but files that have
         them are not meant as such, and each would take six bytes in JSON. What is asked for as text and is
         none comes as base64: the answer says so.
@@ -67,7 +69,7 @@ class Content:
         if asked != ContentEncoding.BASE64 and self._is_text(zeros=zeros):
             self.encoding = ContentEncoding.UTF8
         if self.content_type is None:
-            self.content_type = PLAIN if self.encoding == ContentEncoding.UTF8 else BINARY
+            self.content_type = guessed_type(next(self._raw(BEGINNING), b""))
 
     def _is_text(self, *, zeros: bool) -> bool:
         decoder = _decoder()

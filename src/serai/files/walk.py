@@ -13,19 +13,19 @@ what is outside nothing is told, not even whether it is there.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
 from serai.errors import ProtocolError
 from serai.files.handles import (
     Identity,
+    identities,
     identity,
+    is_one_of,
     open_directory,
     open_regular,
     refuse_deep,
@@ -34,7 +34,7 @@ from serai.files.handles import (
     walker,
 )
 from serai.files.refusals import denied, exists, not_found, outside, told, translated, wrong_kind
-from serai.files.roots import Access, Root, Roots
+from serai.files.roots import Access, Roots
 from serai.uris import path_of
 
 __all__ = ["MAX_LINKS", "Place", "find", "make_directories"]
@@ -241,6 +241,7 @@ class _Walk:
         """Make a directory, where that may be."""
         if not self._allowed(name):
             raise outside(self._uri, self._access)
+        self._refuse_closed(None, whole=False)
         try:
             os.mkdir(name, dir_fd=self._here)
         except FileExistsError:
@@ -338,7 +339,7 @@ class _Walk:
         way = {step.identity for step in self._steps}
         here = identity(info) if info is not None else None
         for closed in self._roots.closed:
-            above, itself = _identities(closed)
+            above, itself = identities(closed)
             if itself in way or (here is not None and (here == itself or (whole and here in above))):
                 raise denied(self._uri, "it belongs to the host itself")
 
@@ -369,7 +370,7 @@ class _Walk:
         held = {step.identity for step in self._steps}
         if itself and info is not None and stat.S_ISDIR(info.st_mode):
             held.add(identity(info))
-        return any(_is_one_of(root, held) for root in self._roots.that_allow(access))
+        return any(is_one_of(root.path, held) for root in self._roots.that_allow(access))
 
     def _unless_outside(self, name: str, error: Callable[[str], ProtocolError]) -> ProtocolError:
         ahead = () if ".." in self._ahead else tuple(reversed(self._ahead))
@@ -380,33 +381,3 @@ class _Walk:
         if not self._allowed(name):
             return outside(self._uri, self._access)
         return translated(error, self._uri)
-
-
-def _is_one_of(root: Root, held: set[Identity]) -> bool:
-    """Whether a root's directory is one of those. It is opened by its real path, through no link."""
-    descriptor: int | None = None
-    try:
-        descriptor = walker("/")
-        for name in root.path.split("/"):
-            if name:
-                below = walker(name, descriptor)
-                os.close(descriptor)
-                descriptor = below
-        return identity(os.fstat(descriptor)) in held
-    except OSError:
-        return False
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
-
-
-def _identities(path: str) -> tuple[set[Identity], Identity | None]:
-    """What the directories above a path are, and what the path itself is; `None` when it is not there."""
-    above: set[Identity] = set()
-    for parent in Path(path).parents:
-        with contextlib.suppress(OSError):
-            above.add(identity(parent.stat()))
-    try:
-        return above, identity(Path(path).stat())
-    except OSError:
-        return above, None

@@ -82,8 +82,8 @@ class Portable:
                 return [Event(_UPDATED, self._root)]
             if found == "stop":
                 return []
-            if not isinstance(found, str):
-                return in_order(found, self._listed)
+            if not isinstance(found, str) and (events := in_order(found, self._listed)):
+                return events
 
     def _take(self) -> set[tuple[int, str]] | Literal["signal", "stop", "timeout"]:
         if self._notify is None:
@@ -118,11 +118,13 @@ def in_order(found: set[tuple[int, str]], listed: Callable[[str], Iterator[str]]
     events: list[Event] = []
     for path in sorted(kinds):
         here = kinds[path]
-        if Change.deleted in here:
-            if not os.path.lexists(path):
+        if not os.path.lexists(path):
+            # Without a word of its own it went with the folder that it was in.
+            if Change.deleted in here:
                 events += [Event(_ADDED, path)] * (Change.added in here)
                 events.append(Event(_DELETED, path))
-                continue
+            continue
+        if Change.deleted in here:
             events.append(Event(_DELETED, path))
             events.append(Event(_ADDED, path))
         elif Change.added in here:

@@ -42,7 +42,8 @@ class Watch:
     A folder that disappears is told as `deleted`, and the watch ends. A file may come and go; its watch ends
     with the folder that it is in. `updated` on the root may mean that too much has changed to be told one by
     one. A folder that is moved away is told as `deleted`, and stands for all that was in it; so it is told
-    also when only some of that was asked for. Made by `Watches.watch`.
+    also when only some of that was asked for, and before the `added` of another one that has its name by
+    then. Made by `Watches.watch`.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Watch:
         is_file: bool,
         recursive: bool,
         filter: PathFilter,  # noqa: A002 - it is the word for it
+        hides: Callable[[str], bool],
         leave: Callable[[Watch], Awaitable[None]],
     ) -> None:
         self.uri = uri_of(root)
@@ -64,6 +66,7 @@ class Watch:
         self._there = True
         self._recursive = recursive
         self._filter = filter
+        self._hides = hides
         self._pending = Pending(self.uri)
         self._news = asyncio.Event()
         self._over = False
@@ -101,23 +104,23 @@ class Watch:
 
     def hear(self, events: Sequence[Event]) -> Callable[[], None] | None:
         """Pick what is meant, in the watcher's thread."""
-        chosen: list[tuple[str, ResourceChangeType]] = []
+        chosen: list[tuple[str, ResourceChangeType, bool]] = []
         gone = False
         for kind, path, whole in events:
             if path.startswith(self._below):
                 relative = path[len(self._below) :]
-                if self._concerns(relative, whole=whole):
-                    chosen.append((f"{self._prefix}/{quote_from_bytes(os.fsencode(relative))}", kind))
+                if self._concerns(relative, whole=whole) and not self._hides(path):
+                    chosen.append((f"{self._prefix}/{quote_from_bytes(os.fsencode(relative))}", kind, whole))
             elif path == self._real and self._is_file:
-                chosen.append((self.uri, self._of_file(kind)))
+                chosen.append((self.uri, self._of_file(kind), False))
             elif path == self._real or self._real.startswith(f"{path.rstrip('/')}/"):
                 if kind is _DELETED:
                     gone = True
                     if self._there:
-                        chosen.append((self.uri, kind))
+                        chosen.append((self.uri, kind, whole))
                     break
                 if kind is _UPDATED:
-                    chosen.append((self.uri, kind))
+                    chosen.append((self.uri, kind, whole))
         return partial(self._take, chosen, gone) if chosen or gone else None
 
     def _concerns(self, relative: str, *, whole: bool) -> bool:
@@ -138,11 +141,11 @@ class Watch:
         before, self._there = self._there, kind is not _DELETED
         return _UPDATED if kind is _ADDED and before else kind
 
-    def _take(self, chosen: list[tuple[str, ResourceChangeType]], gone: bool) -> None:
+    def _take(self, chosen: list[tuple[str, ResourceChangeType, bool]], gone: bool) -> None:
         if self._over:
             return
-        for uri, kind in chosen:
-            self._pending.add(uri, kind)
+        for uri, kind, whole in chosen:
+            self._pending.add(uri, kind, whole=whole)
         self._over = gone
         self._news.set()
 
@@ -169,6 +172,7 @@ class Watches:
         recursive: bool = False,
         includes: Iterable[str] = (),
         excludes: Iterable[str] = (),
+        hides: Callable[[str], bool] = lambda _path: False,
         of: Identity | None = None,
     ) -> Watch:
         """Watch a folder or a file. Everything that happens after it returns is told.
@@ -180,6 +184,8 @@ class Watches:
             recursive: Whether what is in its folders is meant too.
             includes: Patterns of what is meant, relative to the root; none at all means everything.
             excludes: Patterns of what is not. An excluded folder costs nothing.
+            hides: Says of a path below the root, in which links are resolved, whether nothing is told of it.
+                Called in a thread.
             of: What the folder was found to be; of a file, what the folder is that it is in. Then the root
                 has no links in it, and if another folder is there by now, it is not watched.
 
@@ -193,7 +199,9 @@ class Watches:
         real, is_file, chosen = await asyncio.to_thread(
             _look, name, list(includes), list(excludes), follow=of is None
         )
-        watch = Watch(name, real, is_file=is_file, recursive=recursive, filter=chosen, leave=self._left)
+        watch = Watch(
+            name, real, is_file=is_file, recursive=recursive, filter=chosen, hides=hides, leave=self._left
+        )
         if is_file:  # the folder is watched, since a file may be replaced by another one
             folder = real.rpartition("/")[0] or "/"
             watcher = self._watcher(folder, of, recursive=False, filter=PathFilter())

@@ -42,15 +42,15 @@ class Completions:
         sources: list[Source] = [PromptSource(lambda: [*session.seat.commands, *_prompts(session)])]
         folder = directory_of(session.live.head.summary.working_directory)
         if folder is not None:
-            sources.append(FileSource(await self._index(folder)))
+            sources.append(FileSource(await self._index(folder, session.host.home)))
         try:
             async with asyncio.timeout(_PATIENCE):
                 return await complete(text, offset, sources)
         except TimeoutError:
             return []
 
-    async def _index(self, folder: Path) -> FileIndex:
-        index = self._indexes.pop(folder, None) or FileIndex(folder)
+    async def _index(self, folder: Path, home: Path) -> FileIndex:
+        index = self._indexes.pop(folder, None) or FileIndex(folder, closed=home)
         self._indexes[folder] = index  # the most recently used one is last
         if len(self._indexes) > _MOST:
             await self._indexes.pop(next(iter(self._indexes))).close()

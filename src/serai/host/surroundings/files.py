@@ -30,10 +30,12 @@ from serai.files import (
     Lanes,
     Root,
     Roots,
+    find,
     find_leftovers,
     remove_leftovers,
     wanted,
 )
+from serai.files.refusals import denied
 from serai.host.expecting import Answers
 from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_of
 from serai.journal.subscriptions import Subscriber
@@ -162,17 +164,13 @@ class Files:
         The question stands in a session that the client follows, or else in one that someone does.
 
         Raises:
-            ProtocolError: `PERMISSION_DENIED`: nobody is there to ask, or the answer is no.
+            ProtocolError: `PERMISSION_DENIED`: nobody is there to ask, or the answer is no, or none would
+                help: it is the host's own, a device, of `/proc` or the like.
         """
         try:
-            root = await asyncio.to_thread(wanted, params)
+            root, access = await asyncio.to_thread(_asked, params, self._host.home)
         except ValueError:
-            raise _denied(params, "it is no file of this machine") from None
-        access = (Access.READ if root.readable else Access(0)) | (
-            Access.WRITE if root.writable else Access(0)
-        )
-        if await asyncio.to_thread(self._is_own, root.path):
-            raise _denied(params, "it belongs to the host itself")
+            raise denied(params.uri, "it is no file of this machine") from None
         if (await self.for_client(client_id)).allow(root.path, access):
             return
         session = self._where_to_ask(asker)
@@ -193,10 +191,6 @@ class Files:
             raise _denied(params, "the person said no")
         self._grants.expire(self._now())
         self._grants.add(Grant(Holder("client", client_id), root, self._now() + hours * 3600))
-
-    def _is_own(self, path: str) -> bool:
-        """Whether something is the host's own: no grant would help. Reads the disk."""
-        return Root.of(self._host.home).holds(path)
 
     def _where_to_ask(self, asker: Subscriber) -> Session | None:
         subscriptions = self._host.journal.subscriptions
@@ -259,6 +253,23 @@ def _root(directory: str) -> Root | None:
         return Root.of(directory)
     except (ProtocolError, ValueError, OSError):
         return None
+
+
+def _asked(params: ResourceRequestParams, home: Path) -> tuple[Root, Access]:
+    """What is asked for, if a person could allow it. Reads the disk.
+
+    Raises:
+        ProtocolError: `PERMISSION_DENIED`: it would be refused all the same.
+        ValueError: It is no path.
+    """
+    root = wanted(params)
+    access = (Access.READ if root.readable else Access(0)) | (Access.WRITE if root.writable else Access(0))
+    try:
+        find(params.uri, Roots.of(root).closing(home), access).close()
+    except ProtocolError as error:
+        if error.number != AhpErrorCode.NOT_FOUND:  # what is not there yet may be written later
+            raise
+    return root, access
 
 
 def _writable(root: Root) -> Root:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +14,11 @@ from msgspec.structs import replace
 
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateResourceWatchParams
+from serai.ahp.errors import AhpErrorCode
 from serai.ahp.reducers import LiveResourceWatch
 from serai.ahp.types import ResourceChange, ResourceChanges, ResourceChangeType, ResourceWatchState
-from serai.errors import SeraiError
-from serai.files import Access, Roots, find
+from serai.errors import ProtocolError, SeraiError
+from serai.files import Access, Root, Roots, find, path_of
 from serai.files.handles import Identity, identity
 from serai.files.refusals import not_found
 from serai.host.channels import Channel
@@ -30,14 +33,17 @@ _log = logging.getLogger(__name__)
 
 _FOLLOWED_WITHIN = 30.0
 """A watch that nobody follows in this time ends, in seconds."""
+_DRAFT = re.compile(r"/\.serai-[0-9a-f]{16}(?:\.tmp)?(?:/|\Z)")
+"""What the host writes beside a place before it puts it there as a whole."""
 
 
 class HostWatch(Channel):
-    """One watch, as those who follow it see it."""
+    """One watch, as those who follow it see it. It ends when who made it may not read there any more."""
 
-    def __init__(self, host: Host, uri: str, state: ResourceWatchState, watch: Watch) -> None:
+    def __init__(self, host: Host, uri: str, state: ResourceWatchState, watch: Watch, maker: str) -> None:
         super().__init__(host.journal, host.now, uri, LiveResourceWatch(state))
         self._host = host
+        self._maker = maker
         self._watch = watch
         self._named = state.root
         self._root = state.root.rstrip("/")
@@ -47,6 +53,8 @@ class HostWatch(Channel):
     async def _tell(self) -> None:
         try:
             async for changes in self._watch:
+                if not await self._may_be_told():
+                    break
                 items = [self._as_asked(change) for change in changes]
                 self.act(a.ResourceWatchChangedAction(changes=ResourceChanges(items=items)))
                 await self.journal.room()
@@ -55,6 +63,17 @@ class HostWatch(Channel):
         finally:
             self._patience.cancel()
             self._host.channels.remove(self.uri)
+            self._host.run(self._watch.close())
+
+    async def _may_be_told(self) -> bool:
+        roots = await self._host.files.for_client(self._maker)
+        if roots.allow(path_of(self._watch.uri), Access.READ):
+            return True
+        try:  # the disk knows a folder also by another spelling
+            await asyncio.to_thread(_found, self._watch.uri, roots)
+        except ProtocolError as error:
+            return error.number != AhpErrorCode.PERMISSION_DENIED
+        return True
 
     def _as_asked(self, change: ResourceChange) -> ResourceChange:
         """Clients know the folder by the name under which they asked for it, whatever links there are."""
@@ -107,12 +126,14 @@ class ResourceWatches:
         """
         roots = await self._host.files.for_client(client_id)
         path, identity = await asyncio.to_thread(_found, params.uri, roots)
+        hides = await asyncio.to_thread(_hiding, self._host.home)
         watch = await self._host.watches.watch(
             path,
             of=identity,
             recursive=bool(params.recursive),
             includes=params.includes.items if params.includes else (),
             excludes=params.excludes.items if params.excludes else (),
+            hides=hides,
         )
         uri = f"ahp-resource-watch:/{self._host.new_id()}"
         state = ResourceWatchState(
@@ -121,7 +142,7 @@ class ResourceWatches:
             includes=params.includes,
             excludes=params.excludes,
         )
-        self._host.channels.add(HostWatch(self._host, uri, state, watch))
+        self._host.channels.add(HostWatch(self._host, uri, state, watch, client_id))
         return uri
 
 
@@ -134,3 +155,9 @@ def _found(uri: str, roots: Roots) -> tuple[Path, Identity]:
         if place.info is None:
             raise not_found(uri)
         return Path(place.path), identity(place.info) if place.is_directory else place.above[-1]
+
+
+def _hiding(home: Path) -> Callable[[str], bool]:
+    """Says of a real path whether it is the host's own: in its home, or a draft. Reads the disk."""
+    own = Root.of(home)
+    return lambda path: own.holds(path) or ("/.serai-" in path and _DRAFT.search(path) is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -13,7 +14,7 @@ from serai.ahp import commands as c
 from serai.ahp import jsonrpc
 from serai.changes.showing import CONTENT_SCHEME
 from serai.files import Content, Roots
-from serai.files.content_types import content_type
+from serai.files.content_types import content_type, guessed_type
 from serai.host.content import BLOB_SCHEME, read_blob, read_result
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ async def read(peer: AhpPeer, request: jsonrpc.Request) -> None:
         return
     if params.uri.startswith(CONTENT_SCHEME):
         data = await peer.host.changesets.read(params.uri)
-        peer.respond(request, read_result(data, content_type(params.uri), params.encoding))
+        kind = content_type(unquote(params.uri.rpartition("/")[2])) or guessed_type(data)
+        peer.respond(request, read_result(data, kind, params.encoding))
         return
     if not _is_file(params.uri):
         peer.respond(request, await _of_clients(peer, request, params.uri))
