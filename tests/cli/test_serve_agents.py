@@ -11,9 +11,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from cli.programs import Program, running
 from conformance.client import Client, connecting
-from harness.acp.conftest import QUICK, RESUMES, notices, said, say
+from harness.acp.conftest import LOADS, QUICK, RESUMES, notices, said, say
 
 SESSION = "ahp-session:/one"
 
@@ -35,10 +37,11 @@ async def client_of(host: Program) -> AsyncGenerator[Client]:
         yield client
 
 
-async def test_an_agents_session_survives_a_host_that_is_killed(tmp_path: Path) -> None:
+async def turn_after_a_kill(tmp_path: Path, text: str, **told: Any) -> Any:
+    """What becomes of a turn with an agent, when the host was killed after the one before."""
     kept = tmp_path / "kept"
     kept.mkdir()
-    describe_agent(tmp_path, keep=str(kept), capabilities=RESUMES)
+    describe_agent(tmp_path, keep=str(kept), **told)
     async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host) as client:
         folder = tmp_path.as_uri()
         await client.request("createSession", SESSION, provider="quick", workingDirectory=folder)
@@ -49,6 +52,19 @@ async def test_an_agents_session_survives_a_host_that_is_killed(tmp_path: Path) 
         await host.ended()
     async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host) as client:
         await client.subscribe(SESSION)
-        turn = await say(client, SESSION, "recall")
-        assert said(turn) == '["echo one"]'
-        assert re.search("has resumed its session", notices(turn)[0])
+        return await say(client, SESSION, text)
+
+
+@pytest.mark.parametrize("late", [{}, {"late": 0.05}, {"late": "prompt"}])
+async def test_an_agents_session_survives_a_host_that_is_killed(tmp_path: Path, late: dict[str, Any]) -> None:
+    turn = await turn_after_a_kill(tmp_path, "recall", capabilities=RESUMES, **late)
+    assert said(turn) == '["echo one"]'
+    (notice,) = notices(turn)
+    assert re.search("has resumed its session", notice)
+
+
+async def test_an_agent_that_dies_of_its_session_gets_a_new_one(tmp_path: Path) -> None:
+    turn = await turn_after_a_kill(tmp_path, "blocks", capabilities=LOADS, dies_in=["session/load"])
+    assert "User: echo one\\n\\nYou: one" in said(turn)
+    (notice,) = notices(turn)
+    assert re.search("works in a new session of its own, since the agent 'quick' is gone", notice)

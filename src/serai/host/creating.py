@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -12,6 +12,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules.config import problem_with_value
 from serai.ahp.types import (
     FreeForm,
+    SessionConfigSchema,
     SessionConfigState,
     SessionLifecycle,
     SessionState,
@@ -49,7 +50,7 @@ async def first_state(
     )
     project = await asyncio.to_thread(project_of, directory)
     now = host.now()
-    inherited: FreeForm = source.config.values if source and source.config else {}
+    inherited = _fitting(harness, source.config.values) if source and source.config else {}
     return SessionState(
         summary=SessionSummary(
             resource=params.channel,
@@ -96,9 +97,18 @@ def resolved_config(harness: HostedHarness, chosen: FreeForm) -> SessionConfigSt
     if not schema.properties and not chosen:
         return None
     for name, value in chosen.items():
-        known = schema.properties.get(name)
-        problem = "there is no such setting" if known is None else problem_with_value(known, value)
-        if problem:
+        if problem := _problem_with(schema, name, value):
             raise InvalidParams(f"config.{name}: {problem}", field=f"params.config.{name}")
     defaults = {name: p.default for name, p in schema.properties.items() if p.default is not None}
     return SessionConfigState(schema=schema, values={**defaults, **chosen})
+
+
+def _fitting(harness: HostedHarness, inherited: FreeForm) -> FreeForm:
+    """What can be inherited: nobody has asked for it, so what cannot be is left out."""
+    schema = harness.schema
+    return {name: value for name, value in inherited.items() if not _problem_with(schema, name, value)}
+
+
+def _problem_with(schema: SessionConfigSchema, name: str, value: Any) -> str | None:
+    known = schema.properties.get(name)
+    return "there is no such setting" if known is None else problem_with_value(known, value)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from serai.ahp import actions as a
-from serai.ahp.commands import CreateSessionParams, SessionForkSource
+from serai.ahp.commands import CreateSessionParams, ResourceReadParams, ResourceReadResult, SessionForkSource
 from serai.ahp.types import (
+    ROOT,
     AgentSelection,
     ModelSelection,
     PendingMessageKind,
@@ -21,6 +22,7 @@ from serai.ahp.types import (
 from serai.completions.sources import Prompt
 from serai.contract import AgentSession
 from serai.errors import SessionGone
+from serai.files import read as read_file
 from serai.host.expecting import Answers
 from serai.processes.processes import Processes
 
@@ -96,6 +98,16 @@ class Seat:
         """JSON without secrets."""
         return self._session.host.redactor.redact_value(value, observed=True)
 
+    async def read(self, uri: str) -> ResourceReadResult:
+        """Read a file: below the session's folders, or what a person has allowed it.
+
+        Raises:
+            ProtocolError: It is not there, or may not be read.
+        """
+        files = self._session.host.files
+        roots = await files.for_session(self._session)
+        return await files.run(read_file, ResourceReadParams(channel=ROOT, uri=uri), roots)
+
     # -- what may be done ----------------------------------------------------------------------------------
 
     def note(self, name: str, value: Any) -> None:
@@ -113,15 +125,21 @@ class Seat:
         if title and title != self.title:
             self._session.act(a.SessionTitleChangedAction(title=title))
 
-    def configure(self, values: Mapping[str, Any]) -> None:
-        """Tell what settings really are. Those that the session does not have are left out."""
+    def configure(self, values: Mapping[str, Any], gone: Collection[str] = ()) -> None:
+        """Tell what settings really are, and which have no value any more.
+
+        Those that the session does not have are left out.
+        """
         now = self.settings
         news = {
             name: value
             for name, value in values.items()
             if name in self.known_settings and not (name in now and now[name] == value)
         }
-        if news:
+        if any(name in now for name in gone):
+            kept = {name: value for name, value in {**now, **news}.items() if name not in gone}
+            self._session.act(a.SessionConfigChangedAction(config=kept, replace=True))
+        elif news:
             self._session.act(a.SessionConfigChangedAction(config=news))
 
     def choose_model(self, model: ModelSelection) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from serai.ahp import actions as a
 from serai.ahp import wire
-from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult, ResourceWriteParams
+from serai.ahp.commands import ContentEncoding, ResourceReadResult, ResourceWriteParams
 from serai.ahp.types import (
     ROOT,
     ConfirmationOption,
@@ -41,8 +41,8 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.customizations import Definition
+from serai.errors import SessionGone
 from serai.files import path_of
-from serai.files import read as read_file
 from serai.files import write as write_file
 from serai.host.content import BLOB_SCHEME
 from serai.host.delegation import Subagent, delegate
@@ -81,12 +81,12 @@ class Turn:
         turn it is cancelled.
         """
         self.task = self._session.turns.own(self, answer)
-        self.task.add_done_callback(lambda task: self._leave(task, answer))
+        self.task.add_done_callback(lambda _task: self._leave(answer))
 
-    def _leave(self, task: asyncio.Task[None], answer: Coroutine[Any, Any, None]) -> None:
+    def _leave(self, answer: Coroutine[Any, Any, None]) -> None:
         """The answer has ended, one way or another: leave nothing of it behind."""
         answer.close()  # a turn that is cancelled at once never began it
-        if task.cancelled():
+        if self._is_cancelled:
             self._session.end_terminals(self._terminals)
 
     # -- the session ---------------------------------------------------------------------------------------
@@ -147,9 +147,7 @@ class Turn:
         Raises:
             ProtocolError: It is not there, or may not be read.
         """
-        roots = await self._session.host.files.for_session(self._session)
-        params = ResourceReadParams(channel=ROOT, uri=uri)
-        return await self._session.host.files.run(read_file, params, roots)
+        return await self._session.seat.read(uri)
 
     async def write(self, uri: str, text: str) -> None:
         """Write a file as a whole: below the session's folder, or where a person has allowed it.
@@ -370,6 +368,7 @@ class Turn:
             env: Variables to add to the host's own.
 
         Raises:
+            SessionGone: The turn was cancelled, before or meanwhile.
             SeraiError: The program cannot be started.
         """
         host = self._session.host
@@ -377,9 +376,18 @@ class Turn:
             session=self._session.uri, turn_id=self.id, tool_call_id=call.id if call else None
         )
         uri = f"ahp-terminal:/{host.new_id()}"
-        terminal = await host.terminals.start(uri, claim, argv=argv, title=title, cwd=cwd, env=env)
-        self._terminals.append(terminal)
-        return terminal
+        if not self._is_cancelled:
+            terminal = await host.terminals.start(uri, claim, argv=argv, title=title, cwd=cwd, env=env)
+            if not self._is_cancelled:
+                self._terminals.append(terminal)
+                return terminal
+            await terminal.close()
+        raise SessionGone(f"the turn {self.id!r} was cancelled")
+
+    @property
+    def _is_cancelled(self) -> bool:
+        """Whether the answer was cancelled, and what it had started was ended."""
+        return self.task is not None and self.task.cancelled()
 
     def _act(self, action: a.StateAction) -> None:
         self._session.act_in_turn(self, action)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from conformance.client import Client, calls_of
-from harness.acp.conftest import Inn, begin, ended, said, say, status
-from processes.watching import until
+from harness.acp.conftest import LOADS, Inn, begin, ended, notices, said, say, status
+from processes.watching import runs, until, written_pid
 from requirements import proves
 
 WITH_FILES: dict[str, Any] = {"definition": {"fs": True}}
@@ -136,6 +136,51 @@ async def test_between_turns_files_are_read_and_nothing_is_changed(inn: Inn, cli
     assert read["result"] == {"content": "text"}
     assert {answer["error"]["code"] for answer in (wrote, ran)} == {-32600}
     assert (inn.folder / "a").read_text() == "text"
+
+
+async def answers(inn: Inn) -> Any:
+    """What the agent was told, and has written down."""
+    written = inn.folder / "answers"
+    await until(lambda: written.exists() and bool(written.read_text()))
+    return json.loads(written.read_text())
+
+
+async def test_after_a_cancel_nothing_is_written_and_nothing_runs(inn: Inn, client: Client) -> None:
+    inn.offer(definition={"fs": True, "terminal": True})
+    session = await inn.session(client)
+    turn = await begin(client, session, "unstoppable")
+    await client.hear("delta", content="waiting")
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    assert {answer["error"]["code"] for answer in await answers(inn)} == {-32600}
+    assert said(await say(client, session, "echo on")) == "on"
+    assert sorted(file.name for file in inn.folder.iterdir()) == ["answers"]
+    assert not client.root.terminals
+
+
+async def test_terminals_end_with_the_agents_process(inn: Inn, client: Client) -> None:
+    inn.offer(**WITH_TERMINALS)
+    session = await inn.session(client)
+    await say(client, session, "lasting echo $$ > pid; exec sleep 100")
+    pid = await written_pid(inn.folder / "pid")
+    await say(client, session, "echo still there")
+    assert runs(pid)
+    over = await say(client, session, "vanish")
+    assert over.error.error_type == "connection_closed"
+    await until(lambda: not runs(pid))
+    await client.until(lambda: [each.exit_code for each in client.root.terminals or ()] == [129])
+
+
+async def test_files_are_read_before_the_first_turn_too(inn: Inn, client: Client) -> None:
+    inn.offer(**WITH_FILES, capabilities=LOADS, reads_at_once=True)
+    (inn.folder / "a").write_text("text")
+    session = await inn.session(client)
+    assert (await answers(inn))["result"] == {"content": "text"}
+    await say(client, session, "echo one")
+    (inn.folder / "answers").unlink()
+    await inn.restart()
+    client = await inn.connect("again", session)
+    assert "new session" in notices(await say(client, session, "echo two"))[0]
+    assert (await answers(inn))["result"] == {"content": "text"}
 
 
 async def test_a_form_is_a_list_of_questions(inn: Inn, client: Client) -> None:

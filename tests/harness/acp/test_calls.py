@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
 from conformance.client import Client, calls_of
 from harness.acp.conftest import Inn, begin, confirm, ended, notices, pending, said, say, status
+from harness.acp.test_choosing import CHOOSY
 from serai.acp import PermissionOption
 from serai.harness.acp.calls import choose, offered
 
@@ -192,6 +194,22 @@ async def test_a_call_that_ends_without_the_answer_is_not_asked_about_any_more(
     assert said(over) == '{"outcome": {"outcome": "cancelled"}}'
 
 
+@pytest.mark.parametrize("then", ["end", "crash"])
+async def test_a_call_that_ran_and_whose_end_is_not_told_is_not_called_skipped(
+    inn: Inn, client: Client, then: str
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, f"untold {then}")
+    await confirm(client, session, await pending(client, session))
+    *ran, never = calls_of(await ended(client, session, turn))
+    for call in ran:
+        assert (status(call), call.success) == ("completed", False)
+        assert call.error.message == "the agent did not tell how this ended"
+    assert [part.text for part in ran[1].content] == ["half"]
+    assert (status(never), never.reason) == ("cancelled", "skipped")
+
+
 async def test_a_question_that_the_agent_takes_back_is_not_asked_any_more(inn: Inn, client: Client) -> None:
     inn.offer(modes=True)
     session = await inn.session(client)
@@ -227,6 +245,24 @@ async def test_a_second_call_of_one_id_is_another_one(inn: Inn, client: Client) 
         ("c", "first"),
         ("c#1", "second"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("ids", "shown"),
+    [(["d", "d", "d#1"], ["d", "d#1", "d#1#1"]), (["d#1", "d", "d", "d"], ["d#1", "d", "d#2", "d#3"])],
+)
+async def test_no_two_calls_of_a_turn_are_shown_under_one_id(
+    inn: Inn, client: Client, ids: list[str], shown: list[str]
+) -> None:
+    inn.offer(CHOOSY)
+    told = [
+        {"sessionUpdate": "tool_call", "toolCallId": each, "title": f"call {number}", "status": "completed"}
+        for number, each in enumerate(ids)
+    ]
+    turn = await say(client, await inn.session(client), f"updates {json.dumps(told)}")
+    assert [call.tool_call_id for call in calls_of(turn)] == shown
+    titles = [call.invocation_message for call in calls_of(turn)]
+    assert titles == [f"call {number}" for number in range(len(ids))]
 
 
 async def test_options_without_a_kind_can_be_chosen(inn: Inn, client: Client) -> None:

@@ -63,11 +63,12 @@ async def test_after_a_restart_the_agent_remembers_and_nothing_is_recorded_twice
     assert notices(await say(client, session, "echo more")) == []
 
 
+@pytest.mark.parametrize("can", [LOADS, RESUMES])
 @pytest.mark.parametrize("late", [0.01, 0.05])
 async def test_history_that_is_told_after_the_answer_is_history_too(
-    inn: Inn, client: Client, keep: str, late: float
+    inn: Inn, client: Client, keep: str, late: float, can: dict[str, Any]
 ) -> None:
-    inn.offer(keep=keep, capabilities=LOADS, late=late)
+    inn.offer(keep=keep, capabilities=can, late=late)
     session = await inn.session(client)
     await say(client, session, "echo one")
     client = await back(inn)
@@ -76,10 +77,11 @@ async def test_history_that_is_told_after_the_answer_is_history_too(
     assert len(notices(turn)) == 1
 
 
+@pytest.mark.parametrize("can", [LOADS, RESUMES])
 async def test_history_that_is_told_in_the_next_turn_is_known_by_what_it_says(
-    inn: Inn, client: Client, keep: str
+    inn: Inn, client: Client, keep: str, can: dict[str, Any]
 ) -> None:
-    inn.offer(keep=keep, capabilities=LOADS, late="prompt")
+    inn.offer(keep=keep, capabilities=can, late="prompt")
     session = await inn.session(client)
     await say(client, session, "think")
     await say(client, session, "tool")
@@ -90,6 +92,16 @@ async def test_history_that_is_told_in_the_next_turn_is_known_by_what_it_says(
         "SystemNotificationResponsePart",
         "MarkdownResponsePart",
     ]
+
+
+async def test_history_that_is_told_in_the_next_turn_need_not_be_the_same_to_the_letter(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(keep=keep, capabilities=RESUMES, late="prompt", around="\n\n{} ")
+    session = await inn.session(client)
+    await say(client, session, "echo one two")
+    client = await back(inn)
+    assert said(await say(client, session, "echo new")) == "new"
 
 
 async def test_an_agent_that_cannot_is_given_the_conversation_in_a_new_session(
@@ -182,6 +194,68 @@ async def test_an_agent_that_died_is_resumed_with_the_next_prompt(
     assert "resumed" in notices(turn)[0]
 
 
+BOTH = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
+
+
+@pytest.mark.parametrize("how", ["dies_in", "silent_in"])
+@pytest.mark.parametrize("can", [LOADS, RESUMES, BOTH])
+async def test_an_agent_that_does_not_survive_an_earlier_session_gets_a_new_one(
+    inn: Inn, client: Client, keep: str, can: dict[str, Any], how: str
+) -> None:
+    told: dict[str, Any] = {how: ["session/load", "session/resume"]}
+    if how == "silent_in":
+        told["timeouts"] = {"inactivity_timeout": 1.0}
+    inn.offer(keep=keep, capabilities=can, **told)
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    assert (await say(client, session, "vanish")).error.error_type == "connection_closed"
+    turn = await say(client, session, "blocks")
+    assert "works in a new session of its own" in notices(turn)[0]
+    assert "You: one" in said(turn)
+    assert (turn.state, opened(client)) == ("complete", "re-created")
+    assert said(await say(client, session, "recall")) == '["blocks"]'
+
+
+async def test_an_agent_that_does_not_survive_to_resume_is_loaded(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(keep=keep, capabilities=BOTH, dies_in=["session/resume"])
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    client = await back(inn)
+    turn = await say(client, session, "recall")
+    assert (said(turn), opened(client)) == ('["echo one"]', "loaded")
+
+
+async def test_an_agent_that_survives_no_session_fails_the_turn(inn: Inn, client: Client, keep: str) -> None:
+    inn.offer(keep=keep, capabilities=LOADS)
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    inn.forget()
+    inn.offer(keep=keep, capabilities=LOADS, dies_in=["session/load", "session/new"])
+    client = await back(inn)
+    turn = await say(client, session, "recall")
+    assert (turn.state, turn.error.error_type) == ("error", "connection_closed")
+    assert "could not be started again" in notices(turn)[0]
+    inn.forget()
+    inn.offer(keep=keep, capabilities=LOADS)
+    client = await back(inn)
+    assert said(await say(client, session, "recall")) == '["echo one"]'
+
+
+async def test_what_an_agent_cannot_take_is_not_replaced_by_the_conversation(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    client = await back(inn)
+    image = {"type": "embeddedResource", "label": "x.png", "contentType": "image/png", "data": "aGk="}
+    turn = await say(client, session, "", attachments=[image])
+    assert (turn.state, turn.error.error_type) == ("error", "invalid_prompt_content")
+    assert "You: one" in said(await say(client, session, "blocks"))
+
+
 # -- turns that were taken back ----------------------------------------------------------------------------
 
 
@@ -229,6 +303,21 @@ async def test_a_fork_at_the_last_turn_is_the_agents_own(inn: Inn, client: Clien
     client = await inn.connect("again", FORK)
     again = await say(client, FORK, "recall")
     assert said(again) == '["echo one", "recall"]'
+
+
+@pytest.mark.parametrize("late", [0.01, 0.05, "prompt"])
+async def test_the_history_of_a_fork_is_not_recorded_again(
+    inn: Inn, client: Client, keep: str, late: float | str
+) -> None:
+    inn.offer(keep=keep, capabilities=FORKS, late=late)
+    session = await inn.session(client)
+    last = await say(client, session, "echo one")
+    await inn.session(client, FORK, fork={"session": session, "turnId": last.id})
+    turn = await say(client, FORK, "recall")
+    assert (said(turn), calls_of(turn)) == ('["echo one"]', [])
+    (notice,) = notices(turn)
+    assert "has forked its session" in notice
+    assert notices(await say(client, FORK, "echo more")) == []
 
 
 @pytest.mark.parametrize("can", [FORKS, {}])

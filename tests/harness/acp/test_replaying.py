@@ -1,11 +1,22 @@
-"""What is old, and what is new, in the first turn after a session was loaded."""
+"""What is old, and what is new, after a session of before was opened."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from serai.acp.updates import read_update
-from serai.ahp.types import MarkdownResponsePart, Turn, TurnState, UserMessage
+from serai.ahp.types import (
+    Markdown,
+    MarkdownResponsePart,
+    SystemNotificationResponsePart,
+    ToolCallCompletedState,
+    ToolCallResponsePart,
+    Turn,
+    TurnState,
+    UserMessage,
+)
 from serai.harness.acp.replaying import Replay
 
 
@@ -44,3 +55,84 @@ def test_a_message_that_is_the_present_one_is_new_and_so_is_one_that_nobody_know
 def test_a_call_that_is_not_of_that_turn_is_new() -> None:
     replay = Replay([turn("hello", "hi")], "go")
     assert old(replay, (USER, "hello"), ("tool_call", "c"), (AGENT, "hi")) == [True, False, False]
+
+
+def test_before_the_agent_is_prompted_all_that_belongs_to_turns_is_old() -> None:
+    replay = Replay([turn("hello", "hi")])
+    assert old(replay, (AGENT, "who knows"), ("tool_call", "c"), (USER, "what?")) == [True, True, True]
+    commands = read_update({"sessionUpdate": "available_commands_update", "availableCommands": []})
+    assert not replay.is_old(commands)
+    assert replay.prompted("go")
+    assert old(replay, (AGENT, "who knows")) == [False]
+    assert not replay.prompted("on")
+
+
+def test_what_stands_between_the_words_does_not_count() -> None:
+    replay = Replay([turn("hello you", "**Hi** there.\n\n- one\n- two")], "go")
+    told = [(USER, "hello  you\n"), (AGENT, "Hi there.\n"), (AGENT, " * "), (AGENT, "one two"), (AGENT, "\n")]
+    assert old(replay, *told) == [True] * 5
+    assert old(replay, (AGENT, "**"), (AGENT, "New**")) == [False, False]
+
+
+def test_secrets_that_were_masked_do_not_count() -> None:
+    replay = Replay(
+        [turn("the key is ***", "so it is ***")], "go", mask=lambda text: text.replace("k3y", "***")
+    )
+    assert old(replay, (USER, "the key is k3y"), (AGENT, "so it is k3y"), (AGENT, "new")) == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_message_may_come_in_pieces_and_with_attachments() -> None:
+    turns = [turn("hello you", "hi"), turn("and now?", "well")]
+    replay = Replay(turns, "go")
+    assert old(replay, (USER, "hello "), (USER, "you"), (USER, "file: x"), (AGENT, "hi")) == [
+        False,
+        True,
+        True,
+        True,
+    ]
+    assert old(replay, (USER, "hello you"), (USER, "and now?"), (AGENT, "well")) == [True, True, True]
+    assert old(replay, (USER, "hello you"), (USER, "go"), (AGENT, "hi")) == [True, False, False]
+
+
+def test_of_turns_that_began_alike_any_may_be_told() -> None:
+    turns = [turn("go on", "one"), turn("go on", "two"), turn("go on", "three")]
+    replay = Replay(turns, "stop")
+    told = [(USER, "go on"), (AGENT, "one"), (USER, "go on"), (AGENT, "t"), (AGENT, "wo"), (AGENT, "new")]
+    assert old(replay, *told) == [True, True, True, True, True, False]
+
+
+def call_turn() -> Turn:
+    call = ToolCallCompletedState(
+        tool_call_id="a",
+        tool_name="read",
+        display_name="Read",
+        invocation_message="Read notes.md",
+        confirmed="not-needed",
+        success=True,
+        past_tense_message="Read notes.md",
+    )
+    plan = SystemNotificationResponsePart(content=Markdown(markdown="- [ ] look\n- [ ] **act**"))
+    told = turn("hello", "hi")
+    return replace(told, response_parts=[plan, ToolCallResponsePart(tool_call=call), *told.response_parts])
+
+
+def test_a_call_is_known_by_its_id_or_once_by_its_title() -> None:
+    replay = Replay([call_turn()], "go")
+    begun = {"sessionUpdate": "tool_call", "toolCallId": "z1", "title": "Read `notes.md`"}
+    more = {"sessionUpdate": "tool_call_update", "toolCallId": "z1", "status": "completed"}
+    again = {"sessionUpdate": "tool_call", "toolCallId": "z2", "title": "Read notes.md"}
+    assert old(replay, (USER, "hello"), ("tool_call", "a")) == [True, True]
+    assert [replay.is_old(read_update(each)) for each in (begun, more, again)] == [True, True, False]
+
+
+def test_a_plan_is_known_by_what_it_says() -> None:
+    replay = Replay([call_turn()], "go")
+    entries = [{"content": "look", "status": "completed"}, {"content": "act", "status": "pending"}]
+    known = read_update({"sessionUpdate": "plan", "entries": entries})
+    unknown = read_update({"sessionUpdate": "plan", "entries": [{"content": "rest"}]})
+    assert old(replay, (USER, "hello")) == [True]
+    assert [replay.is_old(each) for each in (known, unknown)] == [True, False]

@@ -191,8 +191,7 @@ async def test_a_turn_that_is_cancelled_or_fails_otherwise_does_not_unblock(inn:
     session = await inn.session(client, provider="guarded")
     await say(client, session, "one")
     harness.found = found_agent(("/nowhere/at-all",), "guarded")
-    live = harness._live[session]
-    live._is_to_renew = True  # so that the program is started, which is not there
+    harness._live[session].renew()  # so that the program is started, which is not there
     turn = await say(client, session, "two")
     assert turn.error.error_type == "agent_not_installed"
     assert hosted(inn, session).status is AgentStatus.BLOCKED

@@ -11,6 +11,7 @@ import pytest
 
 from conformance.client import Client
 from harness.acp.conftest import ONE, Inn, begin, ended, notices, said, say
+from harness.acp.test_choosing import CHOOSY
 from serai.ahp.types import (
     MarkdownResponsePart,
     ReasoningResponsePart,
@@ -140,6 +141,14 @@ async def test_pictures_and_links_of_an_answer_are_parts_of_it(inn: Inn, client:
     content = await client.request("resourceRead", uri=pictures[0].uri)
     assert content["data"] == "hi"
     assert "[a](file:///a)" in said(turn)
+
+
+async def test_a_link_of_an_answer_is_no_other_link_whatever_its_name(inn: Inn, client: Client) -> None:
+    inn.offer(CHOOSY)
+    link = {"type": "resource_link", "uri": "javascript:alert(1)", "name": "[x](http://evil) y"}
+    told = [{"sessionUpdate": "agent_message_chunk", "content": link}]
+    turn = await say(client, await inn.session(client), f"updates {json.dumps(told)}")
+    assert said(turn).startswith(r"\[x\](http://evil) y (javascript:alert(1))")
 
 
 # -- cancelling --------------------------------------------------------------------------------------------

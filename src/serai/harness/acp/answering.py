@@ -35,7 +35,6 @@ from serai.harness.acp.forms import questions_of, values_of
 from serai.harness.acp.work import Work
 from serai.host.seat import Seat
 from serai.host.surroundings.terminals import HostTerminal
-from serai.host.turn import Turn
 from serai.uris import uri_of
 
 __all__ = ["Answering", "Asked"]
@@ -54,11 +53,6 @@ class Asked(Protocol):
     @property
     def work(self) -> Work | None:
         """The turn that runs."""
-        ...
-
-    @property
-    def last_turn(self) -> Turn | None:
-        """The turn that runs, or the last one that did."""
         ...
 
     @property
@@ -97,6 +91,13 @@ class Answering(BasicClient):
         """The terminals that the agent has, in this turn and after it."""
         self._questions: dict[str, set[str]] = {}
         """The questions that are open, by the agent's name for them, which several may have."""
+        self._is_closed = False
+
+    async def close(self) -> None:
+        """The agent's process is gone: its terminals go, too."""
+        self._is_closed = True
+        lent, self._terminals = self._terminals, {}
+        await asyncio.gather(*(each.terminal.close() for each in lent.values()))
 
     @property
     def capabilities(self) -> ClientCapabilities:
@@ -136,11 +137,8 @@ class Answering(BasicClient):
 
     async def read_text_file(self, request: ReadTextFile) -> str:
         """Read a file of the session's folders."""
-        turn = self._asked.last_turn
-        if turn is None:
-            raise _no_turn("files are read")
         try:
-            found = await turn.read(self._uri(request.path))
+            found = await self._seat.read(self._uri(request.path))
         except ProtocolError as error:
             raise _told(error) from None
         if found.encoding == ContentEncoding.BASE64:
@@ -179,6 +177,9 @@ class Answering(BasicClient):
             cwd=self._uri(request.cwd) if request.cwd else None,
             env=request.environ,
         )
+        if self._is_closed or not work.turn.is_running:  # meanwhile
+            await terminal.close()
+            raise _no_turn("commands are run")
         self._terminals[terminal.uri] = _Lent(terminal, request.output_byte_limit)
         self._asked.shown_terminals[terminal.uri] = terminal.content
         return terminal.uri
@@ -257,7 +258,7 @@ class Answering(BasicClient):
 
     def _work(self, what: str) -> Work:
         work = self._asked.work
-        if work is None:
+        if work is None or not work.turn.is_running:  # one that was cancelled may still be ending
             raise _no_turn(what)
         return work
 

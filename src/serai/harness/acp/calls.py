@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from serai.acp import PermissionOption, PermissionRequest, ToolCallUpdate
 from serai.acp import ToolCall as AcpToolCall
-from serai.acp.shapes import is_object, object_of
+from serai.acp.shapes import is_object
 from serai.ahp.types import (
     ConfirmationOption,
     ConfirmationOptionKind,
@@ -25,7 +25,7 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.contract import AgentSessionEvent, ToolCalled, ToolCompleted, ToolFailed
-from serai.harness.acp.contents import contents_of, edit_of, edited_paths, text_in
+from serai.harness.acp.contents import contents_of, edit_of, edited_paths, size_of, text_in
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 
@@ -38,6 +38,7 @@ _LARGE = 64 * 1024
 """What a running tool shows, above this size, is shown less often."""
 _PAUSE = 0.25
 """So many seconds are between two showings of what is large: each is a whole copy of it."""
+_UNTOLD = "the agent did not tell how this ended"
 _NAMES = {
     "read": "Read",
     "edit": "Edit",
@@ -210,7 +211,8 @@ class Calls:
         self._emit = emit
         self._masked = masked
         self._calls: dict[str, _Call] = {}
-        self._again = 0
+        self._shown: dict[str, int] = {}
+        """The ids that clients know, each with how often it was wanted again."""
 
     async def updated(self, update: AcpToolCall | ToolCallUpdate) -> None:
         """A call has begun, or something is new of it."""
@@ -269,8 +271,13 @@ class Calls:
         return Answer(option, call.ahp.suggestion, is_unsayable=call.ahp.approved and option is None)
 
     async def end(self) -> None:
-        """The turn is over. AHP itself sees to the calls that are not."""
+        """The turn is over. Of what ran it is said that its end is not known; AHP sees to the rest.
+
+        That is cancelled as skipped, which must not be said of something that was done, or half of it.
+        """
         for call in self._calls.values():
+            if call.stage is _Stage.RUNNING and self._turn.is_running:
+                await self._close(call, _UNTOLD)
             call.rest()
             await call.editing.aclose()
 
@@ -284,9 +291,10 @@ class Calls:
 
     def _begin(self, call_id: str, update: AcpToolCall | ToolCallUpdate) -> _Call:
         shown = call_id
-        if call_id in self._calls:
-            self._again += 1
-            shown = f"{call_id}#{self._again}"
+        while shown in self._shown:
+            self._shown[call_id] += 1
+            shown = f"{call_id}#{self._shown[call_id]}"
+        self._shown[shown] = 0
         kind = update.tool_kind or "other"
         meta: FreeForm = {"serai.toolKind": kind}
         if update.locations:
@@ -316,7 +324,7 @@ class Calls:
         if call.showing is not None:
             return
         loop = asyncio.get_running_loop()
-        wait = call.shown_at + _PAUSE - loop.time() if _size(call.content) > _LARGE else 0
+        wait = call.shown_at + _PAUSE - loop.time() if size_of(call.content) > _LARGE else 0
         if wait > 0:
             call.showing = loop.call_later(wait, self._show_late, call)
             return
@@ -328,14 +336,13 @@ class Calls:
         if call.stage is _Stage.RUNNING:
             self._show(call)
 
-    async def _close(self, call: _Call) -> None:
+    async def _close(self, call: _Call, error: str | None = None) -> None:
         call.stage = _Stage.CLOSED
         call.rest()
         content: list[ToolResultContent] = self._contents(call)
         if not content and (text := text_in(call.raw_output)):
             content = [ToolResultTextContent(text=text)]
-        error = None
-        if call.status == "failed":
+        if error is None and call.status == "failed":
             error = text_in(call.content) or text_in(call.raw_output) or "the tool failed"
         await call.editing.aclose()
         await call.ahp.done(
@@ -380,17 +387,6 @@ def _is_another(call: _Call, update: AcpToolCall | ToolCallUpdate) -> bool:
     if call.stage is _Stage.TAKEN_BACK:
         return update.status in ("in_progress", "completed")
     return call.stage is _Stage.CLOSED and isinstance(update, AcpToolCall)
-
-
-def _size(content: Iterable[Mapping[str, Any]]) -> int:
-    """About how much there is to show."""
-    return sum(
-        len(text)
-        for entry in content
-        for values in (entry, object_of(entry.get("content")))
-        for text in values.values()
-        if isinstance(text, str)
-    )
 
 
 def _small(output: Any) -> FreeForm | None:

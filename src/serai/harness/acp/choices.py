@@ -95,6 +95,13 @@ class Choices:
         options = [{**option.raw, "currentValue": None} for option in self.options]
         return {"modes": modes, "options": options}
 
+    def beside(self, other: Choices) -> Choices:
+        """These, and of the settings of the other those that are not among them."""
+        names = {*self.named, *([MODE] if self.has_modes else [])}
+        more = tuple(option for name, option in other.named.items() if name not in names)
+        takes_modes = MODE not in names and other.has_modes
+        return Choices(other.modes if takes_modes else self.modes, (*self.options, *more))
+
     # -- models --------------------------------------------------------------------------------------------
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from serai.acp import AcpSession
 from serai.ahp.types import ModelSelection
-from serai.errors import AgentError
+from serai.errors import AgentError, AgentInactive, CapabilityNotSupportedError
 from serai.harness.acp.choices import MCP_SERVERS, Choices
 from serai.host.seat import Seat
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES
@@ -20,10 +20,15 @@ __all__ = ["Choosing"]
 
 _WHEN_OPENED = frozenset({ADDITIONAL_DIRECTORIES, MCP_SERVERS})
 """Settings that are told when a session is opened, and not afterwards."""
+_MODEL = ""
+"""Stands for the model where wishes have names; no setting has this one."""
 
 
 class Choosing:
     """Model, mode and options of one session.
+
+    The session's settings are what people wish and what the agent has, in one. So a wish is what differs from
+    what the agent told last. It stands until the agent has answered it, whatever else is told meanwhile.
 
     Args:
         harness: The kind of agent, which learns what can be chosen.
@@ -38,8 +43,11 @@ class Choosing:
         self._label = harness.found.label
         self._busy = asyncio.Lock()
         self._complaints: set[str] = set()
+        self._session: AcpSession | None = None
         self._actual = Choices()
         """What can be chosen, with the values that the agent had when that was last told."""
+        self._asked: str | None = None
+        """What the agent is being asked to take. What it tells of that meanwhile may be older or newer."""
 
     def problem_with(self, session: AcpSession, wanted: Mapping[str, Any]) -> str | None:
         """What is the matter with settings that someone wants; `None` when nothing is."""
@@ -53,75 +61,110 @@ class Choosing:
 
     def adopt(self, session: AcpSession) -> None:
         """The session has just been opened: what nobody has chosen is as the agent has it."""
+        self._session = session
         choices = self._actual = Choices.of(session)
-        self._harness.learned(choices)
+        self._harness.learned(choices, afresh=not self._seat.turns)
         chosen = self._seat.settings
         self._seat.configure({name: value for name, value in choices.values.items() if name not in chosen})
         if choices.model is not None and self._seat.model is None:
-            self._tell_model(choices.model)
+            self._seat.choose_model(ModelSelection(id=choices.model))
 
     def show(self, session: AcpSession) -> None:
-        """The agent has changed something by itself: tell what."""
-        choices = Choices.of(session)
+        """The agent may have changed something by itself: tell what. Wishes stand."""
+        before, choices = self._actual, Choices.of(session)
+        if choices == before:
+            return
+        self._actual = choices
         self._harness.learned(choices)
-        before, self._actual = self._actual, choices
-        old = before.values
+        old, new, now = before.values, choices.values, self._seat.settings
+        wished = {name for name in now if now[name] != old.get(name)} | {self._asked}
         self._seat.configure(
-            {name: value for name, value in choices.values.items() if name not in old or old[name] != value}
+            {name: value for name, value in new.items() if name not in wished},
+            gone=[name for name in old if name not in new and name not in wished],
         )
-        if choices.model is not None and choices.model != before.model:
-            self._tell_model(choices.model)
+        model = self._seat.model.id if self._seat.model is not None else before.model
+        if choices.model not in (None, model) and model == before.model and self._asked != _MODEL:
+            self._seat.choose_model(ModelSelection(id=choices.model))
 
     async def choose(self, session: AcpSession) -> None:
         """Bring the agent to what was chosen. What it refuses is told, and set back.
 
-        Cancelling it leaves some of it for the next time.
+        What it does not answer stays chosen for the next time: it may be gone. So does what is left when this
+        is cancelled.
         """
         async with self._busy:
-            wanted = self._seat.model
-            if wanted is not None and wanted.id != Choices.of(session).model:
-                await self._choose_model(session, wanted.id)
-            more = (wanted.config or {}) if wanted is not None else {}
-            for name, value in {**self._seat.settings, **more}.items():
-                if name not in _WHEN_OPENED and Choices.of(session).values.get(name) != value:
-                    await self._choose_value(session, name, value)
-            choices = self._actual = Choices.of(session)
-            self._seat.configure(choices.values)
-            if choices.model is not None:
-                self._tell_model(choices.model)
+            if session is not self._session:
+                return  # another one was opened meanwhile, with all wishes
+            tried: dict[str, Any] = {}
+            self.show(session)
+            while wish := self._wish(tried):
+                name, value = wish
+                tried[name] = value
+                had = dict(self._seat.settings)
+                self._asked = name
+                try:
+                    if not await self._try(session, name, value):
+                        return
+                    self.show(session)
+                finally:
+                    self._asked = None
+                if name == _MODEL:
+                    self._hold_to(had)
+                    tried = {_MODEL: value}
+            # No wish is left that was not tried. Nobody can make one between that look and this.
+            self._seat.configure(self._actual.values)
+            model = self._seat.model
+            if chosen := self._actual.model or (model and model.id):
+                self._seat.choose_model(ModelSelection(id=chosen))
 
-    async def _choose_model(self, session: AcpSession, model: str) -> None:
-        choices = Choices.of(session)
-        problem, option = choices.problem_with_model(model), choices.models.model_option
-        if problem is not None or option is None:
-            # Where the model is an argument of the program, it was given when the agent was started.
-            if not self._harness.chooses_model_at_start:
-                self._complain(f"{problem}")
-            return
-        try:
-            await session.set_config_option(option.id, model)
-        except AgentError as error:
-            self._complain(f"did not take the model {model}: {error.message}")
+    def _wish(self, tried: Mapping[str, Any]) -> tuple[str, Any] | None:
+        """Something that is wished, and was not tried: the model, which others depend on, before the rest."""
+        has, model = self._actual.values, self._seat.model
+        if model is not None and model.id not in (self._actual.model, tried.get(_MODEL)):
+            return _MODEL, model.id
+        more = (model.config or {}) if model is not None else {}
+        for name, value in {**self._seat.settings, **more}.items():
+            if name in _WHEN_OPENED or (name in has and has[name] == value):
+                continue
+            if name not in tried or tried[name] != value:
+                return name, value
+        return None
 
-    async def _choose_value(self, session: AcpSession, name: str, value: Any) -> None:
-        choices = Choices.of(session)
-        problem = choices.problem_with(name, value)
+    def _hold_to(self, had: Mapping[str, Any]) -> None:
+        """The model is another one, and more may have changed with it: wish that back, where it can be."""
+        choices, now = self._actual, self._seat.settings
+        has = choices.values
+        self._seat.configure(
+            {
+                name: value
+                for name, value in had.items()
+                if name in has and now.get(name) == has[name] and not choices.problem_with(name, value)
+            }
+        )
+
+    async def _try(self, session: AcpSession, name: str, value: Any) -> bool:
+        """Have the agent take a value, or complain. Returns whether it is known by now what it has."""
+        choices = self._actual
+        is_model = name == _MODEL
+        option = choices.models.model_option if is_model else choices.named.get(name)
+        problem = choices.problem_with_model(value) if is_model else choices.problem_with(name, value)
         if problem is not None:
-            self._complain(problem)
-            return
-        option = choices.named.get(name)
+            # Where the model is an argument of the program, it was given when the agent was started.
+            if not (is_model and self._harness.chooses_model_at_start):
+                self._complain(problem)
+            return True
         try:
             if option is None:
                 await session.set_mode(value)
             else:
                 await session.set_config_option(option.id, value)
         except AgentError as error:
-            self._complain(f"did not set {name} to {value!r}: {error.message}")
-
-    def _tell_model(self, model: str) -> None:
-        now = self._seat.model
-        if now is None or now.id != model:
-            self._seat.choose_model(ModelSelection(id=model))
+            has_answered = error.number is not None or isinstance(error, CapabilityNotSupportedError)
+            if has_answered or isinstance(error, AgentInactive):
+                what = f"take the model {value}" if is_model else f"set {name} to {value!r}"
+                self._complain(f"did not {what}: {error.message}")
+            return has_answered
+        return True
 
     def _complain(self, problem: str) -> None:
         """Tell once that something could not be chosen."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,15 @@ from serai.changes.counting import count_lines
 from serai.files.content_types import content_type
 from serai.uris import uri_of
 
-__all__ = ["Keep", "bytes_of", "contents_of", "edit_of", "edited_paths", "text_in"]
+__all__ = ["Keep", "bytes_of", "contents_of", "edit_of", "edited_paths", "link_to", "size_of", "text_in"]
 
 Keep = Callable[[bytes, str], ContentRef]
 """Keeps content beside the session and refers to it."""
+_LINKED = frozenset({"http", "https", "file"})
+"""What a link may lead to. Another one may be more than a place: a `javascript:` is a deed."""
+_MEANING = re.compile(r"[\\`*\[\]<>]|(?<![^\W_])_|_(?![^\W_])")
+"""What would mean something in Markdown. An underscore within a word does not."""
+_NOT_IN_A_LINK = re.compile(r"[\x00-\x20\x7f()<>\\]")
 
 
 def contents_of(
@@ -143,6 +149,17 @@ def text_in(value: Any) -> str:
     )
 
 
+def size_of(entries: Iterable[Mapping[str, Any]]) -> int:
+    """About how much there is to show of a tool call's content."""
+    return sum(
+        len(text)
+        for entry in entries
+        for values in (entry, object_of(entry.get("content")))
+        for text in values.values()
+        if isinstance(text, str)
+    )
+
+
 def bytes_of(block: Mapping[str, Any]) -> bytes | None:
     """The bytes of an image or a sound; `None` where there are none."""
     data = text_of(block.get("data"))
@@ -150,3 +167,17 @@ def bytes_of(block: Mapping[str, Any]) -> bytes | None:
         return base64.b64decode(data, validate=True) if data else None
     except ValueError:
         return None
+
+
+def link_to(uri: str, name: str | None) -> str:
+    """A link that the agent gave, as Markdown: it is that, whatever its name and its address are made of."""
+    address = _plain(uri)
+    shown = _plain(name or "") or address
+    if uri.partition(":")[0].lower() in _LINKED:
+        return f"[{shown}]({_NOT_IN_A_LINK.sub(lambda found: f'%{ord(found[0]):02X}', uri)})"
+    return shown if shown == address else f"{shown} ({address})"
+
+
+def _plain(text: str) -> str:
+    """Text that is no more than that in Markdown, in a line."""
+    return _MEANING.sub(r"\\\g<0>", " ".join(text.split()))

@@ -37,7 +37,8 @@ class AcpHarness:
     """Makes agents of one kind, a process for each session.
 
     What can be chosen (models, modes, options) is only known to a session. So the first session tells it, or
-    the agent is asked before; from then on all new sessions have it.
+    the agent is asked before; from then on all new sessions have it. Some of it may be there for some models
+    only: what one session has stays known when another one does not have it.
 
     Args:
         found: The agent, as it is installed here.
@@ -73,6 +74,8 @@ class AcpHarness:
         self._live: WeakValueDictionary[str, AcpAgentSession] = WeakValueDictionary()
         self._asking = asyncio.Lock()
         self._was_asked = False
+        self._is_outdated = known is not None
+        """Whether all that is known is from before, and the agent may be another version by now."""
 
     # -- what it is ----------------------------------------------------------------------------------------
 
@@ -195,10 +198,19 @@ class AcpHarness:
                 return
             await self.signing_in.introduced(told)
             if told.problem is None:
-                self.learned(Choices(told.modes, told.options))
+                self.learned(Choices(told.modes, told.options), afresh=True)
 
-    def learned(self, choices: Choices) -> None:
-        """A session has told what can be chosen."""
+    def learned(self, choices: Choices, *, afresh: bool = False) -> None:
+        """A session has told what can be chosen.
+
+        Args:
+            choices: What it has.
+            afresh: Whether it is new, so that it has what all new ones have.
+        """
+        if self.known is not None and not (afresh and self._is_outdated):
+            choices = choices.beside(self.known)
+        if afresh:
+            self._is_outdated = False
         if self.known is None or self.known.to_json() != choices.to_json():
             self.known = choices
             self._news(self)
@@ -231,7 +243,7 @@ class AcpHarness:
 
     async def _signed_in(self, told: Introduction | None) -> bool | None:
         if told is not None and told.problem is None:
-            self.learned(Choices(told.modes, told.options))
+            self.learned(Choices(told.modes, told.options), afresh=True)
         signed_in = await self.signing_in.standing()
         if signed_in is not False:
             for session in list(self._live.values()):

@@ -13,7 +13,14 @@ from pathlib import Path
 
 from serai.acp import AcpSession, Agent, Opening
 from serai.agents.definitions import Quirk
-from serai.errors import AgentError, AgentRequestFailed, CapabilityNotSupportedError
+from serai.errors import (
+    AgentClosed,
+    AgentError,
+    AgentInactive,
+    AgentRequestFailed,
+    CapabilityNotSupportedError,
+    LineTooLong,
+)
 
 __all__ = ["Opened", "Outcome", "Wanted", "failure_notice", "notice_of", "open_session"]
 
@@ -47,6 +54,7 @@ class Wanted:
 class Opened:
     """A session that is open."""
 
+    agent: Agent
     session: AcpSession
     outcome: Outcome
     reason: str | None = None
@@ -60,41 +68,66 @@ class Opened:
         return replace(self, outcome=Outcome.RECREATED, reason=reason)
 
 
-async def open_session(agent: Agent, wanted: Wanted, how: Opening) -> Opened:
-    """Open a session in the best way that the agent has. Cancelling it stops the waiting.
+_Attempt = Callable[[Agent], Awaitable[AcpSession]]
+
+
+async def open_session(
+    start: Callable[[], Awaitable[Agent]],
+    wanted: Wanted,
+    how: Opening,
+    through: Callable[[Agent, _Attempt], Awaitable[AcpSession]],
+) -> Opened:
+    """Start an agent, and open a session in the best way that it has.
+
+    An agent that does not survive one way, or falls silent over it, is started again for the next. When this
+    fails or is cancelled, no agent is left.
+
+    Args:
+        start: Starts the agent.
+        wanted: Which session.
+        how: What else is said about it.
+        through: Makes an attempt, and signs in for it where that can be done.
 
     Raises:
         AgentError: Not even a new one could be made: a person has to sign in, for instance.
     """
-    if wanted.session_id is None and wanted.anew is None:
-        return Opened(await agent.new_session(wanted.cwd, **how), Outcome.NEW)
-    reasons = [wanted.anew] if wanted.anew else []
-    if wanted.session_id is not None and wanted.anew is None:
-        for outcome, attempt in _ways(agent, wanted.session_id, wanted, how):
+    agent = await start()
+    reason = wanted.anew
+    try:
+        for outcome, attempt in _ways(agent, wanted, how):
             try:
-                return Opened(await attempt(), outcome)
+                return Opened(agent, await through(agent, attempt), outcome)
             except (AgentRequestFailed, CapabilityNotSupportedError) as error:
-                _log.warning("a session was not %s: %s", outcome, error)
-                reasons.append(error.message)
-        if not reasons:
-            reasons.append(f"the agent cannot {'fork' if wanted.fork else 'open earlier'} sessions")
-    session = await agent.new_session(wanted.cwd, **how)
-    return Opened(session, Outcome.RECREATED, reasons[-1])
+                failed = error
+            except (AgentClosed, AgentInactive, LineTooLong) as error:
+                failed = error
+                await agent.close()
+                agent = await start()
+            _log.warning("a session was not %s: %s", outcome, failed)
+            reason = failed.message
+        session = await through(agent, lambda agent: agent.new_session(wanted.cwd, **how))
+    except BaseException:
+        await agent.close()
+        raise
+    if wanted.session_id is None and wanted.anew is None:
+        return Opened(agent, session, Outcome.NEW)
+    cannot = f"the agent cannot {'fork' if wanted.fork else 'open earlier'} sessions"
+    return Opened(agent, session, Outcome.RECREATED, reason or cannot)
 
 
-_Attempt = Callable[[], Awaitable[AcpSession]]
+def _ways(agent: Agent, wanted: Wanted, how: Opening) -> list[tuple[Outcome, _Attempt]]:
+    """How the session that is wanted can be opened, the best first."""
+    told, session_id = agent.capabilities, wanted.session_id
+    if session_id is None or wanted.anew is not None:
+        return []
 
-
-def _ways(agent: Agent, session_id: str, wanted: Wanted, how: Opening) -> list[tuple[Outcome, _Attempt]]:
-    told = agent.capabilities
-
-    def fork() -> Awaitable[AcpSession]:
+    def fork(agent: Agent) -> Awaitable[AcpSession]:
         return agent.fork_session(session_id, wanted.cwd, **how)
 
-    def resume() -> Awaitable[AcpSession]:
+    def resume(agent: Agent) -> Awaitable[AcpSession]:
         return agent.resume_session(session_id, wanted.cwd, **how)
 
-    def load() -> Awaitable[AcpSession]:
+    def load(agent: Agent) -> Awaitable[AcpSession]:
         return agent.load_session(session_id, wanted.cwd, **how)
 
     if wanted.fork:
@@ -118,7 +151,7 @@ def notice_of(opened: Opened, label: str, *, retold: bool) -> str | None:
             return f"{label} has forked its session: it remembers the conversation up to here."
         case Outcome.RECREATED:
             memory = (
-                "It was given the text of the conversation above, and remembers nothing else of it."
+                "It is given the text of the conversation above, and remembers nothing else of it."
                 if retold
                 else "It remembers nothing of the conversation above."
             )

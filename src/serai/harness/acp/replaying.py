@@ -1,69 +1,172 @@
-"""Old turns that an agent tells in the middle of a new one, because it was late with its history."""
+"""Old turns that an agent tells again, because it opens a session of before, and is late with its history."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 
-from serai.acp import AgentMessageChunk, AgentThoughtChunk, ToolCall, ToolCallUpdate, Update, UserMessageChunk
-from serai.ahp.types import MarkdownResponsePart, ReasoningResponsePart, ToolCallResponsePart, Turn
+from serai.acp import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    Item,
+    PlanUpdate,
+    ToolCall,
+    ToolCallUpdate,
+    UserMessageChunk,
+)
+from serai.ahp.types import (
+    MarkdownResponsePart,
+    ReasoningResponsePart,
+    StringOrMarkdown,
+    SystemNotificationResponsePart,
+    ToolCallResponsePart,
+    Turn,
+)
 from serai.ahp.wire import Unknown
 
 __all__ = ["Replay"]
 
+_OF_A_TURN = (AgentMessageChunk, AgentThoughtChunk, UserMessageChunk, ToolCall, ToolCallUpdate, PlanUpdate)
+"""What an agent tells because it was prompted: before that, it can only be history."""
+
 
 class Replay:
-    """Knows the old from the new in the first turn after a session was loaded.
+    """Knows the old from the new after a session of before was opened.
 
-    Only what is known for sure to be old counts as old: it begins with a message of an earlier turn, and goes
-    on as long as the rest is what that turn has. The first thing that differs is new, and so is all after it
-    until another old message comes.
+    Until the agent is prompted, all that belongs to turns is old. From then on only what is known for sure to
+    be old counts as old: it begins with a message of an earlier turn, and goes on as long as the rest is what
+    that turn has. The first thing that differs is new, and so is all after it until another old message
+    comes. Only letters and digits are compared: what stands between them, agents do not always keep.
 
     Args:
         turns: The earlier turns.
-        prompt: What the person has said now.
+        prompt: What the person has said now; `None` when that is yet to come.
+        mask: Takes secrets out of text, as was done with the turns.
     """
 
-    def __init__(self, turns: Sequence[Turn], prompt: str) -> None:
-        self._turns = {
-            turn.user_message.text.strip(): turn for turn in turns if turn.user_message.text.strip()
-        }
+    def __init__(
+        self, turns: Sequence[Turn], prompt: str | None = None, *, mask: Callable[[str], str] = str
+    ) -> None:
+        self._turns: dict[str, list[Turn]] = {}
+        for turn in turns:
+            if message := _message(turn.user_message.text):
+                self._turns.setdefault(message, []).append(turn)
         self._prompt = prompt
-        self._is_telling = False
-        self._said = self._thought = ""
-        """What the agent has yet to tell of the turn that it is telling again."""
-        self._calls: set[str] = set()
+        self._mask = mask
+        self._telling: list[_Old] = []
+        """The turns of which one is being told again: several may have begun with the same message."""
+        self._asked: str | None = None
+        """What was told so far of a message of the person, while nothing else is told."""
 
-    def is_old(self, update: Update) -> bool:
-        """Whether it is history. To be asked once about each update, in their order."""
-        match update:
-            case UserMessageChunk():
-                return self._begins(update.text or "")
-            case AgentMessageChunk() if self._is_telling:
-                self._said = self._after(self._said, update.text)
-            case AgentThoughtChunk() if self._is_telling:
-                self._thought = self._after(self._thought, update.text)
-            case ToolCall() | ToolCallUpdate() if self._is_telling:
-                self._is_telling = update.tool_call_id in self._calls
+    def prompted(self, prompt: str) -> bool:
+        """The agent was prompted. Returns whether it may still be telling its history: after the first."""
+        is_first, self._prompt = self._prompt is None, prompt
+        return is_first
+
+    def is_old(self, item: Item) -> bool:
+        """Whether it is history. To be asked once about each item, in their order."""
+        if not isinstance(item, _OF_A_TURN):
+            return False
+        if self._prompt is None:
+            return True
+        if isinstance(item, UserMessageChunk):
+            return self._begins(self._prompt, item.text or "")
+        self._asked = None
+        self._telling = [turn for turn in self._telling if turn.has(item)]
+        return bool(self._telling)
+
+    def _begins(self, prompt: str, text: str) -> bool:
+        goes_on = self._asked is not None
+        self._asked = (self._asked or "") + text
+        if text.strip() in prompt:
+            self._telling = []
+        elif found := self._begun_with(text) or self._begun_with(self._asked):
+            self._telling = [_Old(turn, self._mask) for turn in found]
+        elif not goes_on:  # else it is what was attached to the message, for instance
+            self._telling = []
+        return bool(self._telling)
+
+    def _begun_with(self, text: str) -> list[Turn]:
+        return self._turns.get(_message(self._mask(text)), [])
+
+
+class _Old:
+    """What an agent has yet to tell of a turn that it tells again."""
+
+    def __init__(self, turn: Turn, mask: Callable[[str], str]) -> None:
+        parts = turn.response_parts
+        self._mask = mask
+        self._said = _Text("".join(part.content for part in parts if isinstance(part, MarkdownResponsePart)))
+        self._thought = _Text(
+            "".join(part.content for part in parts if isinstance(part, ReasoningResponsePart))
+        )
+        calls = [
+            part.tool_call
+            for part in parts
+            if isinstance(part, ToolCallResponsePart) and not isinstance(part.tool_call, Unknown)
+        ]
+        self._calls = {call.tool_call_id for call in calls}
+        self._titles = Counter(_bare(_plain(call.invocation_message or "")) for call in calls)
+        self._noticed = _bare(
+            "\n".join(
+                _plain(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart)
+            )
+        )
+
+    def has(self, item: Item) -> bool:
+        """Whether the turn has this, where the agent is in it."""
+        match item:
+            case AgentMessageChunk():
+                return bool(item.text) and self._said.goes_on(self._mask(item.text))
+            case AgentThoughtChunk():
+                return bool(item.text) and self._thought.goes_on(self._mask(item.text))
+            case ToolCall() | ToolCallUpdate():
+                return self._has_call(item)
+            case PlanUpdate():
+                told = [_bare(self._mask(str(entry.get("content")))) for entry in item.entries]
+                return all(content in self._noticed for content in told)
             case _:
                 return False
-        return self._is_telling
 
-    def _begins(self, text: str) -> bool:
-        turn = self._turns.get(text.strip())
-        self._is_telling = turn is not None and text.strip() not in self._prompt
-        if turn is not None and self._is_telling:
-            parts = turn.response_parts
-            self._said = "".join(part.content for part in parts if isinstance(part, MarkdownResponsePart))
-            self._thought = "".join(part.content for part in parts if isinstance(part, ReasoningResponsePart))
-            self._calls = {
-                part.tool_call.tool_call_id
-                for part in parts
-                if isinstance(part, ToolCallResponsePart) and not isinstance(part.tool_call, Unknown)
-            }
-        return self._is_telling
+    def _has_call(self, update: ToolCall | ToolCallUpdate) -> bool:
+        """By its id, or by what it did: some agents give other ids to the calls of before."""
+        if update.tool_call_id in self._calls:
+            return True
+        title = _bare(self._mask(update.title or ""))
+        if not title or not self._titles[title]:
+            return False
+        self._titles[title] -= 1
+        self._calls.add(update.tool_call_id)
+        return True
 
-    def _after(self, left: str, text: str | None) -> str:
-        """What is left when this was told, too; if it is something else, it is new."""
-        left, told = left.lstrip(), (text or "").lstrip()
-        self._is_telling = bool(text) and left.startswith(told)
-        return left[len(told) :]
+
+class _Text:
+    """A text, and how far it was told."""
+
+    def __init__(self, text: str) -> None:
+        self._text = _bare(text)
+        self._at = 0
+
+    def goes_on(self, more: str) -> bool:
+        """Whether it goes on with this."""
+        told = _bare(more)
+        if not told:
+            return not more.strip() or self._at < len(self._text)
+        if not self._text.startswith(told, self._at):
+            return False
+        self._at += len(told)
+        return True
+
+
+def _message(text: str) -> str:
+    """By this the messages of people are told apart."""
+    return _bare(text) or text.strip()
+
+
+def _plain(text: StringOrMarkdown) -> str:
+    return text if isinstance(text, str) else text.markdown
+
+
+def _bare(text: str) -> str:
+    """The letters and digits of a text."""
+    return "".join(filter(str.isalnum, text.casefold()))

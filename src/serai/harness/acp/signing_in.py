@@ -80,7 +80,7 @@ class SigningIn:
 
     # -- what the agent says -------------------------------------------------------------------------------
 
-    async def through(self, agent: Agent, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def through(self, agent: Agent, attempt: Callable[[Agent], Awaitable[T]]) -> T:
         """Try something that may need a sign-in, such as to open a session.
 
         An agent that keeps its sign-in to the process has forgotten it by the next one. So what a person has
@@ -92,13 +92,13 @@ class SigningIn:
         """
         await self.heard(agent.handshake)
         try:
-            done = await attempt()
+            done = await attempt(agent)
         except AuthRequired as refusal:
             if not await self._signed_in_again(agent):
                 await self.refused(Stage.OPENING)
                 raise
             try:
-                done = await attempt()
+                done = await attempt(agent)
             except AuthRequired:
                 await self.refused(Stage.OPENING)
                 raise refusal from None

@@ -23,7 +23,7 @@ from serai.acp.shapes import is_object, object_of, text_of
 from serai.ahp.types import Markdown, ToolResultContent, UsageInfo
 from serai.contract import AgentSessionEvent, Delivered, Failed, MessageReceipt, UsageUpdated
 from serai.harness.acp.calls import Calls
-from serai.harness.acp.contents import bytes_of
+from serai.harness.acp.contents import bytes_of, link_to
 from serai.harness.acp.replaying import Replay
 from serai.host.seat import Seat
 from serai.host.turn import Turn
@@ -152,7 +152,7 @@ class Work:
         """Content that is no text."""
         match block:
             case {"type": "resource_link", "uri": str(uri)}:
-                await self.turn.say(f"[{text_of(block.get('name')) or uri}]({uri})")
+                await self.turn.say(link_to(uri, text_of(block.get("name"))))
             case {"type": "resource", "resource": {"text": str(text)}}:
                 await self.turn.say(text)
             case _:

@@ -2,7 +2,8 @@
 
 What it is told stands in its argument, as JSON: `capabilities`, `meta` and `methods` for its handshake,
 `new_error` to refuse sessions, `signed_in` a file that has to be there, `modes` and `options` for its
-sessions, `keep` a folder in which it keeps them, `late` how long after `session/load` it tells the history.
+sessions, `keep` a folder in which it keeps them, `late` how long after `session/load` and its like it tells
+the history (`prompt`: only in the next turn), `dies_in` and `silent_in` what it does not survive or answer.
 What it does in a turn is the first line of the prompt: the name of a function below, and words for it.
 Whatever it is asked, it keeps in `heard`, and the turn `recall` tells it.
 """
@@ -157,6 +158,17 @@ def permission(session: str, kinds: str = "yes,ever,no") -> Any:
     return None
 
 
+def untold(session: str, then: str) -> Any:
+    """Asks about a call, begins another, and tells the end of neither."""
+    call = {"toolCallId": "c", "title": "rm -rf /"}
+    ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
+    half = {"type": "content", "content": {"type": "text", "text": "half"}}
+    update(session, "tool_call", toolCallId="d", title="make", status="in_progress", content=[half])
+    update(session, "tool_call", toolCallId="e", title="never", status="pending")
+    if then == "crash":
+        os._exit(1)
+
+
 def settled(session: str, status: str) -> Any:
     """Asks about a call, and ends it without the answer."""
     call = {"toolCallId": "c", "title": "ls"}
@@ -294,6 +306,19 @@ def wait(session: str) -> Any:
         if "id" in message and "method" in message:
             send(id=message["id"], result=METHODS[message["method"]](message["params"]))
             say(session, f"mode {STATE['mode']} now")
+    return {"stopReason": "cancelled"}
+
+
+def unstoppable(session: str) -> Any:
+    """Goes on when it is told to stop, as far as it is let."""
+    say(session, "waiting")
+    while receive().get("method") != "session/cancel":
+        pass
+    folder = Path(PARAMS[session]["cwd"])
+    answers = [ask("fs/write_text_file", sessionId=session, path=str(folder / "made"), content="x")]
+    command = {"command": "sh", "args": ["-c", "echo $$ > pid; exec sleep 100"]}
+    answers.append(ask("terminal/create", sessionId=session, **command))
+    (folder / "answers").write_text(json.dumps(answers))
     return {"stopReason": "cancelled"}
 
 
@@ -529,17 +554,24 @@ def load(params: dict[str, Any]) -> Any:
         return {"error": {"code": -32002, "message": "Resource not found"}}
     PARAMS[session] = params
     REMEMBERED[session] = json.loads((KEEP / session).read_text())
-    if TOLD.get("late") == "prompt":
-        LATE.extend(REMEMBERED[session])
-    elif "late" in TOLD:
-        TELLING.append(threading.Timer(TOLD["late"], retell, [session, list(REMEMBERED[session])]))
-        TELLING[-1].start()
+    if "late" in TOLD:
+        tell_later(session)
     else:
         retell(session, REMEMBERED[session])
     return reply(session)
 
 
+def tell_later(session: str) -> None:
+    if TOLD.get("late") == "prompt":
+        LATE.extend(REMEMBERED[session])
+    elif "late" in TOLD:
+        TELLING.append(threading.Timer(TOLD["late"], retell, [session, list(REMEMBERED[session])]))
+        TELLING[-1].start()
+
+
 LATE: list[str] = []
+AROUND = TOLD.get("around", "{}")
+"""What stands around the words of late history."""
 TELLING: list[threading.Timer] = []
 
 
@@ -555,6 +587,7 @@ def fork(params: dict[str, Any]) -> Any:
     session = f"{source}-fork"
     remembered = json.loads((KEEP / source).read_text()) if KEEP else REMEMBERED[source]
     PARAMS[session], REMEMBERED[session] = params, remembered
+    tell_later(session)
     return {"sessionId": session, **reply(session)}
 
 
@@ -578,10 +611,10 @@ def prompt(params: dict[str, Any]) -> Any:
     PROMPT.update(params)
     while TELLING:  # nothing is done before all is told
         TELLING.pop().join()
-    while LATE:  # the history, as it was
-        update(session, "user_message_chunk", content={"type": "text", "text": LATE[0]})
+    while LATE:  # the history, as it was, or nearly
+        update(session, "user_message_chunk", content={"type": "text", "text": AROUND.format(LATE[0])})
         name, *words = LATE.pop(0).split(" ")
-        globals()[name](session, *words)
+        globals()[name](session, *(AROUND.format(word) for word in words))
     text = next(block["text"] for block in params["prompt"] if block["type"] == "text")
     name, *words = text.splitlines()[0].split(" ")
     turn: Callable[..., Any] = globals()[name]
@@ -607,6 +640,10 @@ while True:
     MESSAGE = receive()
     if "method" not in MESSAGE or "id" not in MESSAGE:
         continue
+    if MESSAGE["method"] in TOLD.get("dies_in", ()):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if MESSAGE["method"] in TOLD.get("silent_in", ()):
+        continue
     handler = METHODS.get(MESSAGE["method"])
     if handler is None:
         send(id=MESSAGE["id"], error={"code": -32601, "message": "no such method"})
@@ -616,3 +653,7 @@ while True:
         send(id=MESSAGE["id"], error=outcome["error"])
     else:
         send(id=MESSAGE["id"], result=outcome)
+    if TOLD.get("reads_at_once") and "cwd" in MESSAGE["params"] and "error" not in outcome:
+        session = outcome.get("sessionId") or MESSAGE["params"]["sessionId"]
+        found = ask("fs/read_text_file", sessionId=session, path="a")
+        Path(PARAMS[session]["cwd"], "answers").write_text(json.dumps(found))

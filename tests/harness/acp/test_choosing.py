@@ -1,0 +1,224 @@
+"""Choices hold: while others are on their way, while the agent is away, and whatever other sessions do."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.client import Client
+from harness.acp.conftest import AGENTS, FORKS, ONE, Inn, found_agent, notices, said, say
+from harness.acp.test_choices import asked, model, options, select, values
+from processes.watching import runs, until
+from serai.acp import Choice
+from serai.acp.options import read_modes
+from serai.harness.acp.choices import Choices, schema_of
+from serai.harness.acp.harness import AcpHarness
+
+CHOOSY = (sys.executable, "-I", "-S", "-u", str(AGENTS / "choosy.py"))
+TWO = "ahp-session:/two"
+
+
+class Gate:
+    """Lets the agent do what it was asked to choose, one after the other."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self.path = str(path)
+        self._end = os.open(path, os.O_RDWR)  # for both: nobody waits for the other to open it
+
+    def open(self, times: int = 1) -> None:
+        os.write(self._end, b"." * times)
+
+    def close(self) -> None:
+        os.close(self._end)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    gate = Gate(tmp_path / "gate")
+    yield gate
+    gate.close()
+
+
+async def change(client: Client, session: str = ONE, *, to: str | None = None, **config: Any) -> None:
+    """Choose a model or settings."""
+    if to is not None:
+        await client.dispatch(session, "modelChanged", model={"id": to})
+    if config:
+        await client.dispatch(session, "configChanged", config=config)
+
+
+def agent_pid(client: Client) -> int:
+    meta = client.session(ONE).meta
+    assert meta is not None
+    return int(meta["serai.acp"]["sessionId"].split("-")[1])
+
+
+async def is_asked_for(client: Client, value: str) -> None:
+    await client.until(lambda: client.session(ONE).summary.title == f"asked for {value}")
+
+
+# -- while others are on their way -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("last", ["c", "a"])
+async def test_a_choice_that_is_made_while_another_is_on_its_way_is_the_last(
+    inn: Inn, client: Client, gate: Gate, last: str
+) -> None:
+    inn.offer(CHOOSY, gate=gate.path)
+    session = await inn.session(client)
+    await change(client, mode="b")
+    await is_asked_for(client, "b")
+    await change(client, mode=last)
+    await client.ping()
+    gate.open(2)
+    assert await asked(client, session) == [["mode", "b"], ["mode", last]]
+    assert values(client)["mode"] == last
+
+
+async def test_a_model_that_is_chosen_while_a_mode_is_on_its_way_is_not_undone(
+    inn: Inn, client: Client, gate: Gate
+) -> None:
+    inn.offer(CHOOSY, gate=gate.path)
+    session = await inn.session(client)
+    await change(client, mode="b")
+    await is_asked_for(client, "b")
+    await change(client, to="m3", effort="high")
+    await client.ping()
+    gate.open(3)
+    assert await asked(client, session) == [["mode", "b"], ["model", "m3"], ["effort", "high"]]
+    assert (model(client), values(client)) == ("m3", {"mode": "b", "effort": "high"})
+
+
+async def test_what_was_chosen_with_a_model_can_be_chosen_otherwise_afterwards(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer(CHOOSY)
+    session = await inn.session(client, model={"id": "m3", "config": {"effort": "high"}})
+    await change(client, effort="low")
+    assert await asked(client, session) == [["model", "m3"], ["effort", "high"], ["effort", "low"]]
+    assert values(client)["effort"] == "low"
+
+
+async def test_what_an_agent_changes_with_its_model_is_brought_back_to_what_was_chosen(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer(CHOOSY, resets=True)
+    session = await inn.session(client, config={"effort": "high"})
+    await change(client, to="m3")
+    assert await asked(client, session) == [["effort", "high"], ["model", "m3"], ["effort", "high"]]
+    assert values(client)["effort"] == "high"
+
+
+# -- while the agent is away -------------------------------------------------------------------------------
+
+
+async def test_a_choice_that_is_made_while_the_agent_is_away_holds_when_it_is_back(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer(CHOOSY)
+    session = await inn.session(client)
+    pid = agent_pid(client)
+    await say(client, session, "leave")
+    await until(lambda: not runs(pid))
+    await change(client, to="m3", mode="c")
+    await client.ping()
+    turn = await say(client, session, "settings")
+    if turn.error is not None:  # the host has seen only by this turn that the agent is gone
+        turn = await say(client, session, "settings")
+    assert json.loads(said(turn)) == [["model", "m3"], ["mode", "c"]]
+    assert (model(client), values(client)["mode"]) == ("m3", "c")
+    assert not [told for told in notices(turn) if "did not" in told]
+
+
+async def test_a_choice_at_which_the_agent_dies_is_tried_again_with_the_next_one(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer(CHOOSY, deadly="b")
+    session = await inn.session(client)
+    pid = agent_pid(client)
+    await change(client, mode="b")
+    await until(lambda: not runs(pid))
+    await client.ping()
+    assert values(client)["mode"] == "b"
+    turn = await say(client, session, "settings")
+    assert turn.error.error_type == "connection_closed"
+    await change(client, mode="c")
+    assert await asked(client, session) == [["mode", "c"]]
+
+
+async def test_a_choice_that_the_agent_does_not_answer_stays_and_is_told(inn: Inn, client: Client) -> None:
+    inn.offer(CHOOSY, deaf="high", timeouts={"inactivity_timeout": 0.2})
+    session = await inn.session(client)
+    await change(client, effort="high")
+    turn = await say(client, session, "settings")
+    assert [told.partition(":")[0] for told in notices(turn)] == ["Quick did not set effort to 'high'"]
+    assert values(client)["effort"] == "high"
+
+
+# -- whatever other sessions do ----------------------------------------------------------------------------
+
+
+async def test_what_one_session_has_no_more_others_can_still_choose_and_inherit(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer(CHOOSY, capabilities=FORKS)
+    one, two = await inn.session(client), await inn.session(client, TWO)
+    turn = await say(client, one, "settings")
+    await change(client, two, to="m2")
+    await client.until(lambda: "effort" not in values(client, two))
+    three = await inn.session(client, "ahp-session:/three", config={"effort": "high"})
+    assert values(client, three)["effort"] == "high"
+    fork = {"session": one, "turnId": turn.id}
+    four = await inn.session(client, "ahp-session:/four", fork=fork)
+    assert values(client, four) == {"mode": "a", "effort": "low"}
+
+
+async def test_a_setting_goes_and_comes_with_the_model_without_a_word(inn: Inn, client: Client) -> None:
+    inn.offer(CHOOSY)
+    session = await inn.session(client)
+    await change(client, to="m2")
+    turn = await say(client, session, "settings")
+    assert (notices(turn), values(client)) == ([], {"mode": "a"})
+    await change(client, to="m1")
+    await client.until(lambda: values(client) == {"mode": "a", "effort": "low"})
+    assert notices(await say(client, session, "settings")) == []
+
+
+# -- learning ----------------------------------------------------------------------------------------------
+
+
+def test_settings_of_one_session_stand_beside_those_of_others() -> None:
+    one = options(select("thinking"), select("style"), select("model"))
+    two = options({**select("effort"), "name": "Zeal"}, select("depth"))
+    joined = schema_of(two.beside(one)).properties
+    assert list(joined)[:3] == ["effort", "depth", "style"]
+    assert joined["effort"].title == "Zeal"
+    assert two.beside(one).model_infos("p") == []
+
+
+async def test_what_is_known_from_before_goes_when_a_new_session_does_not_have_it(inn: Inn) -> None:
+    host = inn.house.host
+    before = options(select("style"), select("effort"))
+    harness = AcpHarness(found_agent(CHOOSY), host.processes, mask=host.redactor.redact, known=before)
+    harness.learned(options(select("fresh")))
+    assert {"style", "effort", "fresh"} <= set(harness.schema.properties)
+    harness.learned(options(select("effort")), afresh=True)
+    assert not {"style", "fresh"} & set(harness.schema.properties)
+    harness.learned(options(select("fresh")))
+    harness.learned(options(select("style")), afresh=True)
+    assert {"style", "effort", "fresh"} <= set(harness.schema.properties)
+
+
+def test_modes_stand_beside_options_and_a_mode_that_is_an_option_in_their_place() -> None:
+    told = {"currentModeId": "x", "availableModes": [{"id": "x"}]}
+    modes = Choices(read_modes(told))
+    assert list(schema_of(options(select("style")).beside(modes)).properties)[:2] == ["mode", "style"]
+    assert options(select("mode")).beside(modes).offered("mode") == [Choice("a", "a")]
+    assert modes.beside(options(select("mode"))).values == {"mode": "x"}

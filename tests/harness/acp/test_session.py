@@ -1,0 +1,69 @@
+"""The agent of a session while its process comes and goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from conformance.client import Client
+from harness.acp.conftest import RESUMES, Inn, begin, ended, notices, said, say
+from processes.watching import until
+from serai.harness.acp.session import AcpAgentSession
+
+FULL: dict[str, Any] = {"modes": True, "options": True, "capabilities": RESUMES}
+
+
+async def kill(inn: Inn, uri: str) -> AcpAgentSession:
+    """Kill the agent's process as `kill -9` does, between the turns, and wait until it is gone."""
+    session = inn.house.host.loaded(uri)
+    assert session is not None
+    agent = await session.agent()
+    assert isinstance(agent, AcpAgentSession)
+    assert agent._link is not None
+    os.kill(agent._link.agent.pid, signal.SIGKILL)
+    await agent._link.agent.wait_closed()
+    return agent
+
+
+async def test_what_is_chosen_while_the_agent_is_gone_holds_when_it_is_back(
+    inn: Inn, client: Client, tmp_path: Path
+) -> None:
+    inn.offer(**FULL, keep=str(tmp_path))
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    await kill(inn, session)
+    changes = len(client.heard("configChanged"))
+    await client.dispatch(session, "configChanged", config={"mode": "do"})
+    await client.dispatch(session, "modelChanged", model={"id": "large"})
+    turn = await say(client, session, "settings")
+    assert json.loads(said(turn)) == [["model", "large"], ["mode", "do"]]
+    (notice,) = notices(turn)
+    assert "has resumed its session" in notice
+    state = client.session(session)
+    assert state.config is not None
+    assert state.summary.model is not None
+    assert (state.config.values["mode"], state.summary.model.id) == ("do", "large")
+    assert [action["config"] for action in client.heard("configChanged")[changes:]] == [{"mode": "do"}]
+
+
+async def test_a_turn_that_is_cancelled_while_the_agent_comes_back_does_not_disturb_the_next(
+    inn: Inn, client: Client, tmp_path: Path
+) -> None:
+    inn.offer(
+        **FULL,
+        keep=str(tmp_path),
+        silent_in=["session/set_mode"],
+        timeouts={"inactivity_timeout": 1.0},
+    )
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    agent = await kill(inn, session)
+    await client.dispatch(session, "configChanged", config={"mode": "do"})
+    turn = await begin(client, session, "echo two")
+    await until(lambda: agent._linking.running is not None)  # and is asked for its mode
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    assert (await ended(client, session, turn)).state == "cancelled"
+    assert said(await say(client, session, "echo three")) == "three"
