@@ -27,13 +27,14 @@ class Repo:
             self.git("init", "-q", "--template=", *options)
             (top / ".git/info").mkdir(parents=True, exist_ok=True)
 
-    def git(self, *arguments: str, accept: tuple[int, ...] = (0,)) -> bytes:
+    def git(self, *arguments: str, accept: tuple[int, ...] = (0,), data: bytes | None = None) -> bytes:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         environment |= {"GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
         done = subprocess.run(
             ["git", *PERSON, *arguments],  # noqa: S607 - the git of whoever runs the tests
             cwd=self.top,
             env=environment,
+            input=data,
             capture_output=True,
             check=False,
         )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from changes.repositories import Repo, brief, never
+from serai.ahp.errors import AhpErrorCode
 from serai.changes.catalogue import SESSION, ChangesetKind, Which
 from serai.changes.noted import NotedChanges
-from serai.changes.opening import open_changes
+from serai.changes.opening import SessionChanges, inherit, open_changes
 from serai.changes.operations import DISCARD, STAGE, invoke
 from serai.changes.showing import content_uri
 from serai.changes.tracked import TrackedChanges
-from serai.errors import ProtocolError
+from serai.errors import FileUnreadable, GitFailed, ProtocolError
 
 
 async def test_a_repository_is_seen_through_git(repo: Repo, private: Path) -> None:
@@ -89,3 +91,194 @@ async def test_how_the_session_began_is_claimed_only_where_that_is_known(
     else:
         with pytest.raises(ProtocolError, match="was not recorded"):
             await changes.compute(SESSION)
+
+
+def turn(turn_id: str) -> Which:
+    return Which(ChangesetKind.TURN, turn_id)
+
+
+async def opened(directory: Path, private: Path, session_id: str = "s1") -> SessionChanges:
+    return await open_changes(str(directory), session_id, folder=private, trusted=never)
+
+
+def write(file: Path, content: str) -> None:
+    file.write_text(content)
+
+
+async def edit(changes: SessionChanges, turn_id: str, path: str, content: str) -> None:
+    """Have a tool write a file, in a turn of its own."""
+    await changes.begin_turn(turn_id)
+    if isinstance(changes, NotedChanges):
+        await changes.note_before(turn_id, path)
+    write(Path(changes.directory, path), content)
+    if isinstance(changes, NotedChanges):
+        await changes.note_after(turn_id, path)
+    await changes.end_turn(turn_id)
+
+
+# -- a repository that went away ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prefix", ["", "src"])
+async def test_when_its_repository_is_gone_a_folder_is_seen_through_notes(
+    repo: Repo, private: Path, prefix: str
+) -> None:
+    top = repo.top / prefix
+    tracked = await opened(top, private)
+    await tracked.begin_session()
+    await edit(tracked, "t1", "new", "one\n")
+    await edit(tracked, "t2", "new", "one\ntwo\n")
+    shutil.rmtree(repo.top / ".git")
+    changes = await opened(top, private)
+    assert isinstance(changes, NotedChanges)
+    await edit(changes, "t3", "new", "three\n")
+    since = await changes.compute(SESSION)
+    assert brief(since.changes) == ["modified new +1 -2"]
+    assert "repository is gone" in (since.lacks or "")
+    assert brief((await changes.compute(turn("t3"))).changes) == ["modified new +1 -2"]
+    # The second turn needs nothing but what is ours. The first one needs the last commit.
+    again = await opened(top, private)
+    found = await again.compute_all([turn("t2"), turn("t1")])
+    second = found[turn("t2")]
+    assert not isinstance(second, Exception)
+    assert (brief(second.changes), second.settled) == (["modified new +1 -0"], True)
+    [modified] = second.changes
+    assert modified.before is not None
+    assert await again.read(content_uri("s1", modified.before)) == b"one\n"
+    lost = found[turn("t1")]
+    assert isinstance(lost, GitFailed)
+    assert "the repository in which this was recorded is gone" in lost.message
+    with pytest.raises(ProtocolError, match="it can only be looked at"):
+        await invoke(again, turn("t2"), DISCARD, None)
+    await again.forget_turn("t2")
+    with pytest.raises(ProtocolError, match="nothing was noted"):
+        await (await opened(top, private)).compute(turn("t2"))
+
+
+async def test_a_turn_in_which_the_repository_went_away_has_what_was_noted_after_that(
+    repo: Repo, private: Path
+) -> None:
+    tracked = await opened(repo.top, private)
+    await tracked.begin_turn("t")
+    shutil.rmtree(repo.top / ".git")
+    changes = await opened(repo.top, private)
+    assert isinstance(changes, NotedChanges)
+    await changes.note_before("t", "a.txt")
+    repo.write("a.txt", "other\n")
+    await changes.note_after("t", "a.txt")
+    found = await changes.compute(turn("t"))
+    assert brief(found.changes) == ["modified a.txt +1 -3"]
+    assert "went away in this turn" in (found.lacks or "")
+
+
+async def test_a_repository_that_comes_again_takes_up_what_there_was(repo: Repo, private: Path) -> None:
+    await (await opened(repo.top, private)).begin_session()
+    (repo.top / ".git").rename(repo.top.parent / "away")
+    noted = await opened(repo.top, private)
+    await edit(noted, "t", "a.txt", "other\n")
+    (repo.top.parent / "away").rename(repo.top / ".git")
+    changes = await opened(repo.top, private)
+    assert changes.has_git
+    for which in (SESSION, turn("t")):
+        assert brief((await changes.compute(which)).changes) == ["modified a.txt +1 -3"]
+
+
+async def test_what_another_repository_recorded_is_not_compared_with_the_one_around_it(
+    tmp_path: Path, private: Path
+) -> None:
+    around = Repo(tmp_path / "around")
+    around.write("x", "x\n")
+    around.commit()
+    inner = Repo(around.top / "inner")
+    inner.write("a.txt", "one\n")
+    inner.commit()
+    await (await opened(inner.top, private)).begin_session()
+    shutil.rmtree(inner.top / ".git")
+    changes = await opened(inner.top, private)
+    assert changes.has_git
+    with pytest.raises(ProtocolError, match="was not recorded"):
+        await invoke(changes, SESSION, DISCARD, None)
+    assert (inner.top / "a.txt").read_text() == "one\n"
+    await edit(changes, "t", "a.txt", "two\n")
+    again = await opened(inner.top, private)
+    assert brief((await again.compute(turn("t"))).changes) == ["modified a.txt +1 -1"]
+
+
+async def test_a_folder_without_git_that_is_gone_is_said_to_be(tmp_path: Path, private: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    changes = await opened(work, private)
+    await edit(changes, "t", "a.txt", "one\n")
+    shutil.rmtree(work)
+    with pytest.raises(FileUnreadable, match="the folder is gone"):
+        await changes.compute(SESSION)
+    assert brief((await changes.compute(turn("t"))).changes) == ["added a.txt +1 -0"]
+
+
+# -- a session that was forked from another one ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+async def test_a_fork_has_the_turns_of_the_other_session_also_when_that_is_gone(
+    repo: Repo, tmp_path: Path, has_git: bool
+) -> None:
+    if not has_git:
+        shutil.rmtree(repo.top / ".git")
+    source = await opened(repo.top, tmp_path / "source")
+    await source.begin_session()
+    await edit(source, "t1", "a.txt", "1\n")
+    await edit(source, "t2", "new", "2\n")
+    await edit(source, "t3", "new", "3\n")
+    fork = await opened(repo.top, tmp_path / "fork", "fork")
+    await fork.begin_session()
+    await inherit(fork, tmp_path / "source", ["t1", "t2"], directory=str(repo.top))
+    shutil.rmtree(tmp_path / "source")
+    for changes in (fork, await opened(repo.top, tmp_path / "fork", "fork")):
+        assert brief((await changes.compute(turn("t1"))).changes) == ["modified a.txt +1 -3"]
+        [added] = (await changes.compute(turn("t2"))).changes
+        assert added.after is not None
+        assert await changes.read(content_uri("fork", added.after)) == b"2\n"
+        with pytest.raises(ProtocolError):
+            await changes.compute(turn("t3"))
+        assert (await changes.compute(SESSION)).changes == ()
+    await invoke(fork, turn("t1"), DISCARD, None)
+    assert (repo.top / "a.txt").read_text() == "one\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+async def test_a_fork_in_another_folder_says_that_it_does_not_know_the_turns(
+    repo: Repo, tmp_path: Path, has_git: bool
+) -> None:
+    source = await opened(repo.top, tmp_path / "source")
+    await edit(source, "t", "a.txt", "1\n")
+    other = tmp_path / "other"
+    if has_git:
+        shutil.copytree(repo.top, other)
+    else:
+        other.mkdir()
+    fork = await opened(other, tmp_path / "fork", "fork")
+    await inherit(fork, tmp_path / "source", ["t"], directory=str(repo.top))
+    for changes in (fork, await opened(other, tmp_path / "fork", "fork")):
+        for act in (changes.compute(turn("t")), invoke(changes, turn("t"), DISCARD, None)):
+            with pytest.raises(ProtocolError, match="forked from") as caught:
+                await act
+            assert caught.value.number == AhpErrorCode.NOT_FOUND
+    await fork.forget_turn("t")
+    await edit(fork, "t", "b.txt", "x\n")
+    assert brief((await fork.compute(turn("t"))).changes) == ["added b.txt +1 -0"]
+
+
+async def test_a_fork_has_the_turns_that_were_before_there_was_a_repository(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    source = await opened(work, tmp_path / "source")
+    await edit(source, "t1", "a.txt", "1\n")
+    Repo(work)
+    source = await opened(work, tmp_path / "source")
+    await edit(source, "t2", "b.txt", "2\n")
+    fork = await opened(work, tmp_path / "fork", "fork")
+    await fork.begin_session()
+    await inherit(fork, tmp_path / "source", ["t1", "t2"], directory=str(work))
+    assert brief((await fork.compute(turn("t1"))).changes) == ["added a.txt +1 -0"]
+    assert brief((await fork.compute(turn("t2"))).changes) == ["added b.txt +1 -0"]
+    assert (await fork.compute(SESSION)).lacks is None

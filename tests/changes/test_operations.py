@@ -19,6 +19,7 @@ from serai.ahp.commands import (
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import TextPosition, TextRange
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
+from serai.changes.ignoring import IgnoreLists
 from serai.changes.noted import NotedChanges
 from serai.changes.operations import DISCARD, OPEN, STAGE, invoke, operations_for
 from serai.changes.showing import file_uri
@@ -120,7 +121,6 @@ async def test_everything_uncommitted_is_discarded(repo: Repo, changes: TrackedC
         repo.write(name, "x\n")
     result = await invoke(changes, UNCOMMITTED, DISCARD, None)
     assert result.message == f"Discarded the changes to {len(ODD_NAMES) + 4} files"
-    shutil.rmtree(repo.top / "dir with\nline")  # an empty directory is no change, and stays
     assert {path: seen[:2] for path, seen in everything(repo.top).items() if "/.git" not in path} == before
     assert repo.status() == []
     assert (await changes.compute(UNCOMMITTED)).changes == ()
@@ -196,6 +196,101 @@ async def test_a_directory_in_the_place_of_a_file_is_not_deleted(repo: Repo, cha
     assert (repo.top / "a.txt/precious").read_text() == "x\n"
     await invoke(changes, UNCOMMITTED, DISCARD, None)
     assert (repo.top / "a.txt").read_text() == "one\ntwo\nthree\n"
+
+
+async def test_a_file_that_became_a_folder_comes_back(repo: Repo, changes: TrackedChanges) -> None:
+    (repo.top / "src/b.py").rename(repo.top / "moved")
+    repo.write("src/b.py/deep/one/x", "")
+    (repo.top / "moved").rename(repo.top / "src/b.py/deep/one/x")
+    repo.write("src/b.py/new", "x\n")
+    assert [one.kind for one in (await changes.compute(UNCOMMITTED)).changes] == ["renamed", "added"]
+    result = await invoke(changes, UNCOMMITTED, DISCARD, None)
+    assert result.message == "Discarded the changes to 2 files"
+    assert (repo.top / "src/b.py").read_text() == "print('b')\n" * 10
+    assert repo.status() == []
+
+
+async def test_a_folder_that_became_a_file_comes_back(repo: Repo, changes: TrackedChanges) -> None:
+    (repo.top / "src/deep/c.txt").rename(repo.top / "moved")
+    (repo.top / "src/deep").rmdir()
+    (repo.top / "moved").rename(repo.top / "src/deep")
+    [renamed] = (await changes.compute(UNCOMMITTED)).changes
+    assert renamed.kind == "renamed"
+    await invoke(changes, UNCOMMITTED, DISCARD, None)
+    assert (repo.top / "src/deep/c.txt").read_text() == "c\n"
+    assert repo.status() == []
+
+
+async def test_a_file_that_became_a_folder_stays_where_others_are_in_it(
+    repo: Repo, changes: TrackedChanges
+) -> None:
+    content = "print('b')\n" * 10 + "more\n"
+    (repo.top / "src/b.py").unlink()
+    repo.write("src/b.py/in/x", content)
+    repo.write("src/b.py/ignored", "precious\n")
+    (repo.top / ".git/info/exclude").write_text("ignored\n")
+    with pytest.raises(ProtocolError, match=r"nothing was done: src/b\.py/in/x"):
+        await invoke(changes, UNCOMMITTED, DISCARD, None)
+    assert (repo.top / "src/b.py/in/x").read_text() == content
+    assert (repo.top / "src/b.py/ignored").read_text() == "precious\n"
+    assert sorted(file.name for file in repo.top.iterdir()) == [".git", "a.txt", "src"]
+
+
+async def test_no_empty_folder_is_left_of_one_that_was_renamed(repo: Repo, private: Path) -> None:
+    (repo.top / "src").rename(repo.top / "source")
+    changes = await tracked(repo.top, private)
+    await invoke(changes, UNCOMMITTED, DISCARD, None)
+    assert repo.status() == []
+    assert sorted(file.name for file in repo.top.iterdir()) == [".git", "a.txt", "src"]
+
+
+async def test_the_working_directory_itself_stays_also_when_nothing_is_in_it(
+    repo: Repo, private: Path
+) -> None:
+    repo.write("sub/dir/in/new", "x\n")
+    changes = await tracked(repo.top / "sub/dir", private)
+    await invoke(changes, UNCOMMITTED, DISCARD, None)
+    assert list((repo.top / "sub").rglob("*")) == [repo.top / "sub/dir"]
+
+
+def never_changed(_lists: IgnoreLists) -> bool:
+    return False
+
+
+@pytest.mark.parametrize("is_noticed", [True, False])
+@pytest.mark.parametrize("which", [UNCOMMITTED, SESSION, TURN])
+async def test_no_file_is_deleted_that_git_ignores_by_now(
+    repo: Repo, private: Path, which: Which, is_noticed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = await tracked(repo.top / "src", private)
+    await changes.begin_session()
+    await changes.begin_turn("t")
+    for path in ("src/.env", "src/cache/x", "src/new"):
+        repo.write(path, "x\n")
+    assert len((await changes.compute(which)).changes) == 3
+    repo.write(".gitignore", ".env\n")
+    repo.write("src/cache/.gitignore", "*\n")
+    if not is_noticed:
+        monkeypatch.setattr(IgnoreLists, "have_changed", never_changed)
+        assert len((await changes.compute(which)).changes) == 3
+    result = await invoke(changes, which, DISCARD, None)
+    assert result.message == "Discarded the changes to 1 file"
+    assert (repo.top / "src/.env").exists()
+    assert (repo.top / "src/cache/x").exists()
+    assert not (repo.top / "src/new").exists()
+
+
+async def test_a_turn_that_is_over_leaves_what_git_ignores_by_now_and_says_so(
+    repo: Repo, changes: TrackedChanges
+) -> None:
+    await changes.begin_turn("t")
+    repo.write(".env", "KEY=1\n")
+    repo.write("new", "x\n")
+    await changes.end_turn("t")
+    repo.write(".gitignore", ".env\n")
+    result = await invoke(changes, TURN, DISCARD, None)
+    assert result.message == "Discarded the changes to 1 file; not 1: .env: git ignores it now"
+    assert (repo.top / ".env").exists()
 
 
 async def test_discarding_does_not_follow_a_link_out_of_the_work_tree(

@@ -81,6 +81,77 @@ async def test_a_conflict_in_a_large_file_does_not_stop_a_base(repo: Repo, priva
     assert [one.path for one in result.left_out] == ["a.txt"]
 
 
+def conflict(repo: Repo, path: str) -> None:
+    """Have a merge leave a file for the person to decide."""
+    repo.write(path, "one\n")
+    repo.commit()
+    repo.git("branch", "theirs")
+    repo.write(path, "ours\n")
+    repo.commit()
+    repo.git("checkout", "-q", "theirs")
+    repo.write(path, "theirs\n")
+    repo.commit()
+    repo.git("merge", "main", accept=(1,))
+
+
+async def test_a_conflict_elsewhere_in_the_repository_does_not_stop_a_base(repo: Repo, private: Path) -> None:
+    conflict(repo, "other.txt")
+    changes = await tracked(repo.top / "src", private)
+    await changes.begin_session()
+    repo.write("src/new", "x\n")
+    assert brief((await changes.compute(SESSION)).changes) == ["added new +1 -0"]
+    conflicts = repo.git("ls-files", "--unmerged")
+    assert conflicts  # the person still has it
+    whole = await tracked(repo.top, private.with_name("whole"))
+    [conflicted] = [one for one in (await whole.compute(UNCOMMITTED)).changes if one.path == "other.txt"]
+    assert conflicted.conflicted
+
+
+async def test_a_conflict_in_the_same_folder_is_still_seen(repo: Repo, private: Path) -> None:
+    conflict(repo, "src/mine.txt")
+    changes = await tracked(repo.top / "src", private)
+    await changes.begin_session()
+    [found] = (await changes.compute(UNCOMMITTED)).changes
+    assert (found.path, found.conflicted) == ("mine.txt", True)
+
+
+async def test_a_conflict_about_a_submodule_does_not_stop_a_base(repo: Repo, private: Path) -> None:
+    inner = Repo(repo.top / "inner")
+    for number in range(3):
+        inner.write("x", f"{number}\n")
+        inner.commit()
+    commits = inner.git("rev-list", "HEAD").decode().split()
+    entries = "".join(f"160000 {commit} {stage}\tinner\0" for stage, commit in enumerate(commits, start=1))
+    repo.git("update-index", "-z", "--index-info", data=entries.encode())
+    assert repo.git("ls-files", "--unmerged")
+    changes = await tracked(repo.top, private)
+    await changes.begin_session()
+    repo.write("new", "x\n")
+    assert brief((await changes.compute(SESSION)).changes) == ["added new +1 -0"]
+
+
+async def test_what_a_list_above_the_folder_ignores_from_now_on_is_no_change(
+    repo: Repo, private: Path
+) -> None:
+    changes = await tracked(repo.top / "src/deep", private)
+    repo.write("src/deep/.env", "KEY=1\n")
+    assert brief((await changes.compute(UNCOMMITTED)).changes) == ["added .env +1 -0"]
+    repo.write("src/.gitignore", ".env\n")
+    assert (await changes.compute(UNCOMMITTED)).changes == ()
+    (repo.top / "src/.gitignore").unlink()
+    assert brief((await changes.compute(UNCOMMITTED)).changes) == ["added .env +1 -0"]
+    repo.write(".gitignore", ".env\n")
+    assert (await changes.compute(UNCOMMITTED)).changes == ()
+
+
+async def test_what_a_list_ignores_that_ignores_itself_is_no_change(repo: Repo, private: Path) -> None:
+    changes = await tracked(repo.top, private)
+    repo.write("cache/x", "x\n")
+    assert brief((await changes.compute(UNCOMMITTED)).changes) == ["added cache/x +1 -0"]
+    repo.write("cache/.gitignore", "*\n")
+    assert (await changes.compute(UNCOMMITTED)).changes == ()
+
+
 async def test_what_was_stored_once_is_not_looked_at_again(repo: Repo, private: Path) -> None:
     changes = await tracked(repo.top, private)
     for number in range(5):

@@ -577,8 +577,26 @@ async def test_a_cancelled_look_leaves_the_next_one_whole(repo: Repo, private: P
 async def test_a_repository_that_is_gone_is_said_to_be(repo: Repo, private: Path) -> None:
     changes = await tracked(repo.top, private)
     shutil.rmtree(repo.top)
-    with pytest.raises(GitFailed, match=r"git could not .*: the folder is gone"):
+    with pytest.raises(GitFailed, match=r"^the folder is gone$"):
         await changes.compute(UNCOMMITTED)
+
+
+@pytest.mark.parametrize("looked", [False, True])
+async def test_a_repository_that_is_gone_from_its_folder_is_said_to_be(
+    repo: Repo, private: Path, looked: bool
+) -> None:
+    changes = await tracked(repo.top, private)
+    if looked:
+        await changes.compute(UNCOMMITTED)
+    assert not changes.is_gone()
+    shutil.rmtree(repo.top / ".git")
+    assert changes.is_gone()
+    with pytest.raises(GitFailed, match=r"^the repository is gone$"):
+        await changes.compute(UNCOMMITTED)
+    with pytest.raises(GitFailed, match=r"^the repository is gone$"):
+        await changes.begin_turn("t")
+    shutil.rmtree(repo.top)
+    assert not changes.is_gone()  # there is nothing that could be seen in another way
 
 
 async def test_the_private_folder_is_nobodys_change(repo: Repo) -> None:

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from serai.changes.closed import Closed
-from serai.changes.writing import put_file, put_link, read_file, take_away
+from serai.changes.writing import (
+    put_file,
+    put_link,
+    read_file,
+    remove_empty_folders,
+    share,
+    take_away,
+    taken_away,
+)
 from serai.errors import FileInTheWay, FileTooLarge
 
 NOTHING = Closed("/nowhere at all")
@@ -111,3 +119,58 @@ def test_reading(top: Path) -> None:
     os.mkfifo(top / "pipe")
     with pytest.raises(FileInTheWay, match="not a file"):
         read_file(str(top), "pipe", 5, NOTHING)
+
+
+def test_what_made_room_in_vain_is_put_back(top: Path, source: Path) -> None:
+    (top / "a/deep").mkdir(parents=True)
+    (top / "a/deep/x").write_bytes(b"x")
+    with taken_away(str(top), "a/deep/x", NOTHING, stays=0):
+        put_file(str(top), "a", source, 0o100644, NOTHING)
+    assert names(top) == ["a"]
+    assert (top / "a").read_bytes() == b"content"
+    (top / "b/deep").mkdir(parents=True)
+    (top / "b/deep/x").write_bytes(b"x")
+    (top / "b/other").write_bytes(b"other")
+    with pytest.raises(FileInTheWay), taken_away(str(top), "b/deep/x", NOTHING, stays=0):
+        put_file(str(top), "b", source, 0o100644, NOTHING)
+    assert names(top) == ["a", "b"]
+    assert (top / "b/deep/x").read_bytes() == b"x"
+    with pytest.raises(FileInTheWay), taken_away(str(top), "b/no/such", NOTHING, stays=0):
+        pytest.fail("there is nothing to take away")
+    assert names(top) == ["a", "b"]
+
+
+def test_empty_folders_go_as_far_as_they_are_empty_and_may(top: Path, tmp_path: Path) -> None:
+    (top / "a/b/c/d").mkdir(parents=True)
+    remove_empty_folders(str(top), "a/b/c/d/x", NOTHING, stays=2)
+    assert names(top / "a/b") == []
+    (top / "a/other").write_bytes(b"x")
+    remove_empty_folders(str(top), "a/b/x", NOTHING, stays=0)
+    assert names(top / "a") == ["other"]
+    outside = tmp_path / "outside/in"
+    outside.mkdir(parents=True)
+    (top / "way").symlink_to(outside.parent)
+    remove_empty_folders(str(top), "way/in/x", NOTHING, stays=0)
+    assert outside.is_dir()
+    own = top / "own"
+    own.mkdir()
+    remove_empty_folders(str(top), "own/x", Closed(own), stays=0)
+    assert own.is_dir()
+
+
+def test_a_file_is_shared_with_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_links(*_names: object) -> None:
+        raise PermissionError
+
+    source, target = tmp_path / "one/x", tmp_path / "other/deep/x"
+    source.parent.mkdir()
+    share(source, target)
+    assert not target.exists()
+    source.write_bytes(b"x")
+    share(source, target)
+    share(source, target)
+    assert target.stat().st_ino == source.stat().st_ino
+    monkeypatch.setattr(os, "link", no_links)
+    share(source, tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == b"x"
+    assert names(target.parent) == ["x"]

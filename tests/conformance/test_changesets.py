@@ -460,9 +460,40 @@ async def test_a_forked_session_begins_anew(client: Client, repository: Path) ->
     await begin(client, repository, fork, fork={"session": ONE, "turnId": "t1"})
     state = await follow(client, "ahp-changeset:/fork/session")
     assert (state.status, state.files) == ("ready", [])
+
+
+async def test_a_fork_has_what_the_turns_changed_that_it_begins_with(
+    house: House, client: Client, repository: Path
+) -> None:
+    await begin(client, repository)
+    await tell(client, "a.txt: other")
+    await tell(client, "b.txt: new", "t2")
+    await begin(client, repository, "ahp-session:/fork", fork={"session": ONE, "turnId": "t1"})
+    state = await follow(client, "ahp-changeset:/fork/turn/t1")
+    assert (state.status, [file.id for file in state.files]) == ("ready", ["a.txt"])
+    assert await refused(client, "subscribe", "ahp-changeset:/fork/turn/t2") == -32008
+    await client.request("disposeSession", ONE)
+    await client.close()
+    await house.restart()
+    async with connecting(house.url, "after") as again:
+        await again.initialize()
+        [file] = (await follow(again, "ahp-changeset:/fork/turn/t1")).files
+        assert file.edit.before is not None
+        content = await again.request("resourceRead", ROOT, uri=file.edit.before.content.uri)
+        assert content["data"] == "one\ntwo\n"
+
+
+async def test_a_fork_in_another_folder_says_that_its_first_turns_are_not_recorded(
+    client: Client, repository: Path, tmp_path: Path
+) -> None:
+    await begin(client, repository)
+    await tell(client, "a.txt: other")
+    other = make_repository(make_folder(tmp_path / "other"))
+    await begin(client, other, "ahp-session:/fork", fork={"session": ONE, "turnId": "t1"})
     state = await follow(client, "ahp-changeset:/fork/turn/t1")
     assert state.error is not None
     assert state.error.error_type == "not_recorded"
+    assert "forked from" in state.error.message
 
 
 async def test_a_git_that_fails_stops_no_turn_and_is_told_of(client: Client, repository: Path) -> None:
@@ -477,6 +508,33 @@ async def test_a_git_that_fails_stops_no_turn_and_is_told_of(client: Client, rep
     assert "index" in state.error.message
     (repository / ".git/index").write_bytes(index)
     await client.until(lambda: counts(client) == (1, 1, 0))
+
+
+async def test_a_repository_that_is_taken_away_is_done_without(
+    house: House, client: Client, repository: Path
+) -> None:
+    await begin(client, repository)
+    await follow(client, UNCOMMITTED)
+    await tell(client, "b.txt: new")
+    await client.until(lambda: counts(client) == (1, 1, 0))
+    shutil.rmtree(repository / ".git")
+    await client.until(lambda: len(client.session(ONE).summary.changesets or ()) == 2)
+    await client.until(lambda: shown(client, UNCOMMITTED).status == "error")
+    await tell(client, "a.txt: other", "t2")
+    assert (await follow(client, T2)).status == "ready"
+    assert files(client, T2) == {"a.txt"}
+    lost = await follow(client, T1)
+    assert lost.error is not None
+    assert "the repository in which this was recorded is gone" in lost.error.message
+    await client.until(lambda: counts(client) == (1, 1, 2))
+    await client.close()
+    make_repository(repository)
+    await house.restart()
+    async with connecting(house.url, "after") as again:
+        await again.initialize()
+        assert (await follow(again, T2)).status == "ready"
+        assert files(again, T2) == {"a.txt"}
+        assert (await follow(again, UNCOMMITTED)).status == "ready"
 
 
 # -- without git -------------------------------------------------------------------------------------------
@@ -541,6 +599,24 @@ async def test_staging_puts_files_into_the_index(client: Client, repository: Pat
     assert git(repository, "diff", "--cached", "--name-only").split() == ["b.txt"]
     await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="stage")
     assert git(repository, "diff", "--cached", "--name-only").split() == ["a.txt", "b.txt"]
+
+
+async def test_what_is_ignored_from_now_on_is_no_longer_shown_and_not_discarded(
+    client: Client, repository: Path
+) -> None:
+    (repository / "sub/cache").mkdir(parents=True)
+    await begin(client, repository / "sub")
+    await follow(client, UNCOMMITTED)
+    for path in (".env", "cache/x", "new"):
+        (repository / "sub" / path).write_text("x\n")
+    await client.until(lambda: files(client, UNCOMMITTED) == {".env", "cache/x", "new"})
+    (repository / "sub/cache/.gitignore").write_text("*\n")
+    await client.until(lambda: files(client, UNCOMMITTED) == {".env", "new"})
+    (repository / ".gitignore").write_text(".env\n")
+    await client.until(lambda: files(client, UNCOMMITTED) == {"new"})
+    await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="discard")
+    left = {file.name for file in (repository / "sub").rglob("*") if file.is_file()}
+    assert left == {".env", "x", ".gitignore"}
 
 
 async def test_discarding_brings_files_back_and_says_so_to_those_who_follow(

@@ -11,7 +11,9 @@
       git.py         running git so that it runs nothing else
       repository.py  the repository of a directory
       mirror.py      the private side: an index and objects of our own
+      trees.py       what was recorded there
       scanning.py    bringing the private index up to date
+      ignoring.py    noticing that other files are ignored
       diff.py        from a tree to the work tree
       restoring.py   bringing files back
       staging.py     the person's own index

@@ -20,6 +20,7 @@ from serai.processes.brief import brief, kill
 from serai.processes.git import HARDENED, git_environment
 
 __all__ = [
+    "NO_REPOSITORY",
     "OLDEST",
     "Answer",
     "Git",
@@ -32,6 +33,9 @@ U = TypeVar("U")
 
 OLDEST = (2, 32)
 """The first version that can be told to leave the person's own configuration unread."""
+
+NO_REPOSITORY = "not a git repository"
+"""What git says where there is none, or none any more."""
 
 _SECONDS = 60.0
 _MAX_BYTES = 64 << 20
@@ -106,7 +110,7 @@ class Git:
             ) from None
         except FileNotFoundError as error:
             if not os.path.isdir(folder):  # noqa: PTH112, ASYNC240 - one look at a folder that should be there
-                raise GitFailed(f"git could not {doing}: the folder is gone") from None
+                raise GitFailed("the folder is gone") from None
             raise GitUnavailable(f"git could not be started: {error.strerror}") from None
         except (OSError, ValueError) as error:
             raise GitUnavailable(f"git could not be started: {error}") from None
@@ -181,6 +185,8 @@ async def _listen(process: Process) -> bytes:
 
 def _failure(doing: str, words: bytes, code: int) -> GitFailed:
     text = words.decode("utf-8", "replace").strip()
+    if NO_REPOSITORY in text:
+        return GitFailed("the repository is gone", words=text)
     lines = [line for line in text.splitlines() if line.startswith(("fatal:", "error:"))] or text.splitlines()
     why = (
         lines[-1].removeprefix("fatal:").removeprefix("error:").strip() if lines else f"it ended with {code}"

@@ -23,8 +23,8 @@ import asyncio
 import os
 import shutil
 import stat
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from serai.changes.closed import Closed
@@ -32,12 +32,14 @@ from serai.changes.git import Answer, Git
 from serai.changes.repository import Repository, Settings, read_settings
 from serai.errors import GitFailed
 
-__all__ = ["Mirror", "in_variables"]
+__all__ = ["Mirror", "in_variables", "is_of_same_place", "prefix_of"]
 
 _MAX_SMALL = 4 << 20
 """The most that is read of a list of ignored files or attributes."""
 
 _SHARED_INDEX = "sharedindex."
+_PREFIX = "prefix"
+_ALTERNATES = "objects/info/alternates"
 
 Signature = tuple[object, ...]
 
@@ -173,9 +175,22 @@ class Mirror:
         try:
             await asyncio.to_thread(self._copy)
         except OSError as error:
+            if not await asyncio.to_thread(os.path.isdir, self.repository.git_dir):
+                raise GitFailed("the repository is gone") from None
             raise GitFailed(f"the repository's index cannot be copied: {error.strerror}") from None
         self._signature = (trusted, closed, stamps)
         return True
+
+    @asynccontextmanager
+    async def copied_index(self) -> AsyncGenerator[Path]:
+        """A copy of the private index, for the length of a block."""
+        index = self.folder / "index.once"
+        with suppress(FileNotFoundError):  # there is none before there are files
+            await asyncio.to_thread(shutil.copy2, self.index, index)
+        try:
+            yield index
+        finally:
+            index.unlink(missing_ok=True)
 
     def forget_index(self) -> None:
         """Have the next renewal copy the index, whatever it looks like."""
@@ -196,7 +211,8 @@ class Mirror:
         (self.folder / "config").write_text(config)
         (self.folder / "HEAD").write_text("ref: refs/heads/none\n")
         objects = os.fsencode(f"{self.repository.common_dir}/objects")
-        (self.folder / "objects/info/alternates").write_bytes(_quoted(objects) + b"\n")
+        (self.folder / _ALTERNATES).write_bytes(_quoted(objects) + b"\n")
+        (self.folder / _PREFIX).write_bytes(os.fsencode(self.repository.prefix))
         self.closed_paths = self.closed.names_below(self.repository.top)
 
     def _look(self) -> tuple[tuple[str, ...], Signature]:
@@ -242,6 +258,26 @@ def in_variables(settings: Mapping[str, str]) -> dict[str, str]:
         variables[f"GIT_CONFIG_KEY_{number}"] = name
         variables[f"GIT_CONFIG_VALUE_{number}"] = value
     return variables
+
+
+def prefix_of(folder: Path) -> str | None:
+    """Where in its repository the directory is, or was, that a private side is of. Reads the disk.
+
+    It is `None` when there is no private side, or when it does not tell.
+    """
+    try:
+        return os.fsdecode((folder / _PREFIX).read_bytes())
+    except OSError:
+        return None
+
+
+def is_of_same_place(one: Path, other: Path) -> bool:
+    """Whether two private sides are of the same directory of the same repository. Reads the disk."""
+    names = (_ALTERNATES, _PREFIX)
+    try:
+        return all((one / name).read_bytes() == (other / name).read_bytes() for name in names)
+    except OSError:
+        return False
 
 
 def _stamp(path: str) -> object:

@@ -16,10 +16,18 @@ from serai.changes.contents import kept_at, read_now
 from serai.changes.records import LINK_MODE, UNSEEN, Change, Changes, Limits, Outcome
 from serai.changes.showing import ContentAddress, path_below
 from serai.changes.snapshots import Snapshots
+from serai.changes.trees import SESSION_BASE, RecordedTrees, is_lost, names_of
 from serai.changes.writing import Found, put_file, put_link, read_file, take_away
-from serai.errors import FileInTheWay, FileUnreadable, ProtocolError
+from serai.errors import FileInTheWay, FileUnreadable, GitFailed, ProtocolError, SeraiError
 
 __all__ = ["NotedChanges"]
+
+_GONE = "the repository in which this was recorded is gone, and with it what there was before"
+_SEEN_SINCE = "Since the folder's repository is gone, only what agents edit through the host is seen"
+_CUT = "the folder's repository went away in this turn: these are the edits that came after that"
+_ELSEWHERE = (
+    "this turn was in the session that this one was forked from, and what changed in it is not recorded here"
+)
 
 
 class NotedChanges:
@@ -49,6 +57,8 @@ class NotedChanges:
         self.directory = directory
         self.session_id = session_id
         self.why = why
+        self.former: RecordedTrees | None = None
+        """What was recorded while the directory was in a repository, when it is in none any more."""
         self._limits = limits or Limits()
         self._closed = closed or Closed(folder)
         self._snapshots = Snapshots(directory, folder, self._limits, self._closed)
@@ -117,10 +127,32 @@ class NotedChanges:
         async with self._lock:
             self._running.discard(turn_id)
             await asyncio.to_thread(self._snapshots.forget_turn, turn_id)
+            if self.former is not None:
+                await self.former.drop(*names_of(turn_id))
+
+    async def adopt(self, folder: Path, turn_ids: Sequence[str], *, directory: str) -> None:
+        """Take over what another session noted of its turns. Of all others it is noted that they were there.
+
+        Args:
+            folder: Where that session's notes are kept.
+            turn_ids: The turns.
+            directory: The working directory of that session. Paths of another one mean nothing here.
+        """
+        async with self._lock:
+            await asyncio.to_thread(self._adopt, folder if directory == self.directory else None, turn_ids)
+
+    def _adopt(self, folder: Path | None, turn_ids: Sequence[str]) -> None:
+        if folder is not None:
+            self._snapshots.adopt(folder, turn_ids)
+        for turn_id in turn_ids:
+            if not self._snapshots.knows_turn(turn_id):
+                self._snapshots.miss(turn_id)
 
     def knows_turn(self, turn_id: str | None) -> bool:
-        """Whether a turn was noted."""
-        return turn_id is not None and self._snapshots.knows_turn(turn_id)
+        """Whether a turn was noted, if only that it was in another session."""
+        return turn_id is not None and (
+            self._snapshots.knows_turn(turn_id) or turn_id in self._snapshots.elsewhere
+        )
 
     def keeps(self, content: str) -> bool:
         """Whether content with that digest is kept. Reads the disk."""
@@ -142,9 +174,37 @@ class NotedChanges:
 
         Raises:
             ProtocolError: There is nothing that could be uncommitted, or no such turn.
+            GitFailed: It was recorded in a repository that is gone.
+            FileUnreadable: The directory is gone.
         """
         async with self._lock:
-            return await asyncio.to_thread(self._compute, which)
+            former = self._former_of(which)
+            if former is not None:
+                return await self._computed_by(former, which)
+            found = await asyncio.to_thread(self._compute, which)
+            return replace(found, lacks=self._gap_in(which) or found.lacks)
+
+    def _former_of(self, which: Which) -> RecordedTrees | None:
+        """What knows a turn from before the repository went away, of which nothing was noted since."""
+        is_noted = which.kind is not ChangesetKind.TURN or self.knows_turn(which.turn_id)
+        if self.former is None or is_noted or not self.former.has(f"turn/{which.turn_id}"):
+            return None
+        return self.former
+
+    def _gap_in(self, which: Which) -> str | None:
+        """What notes lack, if the directory was in a repository when a changeset began."""
+        is_session = which.kind is ChangesetKind.SESSION
+        name = SESSION_BASE if is_session else f"turn/{which.turn_id}"
+        if self.former is None or not self.former.has(name):
+            return None
+        return _SEEN_SINCE if is_session else _CUT
+
+    async def _computed_by(self, former: RecordedTrees, which: Which) -> Changes:
+        """A turn from before the repository went away, if all that is needed for it is ours."""
+        try:
+            return await former.in_turn(which.turn_id)
+        except GitFailed as error:
+            raise GitFailed(_GONE, words=error.words) if is_lost(error) else error from None
 
     async def compute_all(self, which: Iterable[Which]) -> dict[Which, Outcome]:
         """The same for several changesets. What is wrong with one is its own."""
@@ -152,18 +212,22 @@ class NotedChanges:
         for one in which:
             try:
                 found[one] = await self.compute(one)
-            except ProtocolError as error:
+            except SeraiError as error:
                 found[one] = error
         return found
 
     def _compute(self, which: Which) -> Changes:
         if which.kind is ChangesetKind.SESSION:
+            if not os.path.isdir(self.directory):  # noqa: PTH112 - text, not a Path
+                raise FileUnreadable("the folder is gone")
             return self._snapshots.since_the_session_began()
         turn_id = which.turn_id or ""
         if which.kind is ChangesetKind.UNCOMMITTED:
             raise ProtocolError(
                 "the working directory is in no git repository", number=AhpErrorCode.NOT_FOUND
             )
+        if turn_id in self._snapshots.elsewhere:
+            raise ProtocolError(_ELSEWHERE, number=AhpErrorCode.NOT_FOUND)
         if not self._snapshots.knows_turn(turn_id):
             raise ProtocolError("nothing was noted of this turn", number=AhpErrorCode.NOT_FOUND)
         changes = self._snapshots.in_turn(turn_id)
@@ -185,7 +249,17 @@ class NotedChanges:
         try:
             return await asyncio.to_thread(self._content, address)
         except (FileInTheWay, FileUnreadable) as error:
+            if self.former is not None:
+                return await self._read_by(self.former, address)
             raise ProtocolError(error.message, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
+
+    async def _read_by(self, former: RecordedTrees, address: ContentAddress) -> bytes:
+        async with self._lock:
+            try:
+                return await former.read(address)
+            except GitFailed:
+                gone = "this content is not kept, or was in a repository that is gone"
+                raise ProtocolError(gone, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
 
     def _content(self, address: ContentAddress) -> bytes:
         try:
@@ -214,7 +288,13 @@ class NotedChanges:
 
         Returns:
             The changes that were discarded, and the paths of those that were not, with the reason.
+
+        Raises:
+            ProtocolError: There is no such turn, or it was recorded in a repository that is gone.
         """
+        if self._former_of(which) is not None:
+            gone = "this turn was recorded in a repository that is gone: it can only be looked at"
+            raise ProtocolError(gone, number=AhpErrorCode.CONFLICT)
         async with self._lock:
             return await asyncio.to_thread(self._discard, which, paths)
 

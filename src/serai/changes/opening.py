@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from serai.changes.closed import Closed
-from serai.changes.git import find_git
+from serai.changes.git import Git, find_git
+from serai.changes.mirror import Mirror, prefix_of
 from serai.changes.noted import NotedChanges
 from serai.changes.records import Limits
-from serai.changes.repository import find_repository
+from serai.changes.repository import Repository, find_repository
 from serai.changes.tracked import TrackedChanges
+from serai.changes.trees import RecordedTrees
 from serai.errors import FileUnreadable, GitFailed, GitUnavailable
 
-__all__ = ["SessionChanges", "may_be_tracked", "open_changes"]
+__all__ = ["SessionChanges", "inherit", "may_be_tracked", "open_changes"]
 
 SessionChanges: TypeAlias = TrackedChanges | NotedChanges
+
+_GIT, _NOTED = "git", "noted"
+"""What is kept in the private folder of a session."""
 
 
 async def open_changes(
@@ -50,12 +56,14 @@ async def open_changes(
     if await asyncio.to_thread(closed.surrounds, directory):
         raise FileUnreadable("the working directory is in the host's own folder, where nothing is a change")
     noted = await asyncio.to_thread(
-        NotedChanges, directory, session_id, folder=folder / "noted", limits=limits, closed=closed
+        NotedChanges, directory, session_id, folder=folder / _NOTED, limits=limits, closed=closed
     )
     why: str | None = None
     try:
         git = await find_git()
         repository = await find_repository(git, directory)
+        if repository is None:
+            noted.former = await _former(git, directory, folder / _GIT, closed)
     except (GitUnavailable, GitFailed) as error:
         why = str(error)
     else:
@@ -64,7 +72,7 @@ async def open_changes(
                 directory,
                 session_id,
                 repository=repository,
-                folder=folder / "git",
+                folder=await asyncio.to_thread(_private_side, folder, repository),
                 git=git,
                 trusted=trusted,
                 limits=limits,
@@ -75,6 +83,49 @@ async def open_changes(
             return tracked
     noted.why = why
     return noted
+
+
+def _private_side(folder: Path, repository: Repository) -> Path:
+    """Where the private side is kept for a directory in a repository.
+
+    What was recorded while the directory was in another place of another repository cannot be compared with
+    what there is now: all paths in it are others.
+    """
+    if prefix_of(folder / _GIT) in {None, repository.prefix}:
+        return folder / _GIT
+    return folder / f"{_GIT}-{hashlib.sha256(os.fsencode(repository.prefix)).hexdigest()[:12]}"
+
+
+async def _former(git: Git, directory: str, folder: Path, closed: Closed) -> RecordedTrees | None:
+    """What was recorded while a directory was in a repository; `None` when it never was."""
+    prefix = await asyncio.to_thread(prefix_of, folder)
+    if prefix is None:
+        return None
+    # There is no repository but the private side, which has all of its own settings.
+    repository = Repository(directory, str(folder), str(folder), "sha1", prefix)
+    trees = RecordedTrees(Mirror(git, repository, folder, lambda: False, closed))
+    await trees.load()
+    return trees
+
+
+async def inherit(changes: SessionChanges, source: Path, turn_ids: Sequence[str], *, directory: str) -> None:
+    """Take over what another session recorded of its turns, for one that was forked from it.
+
+    That is possible where both are in the same place. Of other turns it is noted that they were elsewhere.
+
+    Args:
+        changes: The changes of the new session.
+        source: The private folder of the other one.
+        turn_ids: The turns that they have in common.
+        directory: The working directory of the other one.
+
+    Raises:
+        GitFailed: What was recorded cannot be read, or not be taken over.
+    """
+    if isinstance(changes, TrackedChanges):
+        await changes.adopt(source / _GIT, source / _NOTED, turn_ids, directory=directory)
+    else:
+        await changes.adopt(source / _NOTED, turn_ids, directory=directory)
 
 
 def may_be_tracked(directory: str) -> bool:

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from serai.changes.git import Git
+from serai.changes.git import NO_REPOSITORY, Git
 from serai.errors import GitFailed
 
 __all__ = ["EMPTY_TREES", "Repository", "Settings", "find_repository", "head_tree", "read_settings"]
@@ -36,7 +36,7 @@ _CARRIED = frozenset(
 )
 """Settings that say how files are to be read. None of them names a program."""
 
-_NO_WORK_TREE = ("not a git repository", "must be run in a work tree", "cannot use bare repository")
+_NO_WORK_TREE = (NO_REPOSITORY, "must be run in a work tree", "cannot use bare repository")
 
 
 @dataclass(frozen=True, slots=True)

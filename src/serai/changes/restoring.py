@@ -16,7 +16,7 @@ from pathlib import Path
 from serai.changes.closed import Closed
 from serai.changes.mirror import Mirror
 from serai.changes.records import Change, Side, shown
-from serai.changes.writing import put_file, put_link, take_away
+from serai.changes.writing import put_file, put_link, remove_empty_folders, take_away, taken_away
 from serai.errors import FileInTheWay
 
 __all__ = ["bring_back", "filtered"]
@@ -80,22 +80,48 @@ async def _unpack(mirror: Mirror, sides: Sequence[Side], folder: Path) -> None:
 
 
 def _put_back(mirror: Mirror, changes: Sequence[Change], files: Path) -> tuple[list[Change], dict[str, str]]:
-    top, full, closed = mirror.repository.top, mirror.repository.full, mirror.closed
     done: list[Change] = []
     refused: dict[str, str] = {}
-    # First away with what is new, so that a file can come back where there is a new directory's first file.
-    for change in sorted(changes, key=lambda change: change.before is not None):
-        before, after = change.before, change.after
+    for change in sorted(changes, key=_when):
         try:
-            if before is not None:
-                _put(top, full(before.path), files / full(before.path), before.mode, closed)
-            if after is not None and (before is None or before.path != after.path):
-                take_away(top, full(after.path), closed)
+            _undo(mirror, change, files)
         except FileInTheWay as error:
             refused[change.path] = error.message
         else:
             done.append(change)
     return done, refused
+
+
+def _when(change: Change) -> int:
+    """First away with what is new, so that a file can come back where there is a new directory's first file.
+
+    Last comes a file that made room for such a directory, and is itself in it.
+    """
+    if change.before is None:
+        return 0
+    return 2 if _is_within(change.before, change.after) else 1
+
+
+def _is_within(before: Side | None, after: Side | None) -> bool:
+    """Whether a file was renamed to what can only be there while it is not: one path is below the other."""
+    if before is None or after is None:
+        return False
+    return f"{before.path}/".startswith(f"{after.path}/") != f"{after.path}/".startswith(f"{before.path}/")
+
+
+def _undo(mirror: Mirror, change: Change, files: Path) -> None:
+    top, full, closed = mirror.repository.top, mirror.repository.full, mirror.closed
+    stays = mirror.repository.prefix.count("/")
+    before, after = change.before, change.after
+    if before is not None and after is not None and _is_within(before, after):
+        with taken_away(top, full(after.path), closed, stays=stays):
+            _put(top, full(before.path), files / full(before.path), before.mode, closed)
+        return
+    if before is not None:
+        _put(top, full(before.path), files / full(before.path), before.mode, closed)
+    if after is not None and (before is None or before.path != after.path):
+        take_away(top, full(after.path), closed)
+        remove_empty_folders(top, full(after.path), closed, stays=stays)
 
 
 def _put(top: str, path: str, source: Path, mode: int, closed: Closed) -> None:

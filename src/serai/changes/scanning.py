@@ -11,10 +11,12 @@ import asyncio
 import os
 import re
 import stat
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from serai.changes.git import both
+from serai.changes.ignoring import IgnoreLists
 from serai.changes.mirror import Mirror
 from serai.changes.records import LeftOut, LeftOutReason, Limits
 from serai.changes.repository import Repository
@@ -34,6 +36,8 @@ class _Found:
     known: dict[str, bytes] = field(default_factory=dict[str, bytes])
     """Paths that the index knows, with the letter that says what is different."""
     new: list[str] = field(default_factory=list[str])
+    torn: list[str] = field(default_factory=list[str])
+    """Submodules that a merge left for a person to decide."""
     nested: list[str] = field(default_factory=list[str])
 
 
@@ -57,6 +61,7 @@ class Scanner:
         self._limits = limits
         self._new_files = 0
         self._new_bytes = 0
+        self._lists = IgnoreLists(mirror.repository.top)
         self.generation = 0
         """Another number whenever the index may have become another."""
         self.is_whole = False
@@ -75,12 +80,9 @@ class Scanner:
             GitFailed: git could not look, or not store what it found.
         """
         self.is_whole = False
-        fresh = await self.renew()
-        rules_changed = await self._look_and_store()
-        if rules_changed and not fresh:
-            # Files that are ignored from now on are still in the index; only a new copy is without them.
-            await self.renew(force=True)
-            await self._look_and_store()
+        # Files that are ignored from now on are still in the index; only a new copy is without them.
+        await self.renew(force=await asyncio.to_thread(self._lists.have_changed))
+        await self._look_and_store()
         self.is_whole = True
 
     async def renew(self, *, force: bool = False) -> bool:
@@ -94,7 +96,13 @@ class Scanner:
         if not fresh:
             self.is_whole = was_whole
         else:
-            await self._leave_closed_out()
+            try:
+                await self._leave_closed_out()
+                await self._leave_conflicts_out()
+            except BaseException:
+                self._mirror.forget_index()
+                raise
+            self._lists.forget()
             self._new_files = self._new_bytes = 0
             self.conflicts = frozenset()
             self.generation += 1
@@ -102,27 +110,32 @@ class Scanner:
 
     async def _leave_closed_out(self) -> None:
         """Take what is in the host's own folder out of the private index, where the person's has it."""
-        if not self._mirror.closed_paths:
-            return
-        try:
+        if self._mirror.closed_paths:
             known = await self._mirror.run(
                 *("ls-files", "-z", "--", *self._mirror.closed_paths),
                 doing="look for the host's own files",
                 environment=self._mirror.environment() | {"GIT_LITERAL_PATHSPECS": "1"},
             )
-            if known.output:
-                names = dict.fromkeys(os.fsdecode(name) for name in known.output.split(b"\0")[:-1])
-                await remove_entries(self._mirror, names)
-        except BaseException:
-            self._mirror.forget_index()
-            raise
+            await self._leave_out(known.output.split(b"\0")[:-1])
 
-    async def _look_and_store(self) -> bool:
-        """Says whether the rules about what is ignored have changed."""
+    async def _leave_conflicts_out(self) -> None:
+        """Take open conflicts elsewhere in the repository out of the private index: no tree can have them."""
+        prefix = os.fsencode(self._mirror.repository.prefix)
+        if prefix:
+            known = await self._mirror.run("ls-files", "--unmerged", "-z", doing="look for open conflicts")
+            names = (entry.partition(b"\t")[2] for entry in known.output.split(b"\0")[:-1])
+            await self._leave_out(name for name in names if not name.startswith(prefix))
+
+    async def _leave_out(self, names: Iterable[bytes]) -> None:
+        if paths := dict.fromkeys(map(os.fsdecode, names)):
+            await remove_entries(self._mirror, paths)
+
+    async def _look_and_store(self) -> None:
+        looked_at = time.time_ns()
         found = await self._look()
         conflicts = {path for path, letter in found.known.items() if letter == b"U"}
         self.conflicts |= conflicts
-        plan = await asyncio.to_thread(self._plan, found)
+        plan = await asyncio.to_thread(self._plan, found, looked_at)
         if plan.take or plan.remove:
             self.generation += 1
             try:
@@ -134,7 +147,6 @@ class Scanner:
         self._new_bytes += plan.new_bytes
         self.stored_bytes += plan.taken_bytes
         self.left_out = tuple(sorted(plan.left_out, key=lambda one: one.path))
-        return any(path.rpartition("/")[2] == ".gitignore" for path in (*plan.take, *plan.remove))
 
     async def _look(self) -> _Found:
         scope = self._mirror.scope
@@ -153,7 +165,9 @@ class Scanner:
         for header in words:
             path = os.fsdecode(next(words))
             before, after, _, _, letter = header[1:].split(b" ")
-            if _GITLINK not in {before, after} and found.known.get(path) != b"U":
+            if _GITLINK in {before, after}:
+                found.torn += [path] if letter == b"U" else []
+            elif found.known.get(path) != b"U":
                 found.known[path] = letter
         for name in listed.output.split(b"\0")[:-1]:
             path = os.fsdecode(name)
@@ -162,8 +176,9 @@ class Scanner:
 
     # -- which files ---------------------------------------------------------------------------------------
 
-    def _plan(self, found: _Found) -> _Plan:
-        plan = _Plan()
+    def _plan(self, found: _Found, looked_at: int) -> _Plan:
+        self._lists.watch(found.new, looked_at)
+        plan = _Plan(remove=list(found.torn))
         plan.left_out += (LeftOut(path.rstrip("/"), LeftOutReason.NESTED) for path in found.nested)
         for path, letter in found.known.items():
             if letter == b"D" or (letter == b"U" and is_beyond_a_link(self._mirror.repository.top, path)):

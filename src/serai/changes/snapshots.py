@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
+from msgspec.structs import replace
 
 from serai.changes.closed import Closed
 from serai.changes.counting import count_lines, is_binary
 from serai.changes.records import Change, Changes, LeftOut, LeftOutReason, Limits, Side
-from serai.changes.writing import Found, read_file
+from serai.changes.writing import Found, read_file, share
 from serai.errors import FileInTheWay, FileTooLarge, FileUnreadable
 
 __all__ = ["Snapshots"]
@@ -32,13 +35,15 @@ class _Note(msgspec.Struct, frozen=True, omit_defaults=True):
     path: str = ""
     """Escaped as in a URI, since names may have any bytes."""
     event: str | None = None
-    """That the session or a turn began, or that a turn was taken back; then it is about no path."""
+    """What began, or what became of a turn; then it is about no path."""
     after: bool = False
     """Noted after an edit; else before one."""
     content: str | None = None
     """The digest; none when there was no file."""
     mode: int = 0
     left_out: str | None = None
+    adopted: bool = False
+    """Of another session: it is about its turn, and not about what this session began with."""
 
 
 class _Kept(msgspec.Struct):
@@ -50,7 +55,8 @@ class _Kept(msgspec.Struct):
     """Whether there is no note from after the edit, so far."""
 
 
-_SESSION, _TURN, _TAKEN_BACK = "session", "turn", "taken back"
+_SESSION, _TURN, _TAKEN_BACK, _ELSEWHERE = "session", "turn", "taken back", "elsewhere"
+_LOG = "notes.jsonl"
 
 
 class Snapshots:
@@ -70,10 +76,14 @@ class Snapshots:
         self._closed = closed
         self.has_begun = False
         """Whether it was noted when the session began, or what tools have edited since."""
+        self.elsewhere: set[str] = set()
+        """The turns of another session, from which this one was forked, that nothing is known of."""
         self._turns: dict[str, dict[str, _Kept]] = {}
         self._first: dict[str, Side | None] = {}
         self._left_out: dict[str, LeftOut] = {}
         self._bytes = 0
+        self._may_be_torn = (folder / _LOG).exists()
+        """Whether the last line may be half written: the next note is not to be part of it."""
         self._load()
 
     def begin_session(self) -> None:
@@ -87,8 +97,25 @@ class Snapshots:
 
     def forget_turn(self, turn_id: str) -> None:
         """Note that a turn was taken back. Content is kept: others may refer to it."""
-        if turn_id in self._turns:
+        if turn_id in self._turns or turn_id in self.elsewhere:
             self._log_and_apply(_Note(turn_id, event=_TAKEN_BACK))
+
+    def adopt(self, folder: Path, turn_ids: Collection[str]) -> None:
+        """Take over the notes of some turns of another session, with the content.
+
+        Args:
+            folder: Where that session's notes are kept. They must be of the same directory.
+            turn_ids: The turns.
+        """
+        for note in _notes_in(folder / _LOG):
+            if note.turn in turn_ids and note.event != _ELSEWHERE:
+                if note.content is not None:
+                    share(_place(folder, note.content), self.place(note.content))
+                self._log_and_apply(replace(note, adopted=True))
+
+    def miss(self, turn_id: str) -> None:
+        """Note that a turn was in another session, and that nothing is known of it."""
+        self._log_and_apply(_Note(turn_id, event=_ELSEWHERE))
 
     def note_before(self, turn_id: str, path: str) -> bool:
         """Note a file that a tool is about to change. Says whether it could be noted.
@@ -172,7 +199,7 @@ class Snapshots:
 
     def place(self, digest: str) -> Path:
         """The file that holds content with that digest."""
-        return self._folder / "content" / digest[:2] / digest[2:]
+        return _place(self._folder, digest)
 
     def forget(self) -> None:
         """Delete everything that was kept."""
@@ -180,6 +207,7 @@ class Snapshots:
         self._turns.clear()
         self._first.clear()
         self._left_out.clear()
+        self.elsewhere.clear()
         self._bytes = 0
         self.has_begun = False
 
@@ -228,21 +256,26 @@ class Snapshots:
 
     def _write(self, note: _Note) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._log.open("ab") as log:
-            log.write(msgspec.json.encode(note) + b"\n")
+        with (self._folder / _LOG).open("ab") as log:
+            log.write(b"\n" * self._may_be_torn + msgspec.json.encode(note) + b"\n")
+        self._may_be_torn = False
 
     def _apply(self, note: _Note) -> None:
-        self.has_begun = self.has_begun or note.event in {None, _SESSION}
+        self.has_begun = self.has_begun or (not note.adopted and note.event in {None, _SESSION})
+        self.elsewhere.discard(note.turn)
         if note.event is None:
             self._apply_file(note, os.fsdecode(unquote_to_bytes(note.path)))
         elif note.event == _TURN:
             self._turns[note.turn] = {}
         elif note.event == _TAKEN_BACK:
             self._turns.pop(note.turn, None)
+        elif note.event == _ELSEWHERE:
+            self.elsewhere.add(note.turn)
 
     def _apply_file(self, note: _Note, path: str) -> None:
         if note.left_out is not None:
-            self._left_out[path] = LeftOut(path, LeftOutReason(note.left_out))
+            if not note.adopted:
+                self._left_out[path] = LeftOut(path, LeftOutReason(note.left_out))
             if note.after and path in self._turns.get(note.turn, {}):
                 self._turns[note.turn][path].is_open = False  # it was seen, and left out
             return
@@ -251,32 +284,19 @@ class Snapshots:
         if note.after:
             before = kept[path].before if path in kept else None
             kept[path] = _Kept(before, side, is_open=False)
-            self._first.setdefault(path, None)
             self._left_out.pop(path, None)
         else:
             kept.setdefault(path, _Kept(side, side, is_open=True))
-            self._first.setdefault(path, side)
+        if not note.adopted:
+            self._first.setdefault(path, None if note.after else side)
 
     # -- reading -------------------------------------------------------------------------------------------
 
-    @property
-    def _log(self) -> Path:
-        return self._folder / "notes.jsonl"
-
     def _load(self) -> None:
-        try:
-            lines = self._log.read_bytes().split(b"\n")
-        except FileNotFoundError:
-            return
-        for line in lines:
-            try:
-                self._apply(msgspec.json.decode(line, type=_Note))
-            except (msgspec.DecodeError, ValueError):
-                continue
+        for note in _notes_in(self._folder / _LOG):
+            with suppress(ValueError):
+                self._apply(note)
         self._bytes = sum(file.stat().st_size for file in self._folder.glob("content/*/*") if file.is_file())
-        if lines[-1]:
-            with self._log.open("ab") as log:
-                log.write(b"\n")  # the next note is not to be part of a broken one
 
     def _changes(
         self, pairs: dict[str, tuple[Side | None, Side | None]], left_out: list[LeftOut] | None = None
@@ -320,6 +340,22 @@ class Snapshots:
 
 class _Full(Exception):
     """No more is kept."""
+
+
+def _notes_in(log: Path) -> Iterator[_Note]:
+    try:
+        lines = log.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return
+    for line in lines:
+        try:
+            yield msgspec.json.decode(line, type=_Note)
+        except msgspec.DecodeError:
+            continue
+
+
+def _place(folder: Path, digest: str) -> Path:
+    return folder / "content" / digest[:2] / digest[2:]
 
 
 def _reason(error: Exception) -> LeftOutReason:

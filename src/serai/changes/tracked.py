@@ -1,9 +1,9 @@
 """The changesets of a working directory that is in a git repository.
 
 A *base* is a tree: the work tree as it was at a moment, new files included. It is recorded in the private
-side (`mirror`), where a ref keeps it, so that it is there again when the host starts anew. A base shares
-with the person's repository what was there already; should the person have git delete commits for good, a
-base that needs them cannot be compared any more, and says so. Others are not concerned by that.
+side (`trees`). A base shares with the person's repository what was there already; should the person have git
+delete commits for good, a base that needs them cannot be compared any more, and says so. Others are not
+concerned by that.
 
 A turn has a base from before it and one from after it. While it runs, what was seen last of the work tree is
 kept as well: that is all there is to be known of a turn when the host is killed in it.
@@ -12,11 +12,9 @@ kept as well: that is all there is to be known of a turn when the host is killed
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import hashlib
 import os
 import shutil
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,28 +23,25 @@ from serai.ahp.types import URI
 from serai.changes.catalogue import UNCOMMITTED, ChangesetKind, Which
 from serai.changes.closed import Closed
 from serai.changes.contents import kept_at, read_now
-from serai.changes.diff import diff_to_index, diff_to_tree
+from serai.changes.diff import diff_to_index
 from serai.changes.git import Git, both
 from serai.changes.mirror import Mirror
 from serai.changes.noted import NotedChanges
-from serai.changes.records import UNSEEN, Change, Changes, LeftOutReason, Limits, Outcome
+from serai.changes.records import Change, Changes, LeftOutReason, Limits, Outcome
 from serai.changes.repository import Repository, head_tree
 from serai.changes.restoring import bring_back, filtered
-from serai.changes.scanning import Scanner, is_beyond_a_link, judge_file, removal, take_entries
+from serai.changes.scanning import Scanner, is_beyond_a_link, judge_file, take_entries
 from serai.changes.showing import path_below
 from serai.changes.staging import of_the_host, stage, unstage
+from serai.changes.trees import SESSION_BASE, RecordedTrees, is_lost, names_of
 from serai.changes.writing import Found
 from serai.errors import FileInTheWay, GitFailed, GitTimedOut, ProtocolError, SeraiError
 
 __all__ = ["TrackedChanges"]
 
-_REFS = "refs/bases/"
-_SESSION = "session"
 _LATE = "session/late"
 """The same base once more, when it was recorded after the session began."""
 _SEEN_LATE = "Before the folder was in a repository, only what agents edited through the host was seen"
-_LOST = ("bad object", "bad tree", "unable to read", "not a tree object", "not a valid object")
-"""What git says of content that it does not have."""
 
 
 class TrackedChanges:
@@ -89,10 +84,9 @@ class TrackedChanges:
         self._noted = noted
         self._mirror = Mirror(git, repository, folder, trusted, self._closed)
         self._scanner = Scanner(self._mirror, self._limits)
-        self._bases: dict[str, str] = {}
+        self._trees = RecordedTrees(self._mirror)
         self._running: set[str] = set()
         self._lock = asyncio.Lock()
-        self._tree: tuple[int, str] | None = None
         self._known: dict[str, tuple[int, tuple[Change, ...]]] = {}
 
     async def open(self) -> None:
@@ -103,12 +97,7 @@ class TrackedChanges:
         """
         async with self._lock:
             await self._mirror.open()
-            answer = await self._mirror.run(
-                "for-each-ref", "--format=%(refname) %(objectname)", _REFS, doing="read its bases"
-            )
-            for line in answer.output.decode().splitlines():
-                ref, _, tree = line.partition(" ")
-                self._bases[ref] = tree
+            await self._trees.load()
         if self._noted is not None and self._noted.has_begun:
             await self.begin_session(await asyncio.to_thread(self._noted.at_first))
 
@@ -116,6 +105,16 @@ class TrackedChanges:
     def git_dir(self) -> str:
         """Where the repository's HEAD and index are."""
         return self._repository.git_dir
+
+    @property
+    def above(self) -> list[str]:
+        """The folders of the work tree that the directory is in, from the root."""
+        names = self._repository.prefix.split("/")[:-1]
+        return ["/".join((self._repository.top, *names[:depth])) for depth in range(len(names))]
+
+    def is_gone(self) -> bool:
+        """Whether the directory is there, and its repository no longer. Reads the disk."""
+        return os.path.isdir(self.directory) and not os.path.isdir(self.git_dir)  # noqa: PTH112 - text, not Paths
 
     # -- bases ---------------------------------------------------------------------------------------------
 
@@ -127,54 +126,20 @@ class TrackedChanges:
                 to have been there, by their paths.
         """
         async with self._lock:
-            if _ref(_SESSION) in self._bases:
+            if self._trees.has(SESSION_BASE):
                 return
             if earlier is None:
-                await self._record(_SESSION)
+                await self._record(SESSION_BASE)
             else:
                 await self._refresh()
-                tree = await self._written_with(earlier)
-                await self._keep(_LATE, tree)
-                await self._keep(_SESSION, tree)
-
-    async def _written_with(self, earlier: Mapping[str, Found | None]) -> str:
-        """The tree of what there is, but with some files as they were."""
-        entries: list[bytes] = []
-        for path, found in earlier.items():
-            full = self._repository.full(path)
-            if found is None:
-                entries.append(removal(self._repository, full))
-                continue
-            stored = await self._mirror.run(
-                *("hash-object", "-w", "--stdin", "--no-filters"), doing="store a file", data=found.data
-            )
-            entry = f"{found.mode:o} {stored.output.decode().strip()}\t".encode()
-            entries.append(entry + os.fsencode(full) + b"\0")
-        async with self._copied_index() as index:
-            environment = self._mirror.environment(index)
-            await self._mirror.run(
-                *("update-index", "--add", "--replace", "-z", "--index-info"),
-                doing="record what there was",
-                data=b"".join(entries),
-                environment=environment,
-            )
-            return await self._written(environment)
-
-    @contextlib.asynccontextmanager
-    async def _copied_index(self) -> AsyncGenerator[Path]:
-        """A copy of the private index, for the length of a block."""
-        index = self._mirror.folder / "index.once"
-        with contextlib.suppress(FileNotFoundError):  # there is none before there are files
-            await asyncio.to_thread(shutil.copy2, self._mirror.index, index)
-        try:
-            yield index
-        finally:
-            index.unlink(missing_ok=True)
+                tree = await self._trees.written_with(earlier)
+                await self._trees.keep(_LATE, tree)
+                await self._trees.keep(SESSION_BASE, tree)
 
     async def begin_turn(self, turn_id: str) -> None:
         """Record what there is before a turn. Nothing that was recorded for another of that id is left."""
         async with self._lock:
-            await self._drop(*_names_of(turn_id))
+            await self._trees.drop(*names_of(turn_id))
             await self._record(f"turn/{turn_id}")
             self._running.add(turn_id)
 
@@ -182,7 +147,7 @@ class TrackedChanges:
         """Record what was seen at the last look, should this be the last one in a turn that is running."""
         async with self._lock:
             if turn_id in self._running and self._scanner.is_whole:
-                await self._keep_tree(f"seen/{turn_id}")
+                await self._trees.keep_index(f"seen/{turn_id}", self._scanner.generation)
 
     async def end_turn(self, turn_id: str) -> None:
         """Record what there is after a turn. What comes later is not part of it.
@@ -194,7 +159,7 @@ class TrackedChanges:
             if turn_id in self._running:
                 self._running.discard(turn_id)
                 await self._record(f"end/{turn_id}")
-                await self._drop(f"seen/{turn_id}")
+                await self._trees.drop(f"seen/{turn_id}")
 
     async def forget_turn(self, turn_id: str) -> None:
         """Drop what was recorded for a turn, and delete what only it needed."""
@@ -202,18 +167,26 @@ class TrackedChanges:
             await self._noted.forget_turn(turn_id)
         async with self._lock:
             self._running.discard(turn_id)
-            if await self._drop(*_names_of(turn_id)):
+            if await self._trees.drop(*names_of(turn_id)):
                 await self._tidy()
 
-    async def _drop(self, *names: str) -> bool:
-        """Drop bases. Says whether there were any."""
-        refs = [_ref(name) for name in names if _ref(name) in self._bases]
-        if refs:
-            lines = "".join(f"delete {ref}\n" for ref in refs)
-            await self._mirror.run("update-ref", "--stdin", doing="drop a base", data=lines.encode())
-            for ref in refs:
-                del self._bases[ref]
-        return bool(refs)
+    async def adopt(self, git: Path, noted: Path, turn_ids: Sequence[str], *, directory: str) -> None:
+        """Take over what another session recorded of its turns, as far as it can be shown here.
+
+        Args:
+            git: The private side of that session.
+            noted: Where its notes are kept.
+            turn_ids: The turns.
+            directory: The working directory of that session.
+
+        Raises:
+            GitFailed: That could not be read, or not be recorded.
+        """
+        async with self._lock:
+            await self._trees.adopt(git, turn_ids)
+        if self._noted is not None:
+            others = [turn_id for turn_id in turn_ids if not self._trees.has(f"turn/{turn_id}")]
+            await self._noted.adopt(noted, others, directory=directory)
 
     async def forget(self) -> None:
         """Delete everything that was recorded. Nothing can be asked afterwards."""
@@ -222,33 +195,7 @@ class TrackedChanges:
 
     async def _record(self, name: str) -> None:
         await self._refresh()
-        await self._keep_tree(name)
-
-    async def _keep_tree(self, name: str) -> None:
-        """Keep what the last look found."""
-        known, self._tree = self._tree, None
-        if known is None or known[0] != self._scanner.generation:
-            known = (self._scanner.generation, await self._written())
-            await self._keep(name, known[1])
-        else:
-            try:
-                await self._keep(name, known[1])
-            except GitFailed:  # the person's repository had that tree already, and has it no longer
-                known = (known[0], await self._written())
-                await self._keep(name, known[1])
-        self._tree = known
-
-    async def _written(self, environment: Mapping[str, str] | None = None) -> str:
-        # A partial clone lacks content that nobody looked at; that is no matter here.
-        answer = await self._mirror.run(
-            "write-tree", "--missing-ok", doing="record what there is", environment=environment
-        )
-        return answer.output.decode().strip()
-
-    async def _keep(self, name: str, tree: str) -> None:
-        if self._bases.get(_ref(name)) != tree:
-            await self._mirror.run("update-ref", _ref(name), tree, doing="record a base")
-            self._bases[_ref(name)] = tree
+        await self._trees.keep_index(name, self._scanner.generation)
 
     async def _refresh(self) -> None:
         await self._scanner.refresh()
@@ -323,46 +270,27 @@ class TrackedChanges:
         except (ProtocolError, FileInTheWay) as error:
             return error
         except GitFailed as error:
-            if which.kind is not ChangesetKind.UNCOMMITTED and any(words in error.words for words in _LOST):
+            if which.kind is not ChangesetKind.UNCOMMITTED and is_lost(error):
                 lost = "what there was before this session or turn is no longer in the repository"
-                return GitFailed(f"{lost}: git has deleted it", words=error.words)
+                return GitFailed(
+                    f"{lost}: git has deleted it, or this is another repository", words=error.words
+                )
             return error
 
     async def _since(self, which: Which) -> Changes:
         if self._noted is not None and self._is_noted(which):
             return await self._noted.compute(which)
-        start = self._base(_SESSION if which.kind is ChangesetKind.SESSION else f"turn/{which.turn_id}")
-        if self.is_live(which):
-            found = self._result(await self._still_there(start, await self._against(start)))
-            is_late = which.kind is ChangesetKind.SESSION and _ref(_LATE) in self._bases
-            return replace(found, lacks=_SEEN_LATE) if is_late else found
-        is_over = _ref(f"end/{which.turn_id}") in self._bases
-        changes = await diff_to_tree(self._mirror, start, self._end_of(which.turn_id))
-        return Changes(changes, settled=True, lacks=None if is_over else UNSEEN)
+        if not self.is_live(which):
+            return await self._trees.in_turn(which.turn_id)
+        is_session = which.kind is ChangesetKind.SESSION
+        start = self._trees.of(SESSION_BASE if is_session else f"turn/{which.turn_id}")
+        found = self._result(await self._still_there(start, await self._against(start)))
+        return replace(found, lacks=_SEEN_LATE) if is_session and self._trees.has(_LATE) else found
 
     def _is_noted(self, which: Which) -> bool:
-        """Whether a turn was before the directory was in a repository."""
-        is_recorded = _ref(f"turn/{which.turn_id}") in self._bases
+        """Whether a turn was while the directory was in no repository, or in another session."""
+        is_recorded = self._trees.has(f"turn/{which.turn_id}")
         return self._noted is not None and not is_recorded and self._noted.knows_turn(which.turn_id)
-
-    def _end_of(self, turn_id: str | None) -> str:
-        """What there was after a turn, or what was seen last in it."""
-        end, seen = (self._bases.get(_ref(f"{name}/{turn_id}")) for name in ("end", "seen"))
-        tree = end or seen
-        if tree is None:
-            raise ProtocolError(
-                "the end of this turn was not seen, so it is not known what changed in it",
-                number=AhpErrorCode.NOT_FOUND,
-            )
-        return tree
-
-    def _base(self, name: str) -> str:
-        tree = self._bases.get(_ref(name))
-        if tree is None:
-            raise ProtocolError(
-                "what there was before this session or turn was not recorded", number=AhpErrorCode.NOT_FOUND
-            )
-        return tree
 
     async def _against(self, tree: str) -> tuple[Change, ...]:
         generation = self._scanner.generation
@@ -383,7 +311,7 @@ class TrackedChanges:
             return changes
         small, large = there
         if small:
-            async with self._copied_index() as index:
+            async with self._mirror.copied_index() as index:
                 full = [self._repository.full(path) for path in small]
                 await take_entries(self._mirror, full, self._mirror.environment(index))
                 changes = await diff_to_index(self._mirror, tree, self._scanner.conflicts, index=index)
@@ -425,16 +353,10 @@ class TrackedChanges:
             return await self._noted.read(uri)
         async with self._lock:
             await self._scanner.renew()
-            full = self._repository.full(address.path)
             try:
-                answer = await self._mirror.run(
-                    *("cat-file", "--filters", f"--path={full}", address.content),
-                    doing="read earlier content",
-                    environment=self._mirror.reading_environment(),
-                )
+                return await self._trees.read(address)
             except GitFailed as error:
                 raise ProtocolError(error.message, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
-        return answer.output
 
     # -- operations ----------------------------------------------------------------------------------------
 
@@ -457,7 +379,7 @@ class TrackedChanges:
         """Bring files back to what they were before a changeset; a file that is new in it is deleted.
 
         For uncommitted changes the person's index goes back too. What is discarded stays in the private
-        side for a while. No other file is touched.
+        side for a while. No other file is touched, nor one that git ignores by now.
 
         Args:
             which: The changeset.
@@ -472,6 +394,7 @@ class TrackedChanges:
         if self._noted is not None and self._is_noted(which):
             return await self._noted.discard(which, paths)
         async with self._lock:
+            await self._scanner.renew(force=True)  # a new file is deleted only if git sees it now
             changes = (await self._computed(which)).changes
             chosen = [change for change in changes if paths is None or change.path in paths]
             refused = await filtered(self._mirror, chosen)
@@ -486,22 +409,16 @@ class TrackedChanges:
     async def _changed_since(self, which: Which, changes: Iterable[Change]) -> dict[str, str]:
         """The files that have changed again since a turn ended: discarding the turn would lose that."""
         await self._refresh()
-        later = await self._against(self._end_of(which.turn_id))
+        later = await self._against(self._trees.end_of(which.turn_id))
         again = {path for change in later for path in change.paths}
+        gone = [change.path for change in later if change.after is None]
+        small, large = await asyncio.to_thread(self._among_files, gone) or ([], set[str]())
+        ignored = {*small, *large}
         return {
-            change.path: "it has changed since that turn"
+            change.path: "git ignores it now" if change.path in ignored else "it has changed since that turn"
             for change in changes
             if not again.isdisjoint(change.paths)
         }
-
-
-def _ref(name: str) -> str:
-    # Turn ids may have letters that a ref cannot have.
-    return f"{_REFS}{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
-
-
-def _names_of(turn_id: str) -> tuple[str, ...]:
-    return f"turn/{turn_id}", f"end/{turn_id}", f"seen/{turn_id}"
 
 
 def _is_renamed(change: Change) -> bool:

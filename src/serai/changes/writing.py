@@ -23,7 +23,16 @@ from serai.changes.closed import Closed, Identity, identity
 from serai.changes.records import LINK_MODE, shown
 from serai.errors import FileInTheWay, FileTooLarge
 
-__all__ = ["Found", "put_file", "put_link", "read_file", "take_away"]
+__all__ = [
+    "Found",
+    "put_file",
+    "put_link",
+    "read_file",
+    "remove_empty_folders",
+    "share",
+    "take_away",
+    "taken_away",
+]
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -87,13 +96,17 @@ def put_link(directory: str, path: str, target: bytes, closed: Closed) -> None:
 @contextmanager
 def _beside(folder: int) -> Generator[str]:
     """A name that nobody has yet. What has it in the end, since it was not moved, is deleted."""
-    name = f".serai-{secrets.token_hex(8)}"
+    name = _name_of_nobody()
     try:
         yield name
     except BaseException:
         with suppress(OSError):
             os.unlink(name, dir_fd=folder)
         raise
+
+
+def _name_of_nobody() -> str:
+    return f".serai-{secrets.token_hex(8)}"
 
 
 def _move(folder: int, temporary: str, name: str) -> None:
@@ -116,6 +129,75 @@ def take_away(directory: str, path: str, closed: Closed) -> None:
         _parent(directory, path, closed, make=False) as (folder, name),
     ):
         os.unlink(name, dir_fd=folder)
+
+
+@contextmanager
+def taken_away(directory: str, path: str, closed: Closed, *, stays: int) -> Generator[None]:
+    """Take a file away, with the folders that are empty then, to make room for what a block puts there.
+
+    When the block fails, the file is put back.
+
+    Args:
+        directory: Where to begin.
+        path: The path from there.
+        closed: The host's own folder.
+        stays: So many folders on the way stay, empty or not.
+
+    Raises:
+        FileInTheWay: It is not there, or something that is no folder is on the way, or it is the host's own.
+    """
+    aside = _name_of_nobody()
+    root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with _says(path), _parent(directory, path, closed, make=False) as (folder, name):
+            os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=root)
+        try:
+            remove_empty_folders(directory, path, closed, stays=stays)
+            yield
+        except BaseException:
+            with (
+                suppress(OSError, FileInTheWay),
+                _parent(directory, path, closed, make=True) as (folder, name),
+            ):
+                os.rename(aside, name, src_dir_fd=root, dst_dir_fd=folder)
+            raise
+        os.unlink(aside, dir_fd=root)
+    finally:
+        os.close(root)
+
+
+def remove_empty_folders(directory: str, path: str, closed: Closed, *, stays: int) -> None:
+    """Remove the folders on the way to a path that are empty, from the innermost. git knows none of them.
+
+    Args:
+        directory: Where to begin.
+        path: The path from there.
+        closed: The host's own folder.
+        stays: So many folders on the way stay, empty or not.
+    """
+    names = path.split("/")[:-1]
+    try:
+        while len(names) > stays:
+            with _parent(directory, "/".join(names), closed, make=False) as (folder, name):
+                os.rmdir(name, dir_fd=folder)
+            names.pop()
+    except (OSError, FileInTheWay):
+        return
+
+
+def share(source: Path, target: Path) -> None:
+    """Have a file that nobody ever changes in another folder too. One that is gone by then is no matter."""
+    if target.exists():
+        return
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial = target.with_name(f"{target.name}.partial")
+    partial.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        try:
+            os.link(source, partial)
+        except OSError:
+            shutil.copy2(source, partial)
+        partial.replace(target)
 
 
 def read_file(directory: str, path: str, max_bytes: int, closed: Closed) -> Found | None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from serai.ahp import actions as a
-from serai.ahp.commands import CreateSessionParams
+from serai.ahp.commands import CreateSessionParams, SessionForkSource
 from serai.ahp.types import ChangesetState, UserMessage
 from serai.changes.catalogue import SESSION, ChangesetKind, Which, uri_of
 from serai.changes.records import Outcome
@@ -451,6 +451,64 @@ async def test_a_repository_that_a_turn_makes_is_noticed_when_the_turn_ends(inn:
     told = (session.live.head.summary.changesets or [])[1].description
     assert "only what agents edited" in str(told)
     assert (await inn.follow(OF_TURN)).files == []
+
+
+@pytest.mark.parametrize("is_followed", [False, True])
+async def test_a_repository_that_a_turn_takes_away_is_done_without(inn: Inn, is_followed: bool) -> None:
+    async def takes_it_away(turn: Turn) -> None:
+        shutil.rmtree(inn.work / ".git")
+        async with turn.editing(inn.work / "a.txt"):
+            (inn.work / "a.txt").write_text("two\n")
+
+    async def edits(turn: Turn) -> None:
+        async with turn.editing(inn.work / "b.txt"):
+            (inn.work / "b.txt").write_text("x\n")
+
+    session = await inn.begin()
+    await inn.until(lambda: counted(session) == [0, 0, None])
+    if not is_followed:
+        inn.host.journal.subscriptions.forget(inn.someone)
+    inn.answer = takes_it_away
+    inn.start(session)
+    await over(inn, session)
+    inn.answer = edits
+    inn.start(session, "u")
+    await over(inn, session)
+    inn.host.journal.subscriptions.add(URI, inn.someone)
+    session.changing.look_again()
+    await inn.until(lambda: counted(session) == [2, None])
+    of_turn = await inn.follow(OF_TURN)
+    assert [file.id for file in of_turn.files] == ["a.txt"]
+    assert "went away in this turn" in str(of_turn.error and of_turn.error.message)
+    of_next = await inn.follow(uri_of("s", Which(ChangesetKind.TURN, "u")))
+    assert (of_next.status, [file.id for file in of_next.files]) == ("ready", ["b.txt"])
+    told = (session.live.head.summary.changesets or [])[0].description
+    assert "repository is gone" in str(told)
+
+
+async def over(inn: Inn, session: Session) -> None:
+    """Wait for the end of a turn, and until it is recorded."""
+    async with asyncio.timeout(WITHIN):
+        while session.live.turn is not None:
+            await inn.host.journal.committed()
+    await idle(inn, session)
+
+
+async def test_a_fork_waits_for_the_end_of_the_turn_that_it_begins_with(inn: Inn, slow_git: SlowGit) -> None:
+    async def writes(turn: Turn) -> None:
+        del turn
+        (inn.work / "b.txt").write_text("x\n")
+        slow_git.hold()
+
+    inn.answer = writes
+    session = await inn.begin()
+    inn.start(session)
+    await inn.until(lambda: session.live.turn is None)
+    fork = SessionForkSource(session=URI, turn_id="t")
+    await inn.host.create(CreateSessionParams(channel="ahp-session:/fork", fork=fork), "c")
+    slow_git.let_go()
+    state = await inn.follow(uri_of("fork", Which(ChangesetKind.TURN, "t")))
+    assert (state.status, [file.id for file in state.files]) == ("ready", ["b.txt"])
 
 
 @pytest.mark.parametrize("running", [False, True])

@@ -81,6 +81,22 @@ async def test_what_git_stores_is_not_heard_of(tmp_path: Path) -> None:
     assert of_git.passes("logs/HEAD")
 
 
+async def test_what_folders_above_say_is_ignored_is_heard_of(tmp_path: Path, watches: Watches) -> None:
+    top = make_repository(tmp_path / "work")
+    folder = top / "sub/deep"
+    folder.mkdir(parents=True)
+    places = places_to_watch(await changes_of(folder, tmp_path / "home"), tmp_path / "home")
+    assert [place.folder for place in places[2:]] == [str(top), str(top / "sub")]
+    ears = Ears()
+    watch = ears.watch(watches, places)
+    async with asyncio.timeout(WITHIN):
+        await ears.ready.wait()
+    for above in (top, top / "sub"):
+        (above / ".gitignore").write_text("*.log\n")
+        await ears.hear()
+    await watch.close()
+
+
 async def test_what_the_host_writes_itself_is_not_heard_of(tmp_path: Path) -> None:
     folder = make_repository(tmp_path / "work")
     home = folder / "my {home} [1]"

@@ -12,10 +12,11 @@ from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Ite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from serai.ahp.commands import SessionForkSource
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ErrorInfo
 from serai.changes.noted import NotedChanges
-from serai.changes.opening import SessionChanges, may_be_tracked, open_changes
+from serai.changes.opening import SessionChanges, inherit, may_be_tracked, open_changes
 from serai.changes.tracked import TrackedChanges
 from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone
 from serai.host.changes.changesets import changes_folder, id_of_session
@@ -86,6 +87,7 @@ class Bases:
         self._opening: asyncio.Task[SessionChanges] | None = None
         self._may_begin = not head.turns and session.live.turn is None
         """Whether nothing has happened yet that would belong into the session's changeset."""
+        self._forked_from: SessionForkSource | None = None
         self._patience = _PATIENCE
         self._recording: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -133,7 +135,46 @@ class Bases:
         changes = await self._opened_now(directory)
         if self._may_begin:
             await changes.begin_session()
+        if self._forked_from is not None:
+            await self._inherit(changes, self._forked_from)
+            self._forked_from = None
         self.changes = changes
+        return changes
+
+    async def _inherit(self, changes: SessionChanges, fork: SessionForkSource) -> None:
+        """Take over what was recorded of the turns that this session has from another one."""
+        turns = [turn.id for turn in self._session.live.head.turns]
+        inherited = turns[: turns.index(fork.turn_id) + 1] if fork.turn_id in turns else []
+        release = self._host.hold([fork.session])
+        try:
+            source = await self._host.session(fork.session)
+            directory = None
+            if source is not None:
+                await source.changing.bases.settled()
+                directory = source.changing.bases.directory
+            folder = changes_folder(self._host.home, fork.session)
+            await inherit(changes, folder, inherited, directory=str(directory or ""))
+        except FAILURES as error:
+            self._log_unrecorded(error)
+        finally:
+            release()
+
+    async def settled(self) -> None:
+        """Wait until what is being recorded is recorded, not for long."""
+        if self._recording:
+            await asyncio.wait(self._recording, timeout=_PATIENCE / 2)  # a turn may be waiting for this
+
+    async def current(self) -> SessionChanges:
+        """The same as `opened`; but when the repository of the folder is gone, by the means that are left.
+
+        Raises:
+            SeraiError: There is no folder, or the changes cannot be recorded anywhere.
+        """
+        changes = await self.opened()
+        if isinstance(changes, TrackedChanges) and await asyncio.to_thread(changes.is_gone):
+            if self.changes is changes:
+                self.changes = None
+            return await self.opened()
         return changes
 
     async def _opened_now(self, directory: Path) -> SessionChanges:
@@ -145,8 +186,9 @@ class Bases:
             home=self._host.home,
         )
 
-    async def _notice_git(self, directory: Path, changes: SessionChanges) -> SessionChanges:
+    async def _notice_git(self, directory: Path) -> SessionChanges:
         """The changes, as git sees them if the directory has become part of a repository."""
+        changes = await self.current()
         if changes.has_git or not await asyncio.to_thread(may_be_tracked, str(directory)):
             return changes
         found = await self._opened_now(directory)
@@ -166,6 +208,7 @@ class Bases:
     def begin(self) -> None:
         """The session is new, also when it has turns of another one: what there is now is what it has."""
         self._may_begin = True
+        self._forked_from = self._session.seat.forked_from
 
     async def turn_begins(self, turn_id: str) -> None:
         """Record what there is before a turn. It returns, and in time, whatever happens."""
@@ -176,7 +219,7 @@ class Bases:
             async with asyncio.timeout(self._patience):
                 if self._recording:
                     await asyncio.wait(self._recording)  # the end of the turn before this one
-                changes = await self._notice_git(self.directory, await self.opened())
+                changes = await self._notice_git(self.directory)
                 await changes.begin_turn(turn_id)
             self._patience = _PATIENCE
         except TimeoutError:
@@ -205,8 +248,10 @@ class Bases:
     async def _end(self, turn_id: str, directory: Path, task: asyncio.Task[None] | None) -> None:
         await _stopped(task)
         changes = await self.opened()
-        await changes.end_turn(turn_id)
-        await self._notice_git(directory, changes)
+        try:
+            await changes.end_turn(turn_id)
+        finally:
+            await self._notice_git(directory)
 
     async def seen(self) -> None:
         """The files have been looked at: when a turn is running, that may be the last that is seen of it."""
@@ -231,7 +276,7 @@ class Bases:
 
     async def _forget_turns(self, turn_ids: Collection[str], task: asyncio.Task[None] | None) -> None:
         await _stopped(task)
-        changes = await self.opened()
+        changes = await self.current()
         for turn_id in turn_ids:
             await changes.forget_turn(turn_id)
 
@@ -274,7 +319,7 @@ class Bases:
         if self.directory is None:
             return
         try:
-            changes = await self.opened()
+            changes = await self.current()
             if isinstance(changes, NotedChanges):
                 note = changes.note_before if before else changes.note_after
                 for path in paths:

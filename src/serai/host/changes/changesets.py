@@ -102,7 +102,7 @@ class Changesets:
     async def _invoke(
         self, session: Session, address: Address, operation_id: str, target: ChangesetOperationTarget | None
     ) -> InvokeChangesetOperationResult:
-        changes = await session.changing.bases.opened()
+        changes = await session.changing.bases.current()
         try:
             result = await invoke(changes, address.which, operation_id, target)
         finally:
@@ -124,7 +124,7 @@ class Changesets:
             if session is None:
                 raise _unknown(uri)
             try:
-                data = await (await session.changing.bases.opened()).read(uri)
+                data = await (await session.changing.bases.current()).read(uri)
             except ProtocolError:
                 raise
             except (SeraiError, OSError) as error:

@@ -193,7 +193,7 @@ class Changing:
 
     async def _look(self) -> None:
         try:
-            changes = await self.bases.opened()
+            changes = await self.bases.current()
         except FAILURES as error:
             self._show_problem(self._told(error))
             return

@@ -1,8 +1,9 @@
 """Hearing that something in a working directory may have changed.
 
 What is heard is only that: whoever asks looks at the files again. In a repository the whole folder is
-watched, and of git's own files those that say what is committed and staged. In any other folder nothing
-matters but the files that tools edited, so only the folders that those are in are watched.
+watched, of git's own files those that say what is committed and staged, and of the folders above what they
+say is ignored. In any other folder nothing matters but the files that tools edited, so only the folders that
+those are in are watched.
 """
 
 from __future__ import annotations
@@ -62,11 +63,12 @@ def places_to_watch(changes: SessionChanges, home: Path) -> tuple[Place, ...]:
             for folder in sorted(folders)[:_MOST_FOLDERS]
         )
     git = Place(changes.git_dir, recursive=True, includes=_OF_GIT, excludes=_NOT_OF_GIT)
+    lists = tuple(Place(folder, includes=(".gitignore",)) for folder in changes.above)
     below = os.path.relpath(os.path.realpath(home), os.path.realpath(changes.directory))
     if below == ".":
-        return (git,)
+        return (git, *lists)
     own = () if below.split("/")[0] == ".." else (_literally(below),)
-    return (Place(changes.directory, recursive=True, excludes=(*_NOT_LOOKED_AT, *own)), git)
+    return (Place(changes.directory, recursive=True, excludes=(*_NOT_LOOKED_AT, *own)), git, *lists)
 
 
 def _literally(path: str) -> str:

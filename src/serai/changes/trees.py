@@ -1,0 +1,253 @@
+"""The trees that are recorded for a session: what there was when it began, and before and after its turns.
+
+Each is kept by a ref of the private side (`mirror`), so that it is there again when the host starts anew, and
+also when the person's repository is gone: then for what is in the private objects alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from serai.ahp.errors import AhpErrorCode
+from serai.changes.diff import diff_to_tree
+from serai.changes.mirror import Mirror, is_of_same_place
+from serai.changes.records import UNSEEN, Changes
+from serai.changes.scanning import removal
+from serai.changes.showing import ContentAddress
+from serai.changes.writing import Found, share
+from serai.errors import GitFailed, ProtocolError
+
+__all__ = ["SESSION_BASE", "RecordedTrees", "is_lost", "names_of"]
+
+SESSION_BASE = "session"
+
+_REFS = "refs/bases/"
+_LOST = ("bad object", "bad tree", "unable to read", "not a tree object", "not a valid object")
+"""What git says of content that it does not have."""
+
+
+class RecordedTrees:
+    """The trees of one session, by their names.
+
+    Not for several tasks at once: whoever owns it takes turns.
+
+    Args:
+        mirror: The private side.
+    """
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+        self._trees: dict[str, str] = {}
+        self._last: tuple[int, str] | None = None
+
+    async def load(self) -> None:
+        """Find those that are there already.
+
+        Raises:
+            GitFailed: They cannot be read.
+        """
+        self._trees = await self._listed(self._mirror.folder)
+
+    async def _listed(self, folder: Path) -> dict[str, str]:
+        answer = await self._mirror.run(
+            *("for-each-ref", "--format=%(refname) %(objectname)", _REFS),
+            doing="read its bases",
+            environment=self._mirror.environment() | {"GIT_DIR": str(folder)},
+        )
+        pairs = (line.partition(" ") for line in answer.output.decode().splitlines())
+        return {ref: tree for ref, _, tree in pairs}
+
+    # -- which there are -----------------------------------------------------------------------------------
+
+    def has(self, name: str) -> bool:
+        """Whether a tree of that name is recorded."""
+        return _ref(name) in self._trees
+
+    def of(self, name: str) -> str:
+        """The tree of that name.
+
+        Raises:
+            ProtocolError: There is none.
+        """
+        tree = self._trees.get(_ref(name))
+        if tree is None:
+            raise ProtocolError(
+                "what there was before this session or turn was not recorded", number=AhpErrorCode.NOT_FOUND
+            )
+        return tree
+
+    def end_of(self, turn_id: str | None) -> str:
+        """What there was after a turn, or what was seen last in it.
+
+        Raises:
+            ProtocolError: Neither is known.
+        """
+        end, seen = (self._trees.get(_ref(f"{name}/{turn_id}")) for name in ("end", "seen"))
+        tree = end or seen
+        if tree is None:
+            raise ProtocolError(
+                "the end of this turn was not seen, so it is not known what changed in it",
+                number=AhpErrorCode.NOT_FOUND,
+            )
+        return tree
+
+    # -- keeping -------------------------------------------------------------------------------------------
+
+    async def keep(self, name: str, tree: str) -> None:
+        """Record a tree.
+
+        Raises:
+            GitFailed: There is no such tree, or it could not be recorded.
+        """
+        if self._trees.get(_ref(name)) != tree:
+            await self._mirror.run("update-ref", _ref(name), tree, doing="record a base")
+            self._trees[_ref(name)] = tree
+
+    async def keep_index(self, name: str, generation: int) -> None:
+        """Record what the private index has.
+
+        Args:
+            name: What it is to be known by.
+            generation: Another number whenever the index may have become another.
+
+        Raises:
+            GitFailed: That could not be recorded.
+        """
+        known, self._last = self._last, None
+        if known is None or known[0] != generation:
+            known = (generation, await self._written())
+            await self.keep(name, known[1])
+        else:
+            try:
+                await self.keep(name, known[1])
+            except GitFailed:  # the person's repository had that tree already, and has it no longer
+                known = (generation, await self._written())
+                await self.keep(name, known[1])
+        self._last = known
+
+    async def _written(self, environment: Mapping[str, str] | None = None) -> str:
+        # A partial clone lacks content that nobody looked at; that is no matter here.
+        answer = await self._mirror.run(
+            "write-tree", "--missing-ok", doing="record what there is", environment=environment
+        )
+        return answer.output.decode().strip()
+
+    async def written_with(self, earlier: Mapping[str, Found | None]) -> str:
+        """The tree of what the private index has, but with some files as they were, or not there.
+
+        Raises:
+            GitFailed: It could not be written.
+        """
+        repository = self._mirror.repository
+        entries: list[bytes] = []
+        for path, found in earlier.items():
+            full = repository.full(path)
+            if found is None:
+                entries.append(removal(repository, full))
+                continue
+            stored = await self._mirror.run(
+                *("hash-object", "-w", "--stdin", "--no-filters"), doing="store a file", data=found.data
+            )
+            entry = f"{found.mode:o} {stored.output.decode().strip()}\t".encode()
+            entries.append(entry + os.fsencode(full) + b"\0")
+        async with self._mirror.copied_index() as index:
+            environment = self._mirror.environment(index)
+            await self._mirror.run(
+                *("update-index", "--add", "--replace", "-z", "--index-info"),
+                doing="record what there was",
+                data=b"".join(entries),
+                environment=environment,
+            )
+            return await self._written(environment)
+
+    async def drop(self, *names: str) -> bool:
+        """Keep trees no longer. Says whether there were any.
+
+        Raises:
+            GitFailed: They could not be dropped.
+        """
+        refs = [_ref(name) for name in names if self.has(name)]
+        if refs:
+            lines = "".join(f"delete {ref}\n" for ref in refs)
+            await self._mirror.run("update-ref", "--stdin", doing="drop a base", data=lines.encode())
+            for ref in refs:
+                del self._trees[ref]
+        return bool(refs)
+
+    async def adopt(self, folder: Path, turn_ids: Iterable[str]) -> None:
+        """Take over what is recorded of turns in another private side, if it is of the same place.
+
+        What is taken over does not need the other one any more.
+
+        Raises:
+            GitFailed: That could not be read, or not be recorded.
+        """
+        if not await asyncio.to_thread(is_of_same_place, folder, self._mirror.folder):
+            return
+        theirs = await self._listed(folder)
+        wanted = [ref for turn_id in turn_ids for ref in map(_ref, names_of(turn_id)) if ref in theirs]
+        if not wanted:
+            return
+        await asyncio.to_thread(_link_objects, folder / "objects", self._mirror.folder / "objects")
+        found = await self._mirror.run(
+            *("cat-file", "--batch-check=%(objectname)"),
+            doing="look for bases",
+            data="".join(f"{theirs[ref]}\n" for ref in wanted).encode(),
+        )
+        there = set(found.output.decode().splitlines())  # one that is missing has another word behind it
+        taken = {ref: theirs[ref] for ref in wanted if theirs[ref] in there}
+        lines = "".join(f"update {ref} {tree}\n" for ref, tree in taken.items())
+        await self._mirror.run("update-ref", "--stdin", doing="record bases", data=lines.encode())
+        self._trees |= taken
+
+    # -- what they say -------------------------------------------------------------------------------------
+
+    async def in_turn(self, turn_id: str | None) -> Changes:
+        """What changed in a turn that is over.
+
+        Raises:
+            ProtocolError: That is not recorded.
+            GitFailed: Something that is needed to tell is no longer there.
+        """
+        start, end = self.of(f"turn/{turn_id}"), self.end_of(turn_id)
+        changes = await diff_to_tree(self._mirror, start, end)
+        return Changes(changes, settled=True, lacks=None if self.has(f"end/{turn_id}") else UNSEEN)
+
+    async def read(self, address: ContentAddress) -> bytes:
+        """Content of a file, in the form in which it would be in the work tree.
+
+        Raises:
+            GitFailed: It is not there, or no longer.
+        """
+        full = self._mirror.repository.full(address.path)
+        answer = await self._mirror.run(
+            *("cat-file", "--filters", f"--path={full}", address.content),
+            doing="read earlier content",
+            environment=self._mirror.reading_environment(),
+        )
+        return answer.output
+
+
+def names_of(turn_id: str) -> tuple[str, ...]:
+    """The names of all that is recorded of a turn: from before it, from after it, and as it was seen last."""
+    return f"turn/{turn_id}", f"end/{turn_id}", f"seen/{turn_id}"
+
+
+def is_lost(error: GitFailed) -> bool:
+    """Whether a command failed since git does not have something any more."""
+    return any(words in error.words for words in _LOST)
+
+
+def _ref(name: str) -> str:
+    # Turn ids may have letters that a ref cannot have.
+    return f"{_REFS}{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _link_objects(source: Path, target: Path) -> None:
+    """Have all objects of another private side here too. Nobody ever changes an object, or packs ours."""
+    for found in source.glob("??/*"):
+        share(found, target / found.parent.name / found.name)
