@@ -92,7 +92,7 @@ async def _open_long_session(folder: Path) -> Result:
         host = _host(folder)
         await host.open()
         start = time.perf_counter()
-        session = await host.session(uri)
+        session = await host.sessions.bring(uri)
         best = min(best, time.perf_counter() - start)
         if session is None or len(session.live.head.turns) != 100:
             raise RuntimeError("the session did not come back whole")
@@ -116,7 +116,7 @@ async def _list_sessions(folder: Path) -> Iterator[Result]:
         await host.open()
         ready = min(ready, time.perf_counter() - start)
         start = time.perf_counter()
-        wire.encode(host.summaries())
+        wire.encode(host.sessions.summaries())
         listed = min(listed, time.perf_counter() - start)
         await host.close()
     return iter(

@@ -58,7 +58,7 @@ async def main(folder: Path) -> None:
     await host.open()
     settle()  # as `serai serve` does
     for number in range(SESSIONS):
-        await host.session(f"ahp-session:/{number}")
+        await host.sessions.bring(f"ahp-session:/{number}")
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     settings = PortSettings(port=0, token_digests=frozenset({digest("token")}))
     serving = asyncio.create_task(

@@ -506,7 +506,7 @@ class TestQuestionsOfASession:
         async with House(echo=echo) as house, house.client() as client:
             session = await soon(client.create_session())
             questions = session.questions()
-            on_host = house.host.loaded(session.uri)
+            on_host = house.host.sessions.get(session.uri)
             assert on_host is not None
             asked = asyncio.ensure_future(on_host.ask(SessionInputRequest(id="q", message="Well?")))
             assert isinstance(await soon(anext(questions)), QuestionAsked)

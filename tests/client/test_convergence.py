@@ -74,7 +74,7 @@ async def test_all_clients_end_with_the_hosts_state(seed: int) -> None:
         await soon(session.set_title("the end"))
         for each in sessions:
             await soon(each.until(lambda state: state.summary.title == "the end"))
-        kept = await soon(house.host.session(session.uri))
+        kept = await soon(house.host.sessions.bring(session.uri))
         assert kept is not None
         hosts = to_json(kept.live.snapshot())
         for each in sessions:

@@ -147,7 +147,7 @@ async def _later(session: SessionClient, gate: Gate) -> TurnStream:
 
 async def _idle(house: House, uri: str) -> None:
     """Wait until the host has ended the turn of a session."""
-    session = house.host.loaded(uri)
+    session = house.host.sessions.get(uri)
     assert session is not None
     while session.live.turn is not None:  # noqa: ASYNC110 - the host is in the same loop
         await asyncio.sleep(0)

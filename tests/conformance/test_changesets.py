@@ -225,7 +225,7 @@ async def test_counts_are_right_after_a_turn_that_nobody_followed(
     await client.dispatch(ONE, "turnStarted", turnId="t1", userMessage={"text": "b.txt: hello"})
 
     def counted() -> Any:
-        [summary] = house.host.summaries()
+        [summary] = house.host.sessions.summaries()
         return [one.files for one in summary.changesets or ()]
 
     async with asyncio.timeout(WITHIN):
@@ -702,7 +702,7 @@ async def test_the_hosts_own_folder_is_in_no_changeset_and_survives_every_operat
             done = await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="discard")
             assert done["message"] == "Discarded the changes to 1 file"
         await house.restart()
-        assert {summary.resource for summary in house.host.summaries()} == {ONE, "ahp-session:/two"}
+        assert {summary.resource for summary in house.host.sessions.summaries()} == {ONE, "ahp-session:/two"}
     assert (home / "database.key").read_text() == "a key\n"
 
 

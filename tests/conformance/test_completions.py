@@ -53,7 +53,7 @@ async def test_a_proposed_file_is_attached_by_its_uri_and_read_by_who_wants_it(
 async def test_what_the_host_proposed_itself_needs_no_words_for_the_model(
     house: House, client: Client, session: str
 ) -> None:
-    hosted = house.host.loaded(session)
+    hosted = house.host.sessions.get(session)
     assert hosted is not None
     hosted.seat.commands = [Prompt("review", "Looks at changes", kind="command")]  # as a harness does
     [item] = await proposed(client, "/rev")

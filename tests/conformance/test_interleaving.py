@@ -316,7 +316,7 @@ class Interleaving(RuleBasedStateMachine):
             task.cancel()
         self.host.journal.writer.cancel()
         await asyncio.gather(self.host.journal.writer, return_exceptions=True)
-        for session in list(self.host._sessions.values()):
+        for session in self.host.sessions.in_memory():
             await session.close()
         if self.host.root._told is not None:
             self.host.root._told.cancel()
@@ -340,7 +340,7 @@ class Interleaving(RuleBasedStateMachine):
                 if guest.wire is None:
                     guest.connect(self.host)
             await self._settle()
-            for session in list(self.host._sessions.values()):
+            for session in self.host.sessions.in_memory():
                 if session.live.turn is not None:
                     action = a.SessionTurnCancelledAction(turn_id=session.live.turn.id)
                     origin = a.ActionOrigin(client_id="the end", client_seq=0)
@@ -361,7 +361,7 @@ class Interleaving(RuleBasedStateMachine):
             await _step(20)
             await asyncio.sleep(0.002)  # summaries are gathered for so long
             unread = any(guest.wire is not None and guest.wire.link.inbox for guest in self.guests.values())
-            busy = any(session._tasks and not _waits(session) for session in self.host._sessions.values())
+            busy = any(session._tasks and not _waits(session) for session in self.host.sessions.in_memory())
             for guest in self.guests.values():
                 guest.read(10_000)
             quiet = 0 if unread or busy else quiet + 1
@@ -374,7 +374,7 @@ class Interleaving(RuleBasedStateMachine):
             if uri == ROOT:
                 assert timeless(known) == timeless(self.host.root.live.snapshot())
                 continue
-            session = self.host.loaded(uri)
+            session = self.host.sessions.get(uri)
             assert session is not None, "a session that someone follows is in memory"
             assert timeless(known) == timeless(session.live.snapshot())
 

@@ -155,13 +155,13 @@ async def test_additional_folders_are_served_whether_or_not_their_session_is_in_
     session = await new_session(client, workingDirectory=(tmp_path / "work").as_uri(), config=config)
     await client.notify("unsubscribe", channel=session)
     async with asyncio.timeout(WITHIN):
-        while not house.host.put_out(session):
+        while not house.host.sessions.put_out(session):
             await client.ping()
     assert (await client.request("resourceRead", uri=uri))["data"] == "more"
     await client.close()
     await house.restart()
     again = await connect("again", ROOT)
-    assert not house.host.in_memory()
+    assert not house.host.sessions.in_memory()
     assert (await again.request("resourceRead", uri=uri))["data"] == "more"
     assert len((await again.request("listSessions"))["items"]) == 1  # and what it shows, the client checks
     await again.request("disposeSession", session)

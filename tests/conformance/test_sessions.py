@@ -287,7 +287,7 @@ async def test_what_was_dispatched_just_before_the_end_starts_nothing_after_it(
     house: House, client: Client
 ) -> None:
     await new_session(client)
-    session = house.host.loaded(ONE)
+    session = house.host.sessions.get(ONE)
     assert session is not None
     await client.dispatch(
         ONE, "pendingMessageSet", kind="queued", id="q", userMessage={"text": "work 100 every 1"}

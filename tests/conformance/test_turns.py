@@ -101,7 +101,7 @@ async def test_a_cancelled_turn_stops_its_agent(house: House, client: Client, se
     assert turn.state == "cancelled"
     await client.ping()
     await client.ping()
-    hosted = house.host.loaded(session)
+    hosted = house.host.sessions.get(session)
     assert hosted is not None
     assert not hosted.is_busy
     await say(client, session, "hello", "t2")
@@ -253,7 +253,7 @@ async def test_truncating_drops_the_running_turn_and_stops_its_agent(
     await client.dispatch(session, "turnStarted", turnId="t3", userMessage={"text": "edited"})
     await over(client, session, "t3")
     assert [turn.id for turn in client.session(session).turns] == ["t1", "t3"]
-    hosted = house.host.loaded(session)
+    hosted = house.host.sessions.get(session)
     assert hosted is not None
     await client.until(lambda: not hosted.is_busy)
 

@@ -198,14 +198,14 @@ async def test_another_agent_helps_in_a_session_of_its_own(worker: Conversation,
     call = completed(await worker.say("subagent write 7"))
     content = (call.content or [])[1]
     assert isinstance(content, ToolResultSubagentContent)
-    other = host.loaded(content.resource)
+    other = host.sessions.get(content.resource)
     assert other is not None
     assert other.live.head.turns[0].user_message.text == "write 7"
 
 
 async def test_agents_that_send_each_other_come_to_an_end(worker: Conversation, host: Host) -> None:
     await worker.say("subagent subagent subagent subagent subagent hello")
-    assert host.count() == 4
+    assert host.sessions.count() == 4
 
 
 async def test_what_it_writes_is_a_changeset_also_without_git(worker: Conversation) -> None:

@@ -160,7 +160,7 @@ class TestApproval:
         await host.close()
         again = Host(host.journal.store, host.harnesses.values(), frame)
         await again.open()
-        session = await again.session(demo.session.uri)
+        session = await again.sessions.bring(demo.session.uri)
         assert session
         assert completed(await Conversation(again, session).say("tool")).confirmed == "setting"
         await again.close()

@@ -95,7 +95,7 @@ async def test_the_other_agent_answers_in_a_session_of_its_own(inn: Inn) -> None
     part = answer.response_parts[0]
     assert isinstance(part, MarkdownResponsePart)
     assert part.content == "count: one two three"
-    other = inn.host.loaded(subagent.uri)
+    other = inn.host.sessions.get(subagent.uri)
     assert other is not None
     assert other.live.head.summary.working_directory == session.live.head.summary.working_directory
     assert other.live.head.meta == {"serai.parent": session.uri}
@@ -119,7 +119,7 @@ async def test_cancelling_the_turn_cancels_what_it_delegated(inn: Inn) -> None:
 
     inn.parent, inn.child = parent, child
     session = await inn.begin()
-    other = inn.host.loaded(str(await inn.outcome))
+    other = inn.host.sessions.get(str(await inn.outcome))
     assert other is not None
     await working.wait()
     session.dispatch(a.SessionTurnCancelledAction(turn_id="t"), ORIGIN, Nobody())
@@ -156,7 +156,7 @@ async def test_an_agent_that_does_not_start_says_why(inn: Inn) -> None:
 async def test_an_agent_that_begins_itself_for_ever_is_stopped(inn: Inn) -> None:
     error = await failing(inn, "parent")
     assert isinstance(error, CapabilityUnsupported)
-    assert inn.host.count() == 4
+    assert inn.host.sessions.count() == 4
 
 
 async def test_who_waits_for_a_turn_that_is_taken_back_is_told(inn: Inn) -> None:

@@ -57,7 +57,7 @@ class Inn:
         await self.host.close()
         self.host = self._host()
         await self.host.open()
-        again = await self.host.session(session.uri)
+        again = await self.host.sessions.bring(session.uri)
         assert again is not None
         assert wire.encode(again.live.snapshot().turns) == known
 

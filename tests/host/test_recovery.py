@@ -77,7 +77,7 @@ async def test_a_message_being_handed_over_gets_its_receipt_and_a_deferred_choic
 
     again = Host(store, [Stuck("stuck", answer)], lambda message: message)
     await again.open()
-    recovered = await again.session(SESSION)
+    recovered = await again.sessions.bring(SESSION)
     async with asyncio.timeout(WITHIN):
         await again.journal.committed()
     records = [msgspec.json.decode(row.action) for row in await store.rows(deliveries_channel(SESSION), 0)]
@@ -129,7 +129,7 @@ async def test_a_message_that_waited_keeps_its_delivery_over_a_restart() -> None
     store.crash()
 
     again = await opened()
-    recovered = await again.session(SESSION)
+    recovered = await again.sessions.bring(SESSION)
     assert recovered is not None
     async with asyncio.timeout(WITHIN):
         recovered.dispatch(say("last"), a.ActionOrigin(client_id="c", client_seq=9), Nobody())

@@ -109,7 +109,7 @@ async def converse(host: Host, uri: str = SESSION) -> Session:
 
 
 async def state_of(host: Host, uri: str = SESSION) -> SessionState:
-    session = await host.session(uri)
+    session = await host.sessions.bring(uri)
     assert session is not None
     return session.live.snapshot()
 
@@ -154,8 +154,8 @@ async def test_a_session_that_nobody_opened_gets_a_head_and_is_put_out_again(
     host = await open_host()
     await Retention(host, 3).prune()
     assert store.pruned == [[SESSION, OTHER], []]
-    assert not host.in_memory()
-    assert host.count() == 2
+    assert not host.sessions.in_memory()
+    assert host.sessions.count() == 2
     assert (await store.rows(SESSION, 0), await store.rows(OTHER, 0)) == ([], [])
     # With a head that reflects all, it need not be read the next time.
     await Retention(host, 3).prune()
@@ -168,7 +168,7 @@ async def test_one_that_is_in_use_stays_in_memory(open_host: Open, calendar: Cal
     session = await converse(host)
     calendar.go_by(9)
     await Retention(host, 3).prune()
-    assert host.in_memory() == [session]
+    assert host.sessions.in_memory() == [session]
     assert not session.kept.is_unsaved
 
 

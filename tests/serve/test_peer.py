@@ -70,7 +70,7 @@ async def host(store: Unreadable) -> AsyncIterator[Host]:
     for session in SESSIONS:
         await answer(wire, wire.request("createSession", session))
     async with asyncio.timeout(WITHIN):
-        while any(session.is_busy for session in first._sessions.values()):
+        while any(session.is_busy for session in first.sessions.in_memory()):
             await first.journal.committed()
     wire.drop()
     await first.close()
@@ -241,4 +241,4 @@ class TestReconnecting:
             await host.journal.committed()
             assert not host.clients.is_connected("one")
             assert not any(host.journal.subscriptions.is_followed(session) for session in SESSIONS)
-            assert not host._wanted
+            assert not host.sessions._wanted

@@ -76,7 +76,7 @@ async def first_state(
 async def _fork_source(host: Host, params: CreateSessionParams) -> SessionState | None:
     if params.fork is None:
         return None
-    source = await host.session(params.fork.session)
+    source = await host.sessions.bring(params.fork.session)
     place = source.kept.turn_at(params.fork.turn_id) if source else None
     if source is None or place is None:
         raise ProtocolError(

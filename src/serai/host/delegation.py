@@ -59,7 +59,7 @@ async def delegate(parent: Session, provider: str, message: UserMessage, title: 
     depth, above = 1, parent
     while isinstance(uri := (above.live.head.meta or {}).get(PARENT), str):
         depth += 1
-        found = await host.session(uri)
+        found = await host.sessions.bring(uri)
         if found is None:
             break
         above = found

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import shutil
 import time
 import uuid
-from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
-
-from msgspec.structs import replace
 
 from serai.ahp import actions as a
 from serai.ahp import wire
@@ -27,8 +23,6 @@ from serai.ahp.types import (
     ROOT,
     FreeForm,
     RootState,
-    SessionStatus,
-    SessionSummary,
 )
 from serai.contract import AgentIdentity, AgentSession
 from serai.contract.registration import check_registration
@@ -40,10 +34,10 @@ from serai.host.channels import Channels
 from serai.host.clients import ClientLink, Clients
 from serai.host.creating import first_state
 from serai.host.customizing.customized_folders import CustomizedFolders
-from serai.host.deliveries import deliveries_channel, unsettled
 from serai.host.retention import Retention
 from serai.host.root import Root
 from serai.host.session import Session
+from serai.host.sessions import Sessions
 from serai.host.settings import HostSettings
 from serai.host.signing_in import SignIns
 from serai.host.surroundings.completions import Completions
@@ -52,21 +46,17 @@ from serai.host.surroundings.terminals import Terminals
 from serai.host.surroundings.watches import ResourceWatches
 from serai.host.telemetry import HostTelemetry
 from serai.journal.journal import Journal
-from serai.journal.sessions import KeptSession, folders_of, listed
+from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 from serai.processes.leftovers import end_leftovers
 from serai.processes.processes import Processes
 from serai.redact import Redactor
-from serai.store.contract import Opening, SessionRow, Store
+from serai.store.contract import Opening, Store
 from serai.watching.watch import Watches
 
 __all__ = ["Host"]
 
 _log = logging.getLogger(__name__)
-
-
-_COLLECT_AFTER = 8 * 1024 * 1024
-"""After so many bytes of state were put out of memory, they are really freed."""
 
 
 def _now() -> int:
@@ -111,7 +101,6 @@ class Host:
         user_home: Path | None = None,
     ) -> None:
         self.settings = settings or HostSettings()
-        self._settings_of: Callable[[str | None], HostSettings] = settings_of or (lambda _: self.settings)
         self.now = now
         self.new_id = new_id
         self.redactor = redactor or Redactor()
@@ -122,8 +111,9 @@ class Host:
         self.clients = Clients(self.journal)
         self.channels = Channels(self.journal)
         self.journal.subscriptions.followed = self._followed
-        self.journal.subscriptions.emptied = self._left
-        self.journal.subscriptions.abandoned = partial(self._left, abandoned=True)
+        self.journal.subscriptions.emptied = self.left
+        self.journal.subscriptions.abandoned = partial(self.left, abandoned=True)
+        self.sessions = Sessions(self, settings_of or (lambda _: self.settings))
         self._borrowed_home = None if home else Path(gettempdir()) / f"serai-{uuid.uuid4()}"
         self.home = home or self._borrowed_home or Path()
         self.is_trusted = is_trusted
@@ -142,16 +132,6 @@ class Host:
         self.telemetry = HostTelemetry(self, frame)
         days = self.settings.retention_days
         self._retention = None if days is None else Retention(self, days)
-        self._rows: dict[str, SessionRow] = {}
-        """What the store knew of each session when it was last written, for those that are not loaded."""
-        self._sessions: dict[str, Session] = {}
-        """The sessions in memory, the least recently used one first."""
-        self._loading: dict[str, asyncio.Task[Session]] = {}
-        self._unrecovered: set[str] = set()
-        """Sessions that have not been in memory since the host started."""
-        self._wanted: Counter[str] = Counter()
-        """Sessions that someone is about to do something with, once they are in memory."""
-        self._let_go_bytes = 0
         self._looking: asyncio.Task[None] | None = None
         self._chores: set[asyncio.Task[Any]] = set()
         """What is done in the background, such as letting agents go."""
@@ -162,15 +142,7 @@ class Host:
         """Open the store and bring the sessions back. Turns that were running end with an error."""
         opening = await self.journal.open()
         self.telemetry.start()
-        for row in await self.journal.store.sessions():
-            self._rows[row.uri] = row
-        self._unrecovered.update(self._rows)
-        doing = SessionStatus.IN_PROGRESS
-        for row in list(self._rows.values()):
-            summary, more = listed(row)
-            self.files.session_known(row.uri, summary.working_directory, more)
-            if summary.status & doing:
-                await self.session(row.uri)
+        await self.sessions.open()
         for leftover in await end_leftovers(self.home / "processes"):
             fate = "it was ended" if leftover.ended else "it could not be ended"
             _log.warning("%s was left behind by a host that is gone; %s", leftover.what, fate)
@@ -193,7 +165,7 @@ class Host:
             await asyncio.gather(self._looking, return_exceptions=True)
         self.root.close()
         await self.sign_ins.close()
-        await asyncio.gather(*(session.close() for session in self._sessions.values()))
+        await self.sessions.close()
         await self.customized_folders.close()
         await self.channels.close()
         await self.processes.close()
@@ -208,127 +180,25 @@ class Host:
 
     # -- sessions ------------------------------------------------------------------------------------------
 
-    def knows(self, uri: str) -> bool:
-        """Whether there is a session of that URI."""
-        return uri in self._sessions or uri in self._rows
-
-    def loaded(self, uri: str) -> Session | None:
-        """The session, if it is in memory."""
-        session = self._sessions.get(uri)
-        if session is not None:
-            self._sessions[uri] = self._sessions.pop(uri)  # the most recently used one is last
-        return session
-
-    async def session(self, uri: str) -> Session | None:
-        """The session, read from the store if need be. Cancelling does not stop others who wait for it."""
-        session = self.loaded(uri)
-        if session is not None or uri not in self._rows:
-            return session
-        task = self._loading.get(uri)
-        if task is None:
-            task = self._loading[uri] = asyncio.create_task(self._load(uri))
-            task.add_done_callback(lambda _task: self._loading.pop(uri, None))
-        return await asyncio.shield(task)
-
-    def hold(self, uris: Iterable[str]) -> Callable[[], None]:
-        """Keep sessions in memory that are there, or are brought there, until what this returns is called."""
-        held = set(uris)
-        self._wanted.update(held)
-
-        def release() -> None:
-            self._wanted.subtract(held)
-            for uri in held:
-                if self._wanted[uri] <= 0:
-                    del self._wanted[uri]
-                    self._left(uri, abandoned=True)
-            held.clear()
-
-        return release
-
     def _followed(self, uri: str) -> None:
         """Someone follows a channel that nobody followed before."""
-        if (session := self._sessions.get(uri)) is not None:
+        if (session := self.sessions.peek(uri)) is not None:
             session.customizations.attend()
             session.changing.attend()
 
-    def _left(self, uri: str, *, abandoned: bool = False) -> None:
+    def left(self, uri: str, *, abandoned: bool = False) -> None:
         """Perhaps nobody follows a channel any more, nor is about to, unless someone comes back."""
-        if (session := self._sessions.get(uri)) is not None:
+        if (session := self.sessions.peek(uri)) is not None:
             session.customizations.attend()
             session.changing.attend()
-        if uri not in self._wanted and not self.journal.subscriptions.is_followed(uri):
+        if not self.sessions.is_wanted(uri) and not self.journal.subscriptions.is_followed(uri):
             self.channels.left(uri, abandoned=abandoned)
             self.telemetry.left(uri)
-
-    async def _load(self, uri: str) -> Session:
-        store = self.journal.store
-        if uri not in self._unrecovered:
-            await self.journal.committed()  # it was in memory not long ago, and may be on its way to the disk
-        head = await store.head(uri)
-        if head is None:
-            raise ProtocolError(f"{uri} has no head in the store", number=AhpErrorCode.SESSION_NOT_FOUND)
-        turns = await store.turns(uri)
-        rows = await store.rows(uri, head.seq)
-        deliveries = await store.rows(deliveries_channel(uri), 0) if uri in self._unrecovered else []
-        kept = KeptSession.restore(self._rows[uri], head, turns, rows)
-        settings = await asyncio.to_thread(self._settings_of, kept.live.head.summary.working_directory)
-        session = self._sessions[uri] = Session(self, kept, settings)
-        self.files.session_known(uri, kept.live.head.summary.working_directory, folders_of(kept.live.head))
-        del self._rows[uri]
-        if uri in self._unrecovered:
-            self._unrecovered.discard(uri)
-            session.recover(unsettled(deliveries))
-        self._evict()
-        return session
-
-    def _evict(self) -> None:
-        """Forget the state of sessions that nobody watches and nothing runs in, above the budget."""
-        total = sum(session.kept.size for session in self._sessions.values())
-        for uri, session in list(self._sessions.items())[:-1]:
-            if total <= self.settings.memory_budget:
-                return
-            if self.put_out(uri):
-                total -= session.kept.size
-
-    def put_out(self, uri: str) -> bool:
-        """Forget the state of a session, unless someone watches it or something runs in it."""
-        session = self._sessions.get(uri)
-        if session is None or session.is_busy or session.kept.is_unsaved:
-            return False
-        if self.journal.subscriptions.is_followed(uri) or uri in self._wanted or self.root.is_to_tell_of(uri):
-            return False  # it is watched, needed at once, or the root channel has not been told yet
-        self._rows[uri] = session.kept.row()
-        del self._sessions[uri]
-        self.run(self._let_go(session))
-        return True
-
-    async def _let_go(self, session: Session) -> None:
-        """End what belongs to a session that was put out of memory, and see to it that the memory is free."""
-        await session.close()
-        self._let_go_bytes += session.kept.size
-        if self._let_go_bytes > _COLLECT_AFTER:
-            # A session and its parts refer to each other, and Python would find that out much later.
-            self._let_go_bytes = 0
-            gc.collect()
 
     def run(self, work: Coroutine[Any, Any, Any]) -> None:
         """Have something done in the background that ends by itself. Closing the host waits for it."""
         self._chores.add(task := asyncio.create_task(work))
         task.add_done_callback(self._chores.discard)
-
-    def in_memory(self) -> list[Session]:
-        """The sessions in memory, the least recently used one first."""
-        return list(self._sessions.values())
-
-    def count(self) -> int:
-        """How many sessions there are."""
-        return len(self._sessions) + len(self._rows)
-
-    def summaries(self) -> list[SessionSummary]:
-        """All sessions, the last modified one first."""
-        summaries = [replace(session.live.head.summary) for session in self._sessions.values()]
-        summaries += [listed(row)[0] for row in self._rows.values()]
-        return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
 
     async def create(
         self, params: CreateSessionParams, client_id: str, *, meta: FreeForm | None = None
@@ -345,23 +215,16 @@ class Host:
         """
         uri = params.channel
         params = self.redactor.redact_value(params, observed=False)
-        if self.knows(uri):
+        if self.sessions.knows(uri):
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
         state = await first_state(self, params, client_id, meta)
-        directory = state.summary.working_directory
-        settings = await asyncio.to_thread(self._settings_of, directory)
-        await self.journal.committed()
-        if await self.journal.store.head(uri) is not None or self.knows(uri):
-            # A session that was disposed of keeps its URI: its rows are still there.
-            raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
         kept = KeptSession.create(uri, state)
-        session = self._sessions[uri] = Session(self, kept, settings)
+        session = await self.sessions.add(kept)
         session.seat.forked_from = params.fork
         self.journal.touch(kept)
         self.root.added(kept.live.head.summary)
-        self.files.session_known(uri, directory, folders_of(state))
         self.journal.then(lambda _seq: session.begin())
-        self._evict()
+        self.sessions.evict()
         return session
 
     async def dispose(self, uri: str) -> None:
@@ -370,12 +233,12 @@ class Host:
         Raises:
             ProtocolError: There is no such session.
         """
-        release = self.hold([uri])
+        release = self.sessions.hold([uri])
         try:
-            session = await self.session(uri)
+            session = await self.sessions.bring(uri)
         finally:
             release()
-        if session is None or self._sessions.pop(uri, None) is None:
+        if session is None or not self.sessions.remove(uri):
             raise ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
         session.mailbox.drop_all("session_disposed")
         session.kept.renew_head()
@@ -463,19 +326,19 @@ class Host:
     def client_disconnected(self, client_id: str, link: ClientLink) -> None:
         """A client has one connection less; with the last one it is gone."""
         if self.clients.disconnected(client_id, link):
-            for session in list(self._sessions.values()):
+            for session in self.sessions.in_memory():
                 session.client_left(client_id)
 
     # -- channels ------------------------------------------------------------------------------------------
 
     async def bring(self, uri: str) -> None:
         """Bring a channel into memory, if there is such a channel."""
-        if await self.session(uri) is None:
+        if await self.sessions.bring(uri) is None:
             await self.channels.bring(uri)
 
     def is_loaded(self, uri: str) -> bool:
         """Whether a channel is in memory."""
-        return uri == ROOT or uri in self._sessions or self.channels.get(uri) is not None
+        return uri == ROOT or self.sessions.is_loaded(uri) or self.channels.get(uri) is not None
 
     def state_of(self, uri: str) -> bytes | None:
         """The state of a channel that is in memory, as JSON."""
@@ -485,18 +348,18 @@ class Host:
     def _live(self, uri: str) -> LiveState[Any] | None:
         if uri == ROOT:
             return self.root.live
-        found = self.loaded(uri) or self.channels.get(uri)
+        found = self.sessions.get(uri) or self.channels.get(uri)
         return found.live if found else None
 
     def dispatch(self, uri: str, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client, on a channel that is in memory. On any other it is ignored."""
-        found = self.root if uri == ROOT else self.loaded(uri) or self.channels.get(uri)
+        found = self.root if uri == ROOT else self.sessions.get(uri) or self.channels.get(uri)
         if found is not None:
             found.dispatch(action, origin, sender)
 
     def activity_changed(self) -> None:
         """Tell the root channel when more or fewer sessions have a turn running."""
-        active = sum(session.live.turn is not None for session in self._sessions.values())
+        active = sum(session.live.turn is not None for session in self.sessions.in_memory())
         if active != (self.root.live.head.active_sessions or 0):
             self.root.act(a.RootActiveSessionsChangedAction(active_sessions=active))
 

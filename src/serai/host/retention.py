@@ -85,9 +85,9 @@ class Retention:
         """Have the head of a session written anew. Returns whether it was."""
         host = self._host
         was_loaded = host.is_loaded(uri)
-        release = host.hold([uri])
+        release = host.sessions.hold([uri])
         try:
-            session = await host.session(uri)
+            session = await host.sessions.bring(uri)
             if session is None:
                 return False  # it was disposed of, and its head was written then
             session.kept.renew_head()
@@ -99,5 +99,5 @@ class Retention:
         finally:
             release()
             if not was_loaded:
-                host.put_out(uri)
+                host.sessions.put_out(uri)
         return True

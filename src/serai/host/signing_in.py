@@ -128,10 +128,9 @@ class SignIns:
         """What an agent has refused for want of a sign-in, it may do now."""
         if self._is_closed:
             return
-        sessions = [
-            session for session in self._host.in_memory() if session.live.head.summary.provider == provider
-        ]
-        await asyncio.gather(*(session.signed_in() for session in sessions))
+        sessions = self._host.sessions.in_memory()
+        theirs = [session for session in sessions if session.live.head.summary.provider == provider]
+        await asyncio.gather(*(session.signed_in() for session in theirs))
 
     async def close(self) -> None:
         """Wait for no terminal any more; those are the host's. An agent that is being asked may finish."""

@@ -26,7 +26,7 @@ class HostTelemetry(Telemetry):
         super().__init__(host.redactor.redact, time.time_ns, self._export)
         self._subscriptions = host.journal.subscriptions
         self._frame = frame
-        self.metrics.sessions.read_from(host.count)
+        self.metrics.sessions.read_from(host.sessions.count)
         self.metrics.active_turns.read_from(lambda: host.root.live.head.active_sessions or 0)
         self.metrics.connections.read_from(host.clients.count)
         host.journal.measured = self._measured

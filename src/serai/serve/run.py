@@ -113,7 +113,7 @@ def _readiness(host: Host) -> tuple[bool, dict[str, Any]]:
     unavailable = host.journal.unavailable
     if unavailable is not None:
         return False, unavailable.to_wire()
-    return True, {"sessions": host.count()}
+    return True, {"sessions": host.sessions.count()}
 
 
 async def _signalled() -> None:

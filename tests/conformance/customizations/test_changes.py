@@ -141,7 +141,7 @@ async def test_what_comes_and_goes_is_noticed_also_at_home(client: Client, inn: 
 async def test_a_change_that_makes_no_difference_is_not_told(client: Client, inn: Inn, house: House) -> None:
     write_skill(inn.work, "sweep")
     session = await begin(client, inn)
-    hosted = house.host.loaded(session)
+    hosted = house.host.sessions.get(session)
     assert hosted is not None
     await hosted.customizations.definitions()
     found = hosted.customizations._folder.found
@@ -154,7 +154,7 @@ async def test_a_change_that_makes_no_difference_is_not_told(client: Client, inn
 
 async def test_a_folder_is_watched_only_while_someone_follows(client: Client, inn: Inn, house: House) -> None:
     session = await begin(client, inn)
-    hosted = house.host.loaded(session)
+    hosted = house.host.sessions.get(session)
     assert hosted is not None
     folder = hosted.customizations._folder
 
@@ -210,7 +210,7 @@ async def test_secrets_in_a_description_are_masked_and_are_no_change_for_ever(
     write_skill(inn.work, "sweep", f"with {secret}")
     session = await begin(client, inn)
     assert secret not in by_child(client, "sweep").children[0].description
-    hosted = house.host.loaded(session)
+    hosted = house.host.sessions.get(session)
     assert hosted is not None
     sent = len(client.envelopes)
     hosted.customizations._show()

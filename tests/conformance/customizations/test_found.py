@@ -48,7 +48,7 @@ async def test_a_session_without_a_folder_has_what_the_home_has(client: Client, 
 async def test_where_there_is_nothing_nothing_is_told(client: Client, house: House) -> None:
     session = await new_session(client)
     await say(client, session, "hello")
-    hosted = house.host.loaded(session)
+    hosted = house.host.sessions.get(session)
     assert hosted is not None
     assert await hosted.customizations.definitions() == ()
     await client.ping()
@@ -103,7 +103,7 @@ async def test_a_custom_agent_is_chosen_by_its_uri_in_the_tree(
     assert chosen is not None
     tree = {child.uri: child.name for one in containers(client).values() for child in one.children or ()}
     assert tree[chosen.uri] == "Critic"
-    hosted = house.host.loaded(session)
+    hosted = house.host.sessions.get(session)
     assert hosted is not None
     assert hosted.seat.custom_agent == chosen
     await say(client, session, "look")

@@ -82,7 +82,7 @@ def load_of(client: Client) -> str | None:
 async def publisher(client: Client, house: House) -> Client:
     """A client that follows a session and serves a plugin."""
     client.answers = Shelf(dict(FILES))
-    hosted = house.host.loaded(await new_session(client, provider="looks"))
+    hosted = house.host.sessions.get(await new_session(client, provider="looks"))
     assert hosted is not None
     await hosted.customizations.definitions()
     return client
@@ -166,7 +166,7 @@ async def test_a_client_that_is_gone_has_some_time_to_come_back(
     publisher: Client, connect: Connect, house: House
 ) -> None:
     watching = await connect("other", ONE)
-    hosted = house.host.loaded(ONE)
+    hosted = house.host.sessions.get(ONE)
     assert hosted is not None
     hosted.settings = replace(hosted.settings, client_grace=60.0)
     await publish(publisher, plugin())

@@ -18,7 +18,7 @@ STEERS: dict[str, Any] = {"meta": {"steering": {"supported": True}}}
 
 
 async def agent_of(inn: Inn, uri: str) -> AcpAgentSession:
-    session = inn.house.host.loaded(uri)
+    session = inn.house.host.sessions.get(uri)
     assert session is not None
     agent = await session.agent()
     assert isinstance(agent, AcpAgentSession)
@@ -125,7 +125,7 @@ async def test_a_session_that_is_put_out_of_memory_ends_its_agent_and_comes_back
     await client.close()
     again = await inn.connect("again", "ahp-root://")
     async with asyncio.timeout(WITHIN):
-        while not inn.house.host.put_out(session):
+        while not inn.house.host.sessions.put_out(session):
             await again.ping()
         while running.exit is None:
             await again.ping()

@@ -18,7 +18,7 @@ FULL: dict[str, Any] = {"modes": True, "options": True, "capabilities": RESUMES}
 
 async def kill(inn: Inn, uri: str) -> AcpAgentSession:
     """Kill the agent's process as `kill -9` does, between the turns, and wait until it is gone."""
-    session = inn.house.host.loaded(uri)
+    session = inn.house.host.sessions.get(uri)
     assert session is not None
     agent = await session.agent()
     assert isinstance(agent, AcpAgentSession)

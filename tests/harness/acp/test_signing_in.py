@@ -88,7 +88,7 @@ async def enter(client: Client, code: str = "sesame", **params: Any) -> Any:
 
 def hosted(inn: Inn, session: str) -> Session:
     """The session, as the host has it."""
-    found = inn.house.host.loaded(session)
+    found = inn.house.host.sessions.get(session)
     assert found is not None
     return found
 

@@ -266,7 +266,7 @@ async def test_a_turn_that_the_host_stopped_in_ends_there(inn: Inn) -> None:
     inn.start(session)
     await begun.wait()
     await inn.restart()
-    session = inn.host.loaded(URI)
+    session = inn.host.sessions.get(URI)
     assert session is not None
     async with asyncio.timeout(WITHIN):
         while session.changing.is_busy:
@@ -398,7 +398,7 @@ async def test_a_repository_that_is_made_meanwhile_is_noticed_at_the_next_turn(
     inn.git("init", "-q")
     if restarts:
         await inn.restart()
-        found = await inn.host.session(URI)
+        found = await inn.host.sessions.bring(URI)
         assert found is not None
         session = found
         inn.host.journal.subscriptions.add(URI, inn.someone)
@@ -436,7 +436,7 @@ async def test_a_repository_that_a_turn_makes_is_noticed_when_the_turn_ends(inn:
     await idle(inn, session)
     if restarts:
         await inn.restart()
-        found = await inn.host.session(URI)
+        found = await inn.host.sessions.bring(URI)
         assert found is not None
         session = found
         inn.host.journal.subscriptions.add(URI, inn.someone)

@@ -145,9 +145,9 @@ class Bases:
         """Take over what was recorded of the turns that this session has from another one."""
         turns = [turn.id for turn in self._session.live.head.turns]
         inherited = turns[: turns.index(fork.turn_id) + 1] if fork.turn_id in turns else []
-        release = self._host.hold([fork.session])
+        release = self._host.sessions.hold([fork.session])
         try:
-            source = await self._host.session(fork.session)
+            source = await self._host.sessions.bring(fork.session)
             directory = None
             if source is not None:
                 await source.changing.bases.settled()

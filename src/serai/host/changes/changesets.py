@@ -69,9 +69,9 @@ class Changesets:
     async def _session(self, session_id: str) -> AsyncGenerator[Session | None]:
         """A session, kept in memory for the length of a block."""
         uri = session_of_id(session_id)
-        release = self._host.hold([uri])
+        release = self._host.sessions.hold([uri])
         try:
-            yield await self._host.session(uri)
+            yield await self._host.sessions.bring(uri)
         finally:
             release()
 

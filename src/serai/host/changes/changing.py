@@ -122,7 +122,7 @@ class Changing:
         """Show a changeset from now on; `None` when there is none. Channels know when it is left."""
         if not await self.offers(which):
             return None
-        release = self._host.hold([self._session.uri])
+        release = self._host.sessions.hold([self._session.uri])
 
         def left(channel: ChangesetChannel) -> None:
             self._channels.pop(uri, None)

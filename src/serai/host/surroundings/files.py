@@ -194,7 +194,7 @@ class Files:
 
     def _where_to_ask(self, asker: Subscriber) -> Session | None:
         subscriptions = self._host.journal.subscriptions
-        sessions = list(reversed(self._host.in_memory()))
+        sessions = list(reversed(self._host.sessions.in_memory()))
         return next(
             (session for session in sessions if subscriptions.follows(session.uri, asker)),
             next((session for session in sessions if subscriptions.is_followed(session.uri)), None),
@@ -229,7 +229,7 @@ class Files:
             ProtocolError: None of them has it, or the one that has it says no.
         """
         refusal: ProtocolError | None = None
-        active = (session.live.head.active_client for session in reversed(self._host.in_memory()))
+        active = (session.live.head.active_client for session in reversed(self._host.sessions.in_memory()))
         for client_id in dict.fromkeys(client.client_id for client in active if client is not None):
             if client_id == asker:
                 continue

@@ -69,7 +69,8 @@ class Terminals:
             else:
                 known[record.uri] = record
         for record in known.values():
-            if isinstance(record.claim, TerminalSessionClaim) and not self._host.knows(record.claim.session):
+            claim = record.claim
+            if isinstance(claim, TerminalSessionClaim) and not self._host.sessions.knows(claim.session):
                 self._write(_Record(type="terminal.disposed", uri=record.uri))
                 continue
             had_ended = record.type == "terminal.exited"
@@ -100,7 +101,7 @@ class Terminals:
         match params.claim:
             case TerminalClientClaim(client_id=claimed) if claimed != client_id:
                 raise InvalidParams("a client can claim for itself only", field="params.claim.clientId")
-            case TerminalSessionClaim(session=session) if not self._host.knows(session):
+            case TerminalSessionClaim(session=session) if not self._host.sessions.knows(session):
                 raise _no_session(session)
             case TerminalClientClaim() | TerminalSessionClaim():
                 pass
@@ -177,14 +178,14 @@ class Terminals:
             case TerminalClientClaim(client_id=client_id):
                 return self._host.clients.is_connected(client_id)
             case TerminalSessionClaim(session=session):
-                return self._host.knows(session)
+                return self._host.sessions.knows(session)
             case _:
                 return False
 
     async def _folder(self, cwd: str | None, claim: TerminalClaim) -> Path:
         """Where a terminal starts: where it was asked to, else in its session's folder."""
         if cwd is None and isinstance(claim, TerminalSessionClaim):
-            session = await self._host.session(claim.session)  # it need not be in memory
+            session = await self._host.sessions.bring(claim.session)  # it need not be in memory
             if session is None:
                 raise _no_session(claim.session)
             cwd = session.live.head.summary.working_directory

@@ -20,7 +20,7 @@ async def complete(peer: AhpPeer, request: jsonrpc.Request) -> None:
     params: c.CompletionsParams = request.params
     if params.kind != c.CompletionItemKind.USER_MESSAGE:
         raise InvalidParams(f"there are no completions of kind {params.kind!r}", field="params.kind")
-    session = await peer.host.session(params.channel)
+    session = await peer.host.sessions.bring(params.channel)
     if session is None:
         raise unknown(params.channel)
     items = await peer.host.completions.complete(session, params.text, params.offset)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.ahp.notifications import DispatchActionParams
-from serai.ahp.types import ROOT, Count
+from serai.ahp.types import Count
 from serai.errors import InvalidParams, SeraiError
 from serai.journal.envelopes import notification, origin_json
 from serai.serve.ahp.following import loaded
@@ -36,10 +36,10 @@ class _LooseDispatch(Struct, tag_field="method", tag="dispatchAction"):
 
 def dispatched(peer: AhpPeer, params: DispatchActionParams) -> Coroutine[Any, Any, None] | None:
     """Deal with an action, at once where its channel is in memory. On a channel that is not, ignore it."""
-    if params.channel == ROOT or peer.host.is_loaded(params.channel):
+    if peer.host.is_loaded(params.channel):
         _dispatch(peer, params)
         return None
-    return _dispatch_later(peer, params) if peer.host.knows(params.channel) else None
+    return _dispatch_later(peer, params) if peer.host.sessions.knows(params.channel) else None
 
 
 def unreadable(peer: AhpPeer, data: bytes, error: InvalidParams) -> None:
@@ -48,7 +48,7 @@ def unreadable(peer: AhpPeer, data: bytes, error: InvalidParams) -> None:
         params = wire.decode(data, _LooseDispatch).params
     except SeraiError:
         return
-    if not (params.channel == ROOT or peer.host.is_loaded(params.channel) or peer.host.knows(params.channel)):
+    if not (peer.host.is_loaded(params.channel) or peer.host.sessions.knows(params.channel)):
         return  # an action on a channel that does not exist is ignored, whatever it is
     origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
     action = wire.UnknownType(extra=peer.host.redactor.redact_value(params.action, observed=False))

@@ -54,7 +54,7 @@ async def loaded(host: Host, channels: list[str]) -> AsyncGenerator[Callable[[],
     Yields:
         What keeps them there beyond it, and returns what lets them go.
     """
-    release = host.hold(channels)
+    release = host.sessions.hold(channels)
     kept = False
 
     def keep() -> Callable[[], None]:

@@ -31,7 +31,7 @@ _MAX_TURNS = 200
 
 def list_sessions(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """All sessions, the last modified one first."""
-    peer.respond(request, c.ListSessionsResult(items=peer.host.summaries()))
+    peer.respond(request, c.ListSessionsResult(items=peer.host.sessions.summaries()))
 
 
 async def create(peer: AhpPeer, request: jsonrpc.Request) -> None:
@@ -58,7 +58,7 @@ async def dispose(peer: AhpPeer, request: jsonrpc.Request) -> None:
 async def fetch_turns(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """A page of a session's turns, oldest first."""
     params: c.FetchTurnsParams = request.params
-    session = await peer.host.session(params.channel)
+    session = await peer.host.sessions.bring(params.channel)
     if session is None:
         raise unknown(params.channel)
     turns = session.live.head.turns

@@ -1,0 +1,210 @@
+"""The sessions of a host: all of them are known, and those that someone needs are in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import SessionStatus, SessionSummary
+from serai.errors import ProtocolError
+from serai.host.deliveries import deliveries_channel, unsettled
+from serai.host.session import Session
+from serai.host.settings import HostSettings
+from serai.journal.sessions import KeptSession, folders_of, listed
+from serai.store.contract import SessionRow
+
+if TYPE_CHECKING:
+    from serai.host.host import Host
+
+__all__ = ["Sessions"]
+
+_COLLECT_AFTER = 8 * 1024 * 1024
+"""After so many bytes of state were put out of memory, they are really freed."""
+
+
+class Sessions:
+    """Brings sessions into memory, and puts those out again that nobody needs.
+
+    Args:
+        host: Whose sessions they are.
+        settings_of: How a session behaves, given the URI of its working directory. It may read files.
+    """
+
+    def __init__(self, host: Host, settings_of: Callable[[str | None], HostSettings]) -> None:
+        self._host = host
+        self._settings_of = settings_of
+        self._rows: dict[str, SessionRow] = {}
+        """What the store knew of each session when it was last written, for those that are not in memory."""
+        self._sessions: dict[str, Session] = {}
+        """The sessions in memory, the least recently used one first."""
+        self._loading: dict[str, asyncio.Task[Session]] = {}
+        self._unrecovered: set[str] = set()
+        """Sessions that have not been in memory since the host started."""
+        self._wanted: Counter[str] = Counter()
+        """Sessions that someone is about to do something with, once they are in memory."""
+        self._let_go_bytes = 0
+
+    async def open(self) -> None:
+        """Learn of all that are in the store, and bring those back that were doing something."""
+        for row in await self._host.journal.store.sessions():
+            self._rows[row.uri] = row
+        self._unrecovered.update(self._rows)
+        for row in list(self._rows.values()):
+            summary, more = listed(row)
+            self._host.files.session_known(row.uri, summary.working_directory, more)
+            if summary.status & SessionStatus.IN_PROGRESS:
+                await self.bring(row.uri)
+
+    async def close(self) -> None:
+        """End what runs in them."""
+        await asyncio.gather(*(session.close() for session in self._sessions.values()))
+
+    # -- which there are -----------------------------------------------------------------------------------
+
+    def knows(self, uri: str) -> bool:
+        """Whether there is a session of that URI."""
+        return uri in self._sessions or uri in self._rows
+
+    def is_loaded(self, uri: str) -> bool:
+        """Whether a session is in memory."""
+        return uri in self._sessions
+
+    def is_wanted(self, uri: str) -> bool:
+        """Whether someone is about to do something with it."""
+        return uri in self._wanted
+
+    def in_memory(self) -> list[Session]:
+        """The sessions in memory, the least recently used one first."""
+        return list(self._sessions.values())
+
+    def count(self) -> int:
+        """How many sessions there are."""
+        return len(self._sessions) + len(self._rows)
+
+    def summaries(self) -> list[SessionSummary]:
+        """All sessions, the last modified one first."""
+        summaries = [replace(session.live.head.summary) for session in self._sessions.values()]
+        summaries += [listed(row)[0] for row in self._rows.values()]
+        return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
+
+    # -- into memory ---------------------------------------------------------------------------------------
+
+    def peek(self, uri: str) -> Session | None:
+        """The session, if it is in memory. That counts as no use of it."""
+        return self._sessions.get(uri)
+
+    def get(self, uri: str) -> Session | None:
+        """The session, if it is in memory."""
+        session = self._sessions.get(uri)
+        if session is not None:
+            self._sessions[uri] = self._sessions.pop(uri)  # the most recently used one is last
+        return session
+
+    async def bring(self, uri: str) -> Session | None:
+        """The session, read from the store if need be. Cancelling does not stop others who wait for it."""
+        session = self.get(uri)
+        if session is not None or uri not in self._rows:
+            return session
+        task = self._loading.get(uri)
+        if task is None:
+            task = self._loading[uri] = asyncio.create_task(self._load(uri))
+            task.add_done_callback(lambda _task: self._loading.pop(uri, None))
+        return await asyncio.shield(task)
+
+    def hold(self, uris: Iterable[str]) -> Callable[[], None]:
+        """Keep sessions in memory that are there, or are brought there, until what this returns is called."""
+        held = set(uris)
+        self._wanted.update(held)
+
+        def release() -> None:
+            self._wanted.subtract(held)
+            for uri in held:
+                if self._wanted[uri] <= 0:
+                    del self._wanted[uri]
+                    self._host.left(uri, abandoned=True)
+            held.clear()
+
+        return release
+
+    async def add(self, kept: KeptSession) -> Session:
+        """A session has been made.
+
+        Raises:
+            ProtocolError: There is one of that URI, or was.
+        """
+        uri, journal = kept.uri, self._host.journal
+        settings = await asyncio.to_thread(self._settings_of, kept.live.head.summary.working_directory)
+        await journal.committed()
+        if await journal.store.head(uri) is not None or self.knows(uri):
+            # A session that was disposed of keeps its URI: its rows are still there.
+            raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
+        return self._enter(kept, settings)
+
+    async def _load(self, uri: str) -> Session:
+        journal = self._host.journal
+        store = journal.store
+        if uri not in self._unrecovered:
+            await journal.committed()  # it was in memory not long ago, and may be on its way to the disk
+        head = await store.head(uri)
+        if head is None:
+            raise ProtocolError(f"{uri} has no head in the store", number=AhpErrorCode.SESSION_NOT_FOUND)
+        turns = await store.turns(uri)
+        rows = await store.rows(uri, head.seq)
+        deliveries = await store.rows(deliveries_channel(uri), 0) if uri in self._unrecovered else []
+        kept = KeptSession.restore(self._rows[uri], head, turns, rows)
+        settings = await asyncio.to_thread(self._settings_of, kept.live.head.summary.working_directory)
+        session = self._enter(kept, settings)
+        del self._rows[uri]
+        if uri in self._unrecovered:
+            self._unrecovered.discard(uri)
+            session.recover(unsettled(deliveries))
+        self.evict()
+        return session
+
+    def _enter(self, kept: KeptSession, settings: HostSettings) -> Session:
+        session = self._sessions[kept.uri] = Session(self._host, kept, settings)
+        head = kept.live.head
+        self._host.files.session_known(kept.uri, head.summary.working_directory, folders_of(head))
+        return session
+
+    # -- out of memory -------------------------------------------------------------------------------------
+
+    def remove(self, uri: str) -> bool:
+        """A session is disposed of. Returns whether it was in memory still."""
+        return self._sessions.pop(uri, None) is not None
+
+    def evict(self) -> None:
+        """Forget the state of sessions that nobody watches and nothing runs in, above the budget."""
+        total = sum(session.kept.size for session in self._sessions.values())
+        for uri, session in list(self._sessions.items())[:-1]:
+            if total <= self._host.settings.memory_budget:
+                return
+            if self.put_out(uri):
+                total -= session.kept.size
+
+    def put_out(self, uri: str) -> bool:
+        """Forget the state of a session, unless someone watches it or something runs in it."""
+        session, host = self._sessions.get(uri), self._host
+        if session is None or session.is_busy or session.kept.is_unsaved:
+            return False
+        if host.journal.subscriptions.is_followed(uri) or uri in self._wanted or host.root.is_to_tell_of(uri):
+            return False  # it is watched, needed at once, or the root channel has not been told yet
+        self._rows[uri] = session.kept.row()
+        del self._sessions[uri]
+        host.run(self._let_go(session))
+        return True
+
+    async def _let_go(self, session: Session) -> None:
+        """End what belongs to a session that was put out of memory, and see to it that the memory is free."""
+        await session.close()
+        self._let_go_bytes += session.kept.size
+        if self._let_go_bytes > _COLLECT_AFTER:
+            # A session and its parts refer to each other, and Python would find that out much later.
+            self._let_go_bytes = 0
+            gc.collect()
