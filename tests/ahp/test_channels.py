@@ -6,7 +6,7 @@ import pytest
 
 from ahp.types.examples import full
 from requirements import proves
-from serai.ahp.channels import ChannelKind, kind_of, state_of
+from serai.ahp.channels import LONGEST_URI, ChannelKind, kind_of, problem_with_choice, state_of
 from serai.ahp.commands import Snapshot
 from serai.ahp.reducers import (
     LiveChangeset,
@@ -82,3 +82,26 @@ def test_a_channel_without_state_or_of_an_unknown_kind_has_no_state(uri: str) ->
 def test_a_state_that_does_not_fit_its_channel_is_a_mismatch(state: Any) -> None:
     with pytest.raises(Mismatch):
         state_of(Snapshot(resource="ahp-session:/1", state=state, from_seq=1))
+
+
+@pytest.mark.parametrize("uri", ["ahp-session:/1", "ahp-terminal:/über/白", "ahp-session:/a b"])
+def test_a_client_may_choose_any_name_that_can_be_shown(uri: str) -> None:
+    assert problem_with_choice(uri) is None
+    assert problem_with_choice(uri.ljust(LONGEST_URI, "x")) is None
+
+
+@pytest.mark.parametrize(
+    ("uri", "problem"),
+    [
+        ("ahp-session:", "needs an id"),
+        ("ahp-session://", "needs an id"),
+        ("ahp-session:/".ljust(LONGEST_URI + 1, "x"), "has up to 1,024 characters, not 1,025"),
+        ("ahp-session:/\0", "has no control characters"),
+        ("ahp-session:/a\nb", "has no control characters"),
+        ("ahp-terminal:/\x1b[2J", "has no control characters"),
+        ("ahp-session:/\x7f", "has no control characters"),
+        ("ahp-session:/\x9b2J", "has no control characters"),
+    ],
+)
+def test_a_name_that_lists_cannot_show_is_refused(uri: str, problem: str) -> None:
+    assert problem_with_choice(uri) == problem

@@ -61,6 +61,34 @@ def test_show_as_json(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [(it["key"], it["value"], it["file"]) for it in shown["ignored"]] == [("port", 80, file)]
 
 
+def test_show_marks_what_a_host_does_not_take_from_a_project(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = place / "project"
+    (project / "serai.toml").write_text('port = 17955\ndefault_agent = "mine"\n')
+    serai_config("trust", ".")
+    capsys.readouterr()
+    assert serai_config("show") == 0
+    printed = capsys.readouterr()
+    lines = {line.split()[0]: line for line in printed.out.splitlines()}
+    file = project / "serai.toml"
+    assert lines["port"].split()[1] == "17955"
+    assert lines["port"].endswith(f" project file ({file}), not used: the host has 7777")
+    assert lines["default_agent"].endswith(f"project file ({file})")
+    assert "serai: port: the host's own" in printed.err
+    assert str(place / "home" / "serai.toml") in printed.err
+    serai_config("show", "--json")
+    shown = json.loads(capsys.readouterr().out)["settings"]
+    assert shown["port"] == {
+        "value": 17955,
+        "source": "project file",
+        "place": str(file),
+        "used": False,
+        "host": {"value": 7777, "source": "default", "place": None},
+    }
+    assert "used" not in shown["default_agent"]
+
+
 def test_a_folder_is_trusted_and_distrusted(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = place / "project"
     (project / "serai.toml").write_text("port = 80\n")

@@ -16,8 +16,12 @@ from agents.machine import Machine
 from cli.programs import run, running
 from serai.cli import main
 from serai.cli.machine import _watches
+from serai.config.keys import find_database_key
+from serai.config.paths import find_paths
 from serai.processes.census import MARK, Identity, look
 from serai.processes.records import Record, Records
+from serai.store.connection import connect
+from serai.store.sqlite import SqliteStore
 
 
 def doctor(home: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, str]]:
@@ -145,6 +149,29 @@ def test_a_limit_that_is_low_is_told_with_how_to_raise_it(tmp_path: Path) -> Non
     assert "1,024 folders" in found.says
     assert "sysctl -w fs.inotify.max_user_watches" in found.remedy
     assert not _watches(tmp_path / "nothing").well
+
+
+async def test_a_database_that_a_host_refuses_is_not_called_well(tmp_path: Path) -> None:
+    paths = find_paths(tmp_path, {})
+    key = find_database_key(paths, {}, use_keyring=False).value
+    assert isinstance(key, bytes)
+    store = SqliteStore(paths.database, key)
+    await store.open()
+    await store.close()
+    assert "every page checked" in (await run("doctor", home=tmp_path)).out
+    database = connect(paths.database, key)
+    database.pragma("user_version", 99)
+    database.close()
+    done = await run("doctor", home=tmp_path)
+    assert done.code == 1
+    assert f"BAD  database   {paths.database} was written by a newer Serai (schema 99" in done.out
+    paths.database.write_bytes(b"")
+    done = await run("doctor", home=tmp_path)
+    assert f"BAD  database   {paths.database} is empty" in done.out
+    paths.database.unlink()
+    paths.database.mkdir()
+    done = await run("doctor", home=tmp_path)
+    assert f"BAD  database   {paths.database} is no file" in done.out
 
 
 def test_files_that_were_left_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

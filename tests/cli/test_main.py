@@ -97,6 +97,15 @@ def test_it_is_installed_as_a_command() -> None:
     assert run("nothing").returncode == 2
 
 
+def test_it_is_a_module_that_python_runs() -> None:
+    words = [sys.executable, "-m", "serai"]
+    done = subprocess.run([*words, "--version"], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"serai {__version__}\n", "")
+    done = subprocess.run([*words, "nothing"], check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: serai ")
+
+
 def test_help_does_not_load_what_only_commands_need() -> None:
     probe = """
 import sys

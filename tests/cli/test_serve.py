@@ -13,6 +13,12 @@ import pytest
 from cli.programs import run, running
 from serai.cli.addresses import called_by, is_everywhere, url_of
 from serai.client import connect
+from serai.config.keys import find_database_key
+from serai.config.paths import find_paths
+from serai.store.connection import connect as open_database
+from serai.store.opening import PAGE_SIZE
+from serai.store.sqlite import SqliteStore
+from store.kinds import damage
 
 
 async def test_the_lock_names_the_port_that_was_free(tmp_path: Path) -> None:
@@ -55,6 +61,29 @@ async def test_a_port_that_is_taken_is_one_line_with_a_remedy(tmp_path: Path) ->
     assert f"port {port} of 127.0.0.1 is taken by another program" in lines[0]
     # What was not reached is not told to clients.
     assert json.loads((tmp_path / "history.db.lock").read_bytes())["address"] is None
+
+
+async def test_a_first_start_that_got_no_further_than_its_key_is_followed_by_another(tmp_path: Path) -> None:
+    find_database_key(find_paths(tmp_path, {}), {}, use_keyring=False)
+    (tmp_path / "history.db.lock").touch()
+    (tmp_path / "history.db.new").write_bytes(b"half")
+    async with running("serve", "--port", "0", home=tmp_path) as host:
+        await host.says("is ready")
+
+
+async def test_a_damage_that_is_found_later_is_logged_with_the_name_of_the_file(tmp_path: Path) -> None:
+    paths = find_paths(tmp_path, {})
+    key = find_database_key(paths, {}, use_keyring=False).value
+    assert isinstance(key, bytes)
+    store = SqliteStore(paths.database, key)
+    await store.open()
+    await store.close()
+    database = open_database(paths.database, key)
+    page = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'blob_uses'").get
+    database.close()
+    damage(paths.database, PAGE_SIZE * (page - 1) + 100)
+    async with running("serve", "--port", "0", home=tmp_path) as host:
+        await host.says(rf"the database is damaged: {paths.database}: .*; 'serai doctor' tells more")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]"])

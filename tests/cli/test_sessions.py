@@ -179,5 +179,12 @@ class TestWords:
         assert "x…" in rows[1]
         assert "\x1b" not in "".join(rows)
 
+    def test_no_title_turns_the_direction_of_what_stands_behind_it(self) -> None:
+        turning = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+        rows = table([summary("a", title=f"one{turning}two"), summary("b", title="שלום עולם")], 0, 80)
+        assert "onetwo" in rows[1]
+        assert not set(turning) & set("".join(rows))
+        assert "שלום עולם" in rows[2]
+
     def test_a_session_without_a_title(self) -> None:
         assert "(no title)" in table([summary("a", title=" ")], 0, 80)[1]

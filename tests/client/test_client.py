@@ -368,6 +368,33 @@ class TestSessions:
             with pytest.raises(ProtocolError):
                 await soon(one.open_session(session.uri))
 
+    async def test_one_that_another_client_disposed_of_says_so_from_then_on(self) -> None:
+        async with House(echo=echo) as house, house.client() as one, house.client() as two:
+            session = await soon(one.create_session())
+            waiting = asyncio.ensure_future(session.until(lambda _state: False))
+            await asyncio.sleep(0)
+            await soon((await soon(two.open_session(session.uri))).dispose())
+            said = f"^{session.uri} was disposed of$"
+            with pytest.raises(SessionGone, match=said):
+                await soon(waiting)
+            for call in (session.prompt, session.queue, session.set_title):
+                with pytest.raises(SessionGone, match=said):
+                    await soon(call("hello"))
+            with pytest.raises(SessionGone, match=said):
+                await soon(session.cancel())
+            with pytest.raises(SessionGone, match=said):
+                _ = session.state
+
+    async def test_one_that_was_left_and_opened_again_is_used_through_either_object(self) -> None:
+        async with House(echo=echo) as house, house.client() as client:
+            before = await soon(client.create_session())
+            await soon(before.leave())
+            with pytest.raises(SessionGone, match="is not followed any more"):
+                await soon(before.prompt("hello"))
+            after = await soon(client.open_session(before.uri))
+            await soon(before.set_title("Another title"))
+            assert after.state.summary.title == "Another title"
+
     async def test_events_tell_of_sessions(self) -> None:
         async with House(echo=echo) as house, house.client() as one, house.client() as two:
             events = two.events()

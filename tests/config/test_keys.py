@@ -113,6 +113,18 @@ def test_for_a_database_that_exists_no_new_key_is_made(paths: Paths) -> None:
         find_database_key(paths, {}, use_keyring=False)
 
 
+def test_none_is_made_where_none_is_wanted(paths: Paths) -> None:
+    ring = Ring()
+    with pytest.raises(StorageUnreadable) as caught:
+        find_database_key(paths, {}, keyring=ring, make=False)
+    assert f"Copy database.key to {paths.home}" in str(caught.value.remedy)
+    assert "SERAI_DATABASE_KEY" in str(caught.value.remedy)
+    assert ring.kept == {}
+    assert not paths.home.exists()
+    made = find_database_key(paths, {}, keyring=ring)
+    assert find_database_key(paths, {}, keyring=ring, make=False) == made
+
+
 def test_the_systems_keyring_is_imported_only_when_it_is_asked(
     paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from serai.config.load import Configuration, Provenance, Source, load, variable
 from serai.config.paths import Paths, find_paths
-from serai.config.settings import UNTRUSTED, Narrowing, Settings, is_loopback, narrows
+from serai.config.settings import FROM_PROJECTS, UNTRUSTED, Narrowing, Settings, is_loopback, narrows
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 
@@ -208,6 +208,19 @@ def test_a_trusted_folder_may_do_it(paths: Paths, project: Path) -> None:
     configuration = load(paths, {}, project=project)
     assert configuration.ignored == ()
     assert (configuration.settings.port, configuration.settings.default_agent) == (80, "shell")
+
+
+def test_what_is_the_hosts_own_is_known_as_unused_in_a_projects_file(paths: Paths, project: Path) -> None:
+    paths.user_config.write_text("idle_memory_bytes = 1000\n")
+    Trust(paths.trust).trust(project)
+    wanted(project, 'port = 80\ndefault_agent = "shell"\nmailbox_size = 5\nlog_level = "debug"\n')
+    assert load(paths, {}, project=project).unused == ["port", "log_level"]
+    assert load(paths, {"SERAI_PORT": "81"}, project=project).unused == ["log_level"]
+    assert load(paths, {}).unused == []
+
+
+def test_every_setting_that_projects_may_set_is_one() -> None:
+    assert {info.name for info in msgspec.structs.fields(Settings)} >= FROM_PROJECTS
 
 
 def test_every_setting_has_a_rule_and_all_but_harmless_ones_are_guarded() -> None:

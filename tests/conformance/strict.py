@@ -9,17 +9,21 @@ import msgspec
 
 from serai.ahp import wire
 
+_SAY_SOMETHING = (
+    ".action.activeClient",
+    ".actions[].action.activeClient",
+    ".params.changes.agent",  # of a summary: the agent was cleared
+)
+
 
 def check_nulls(message: dict[str, Any], frame: str) -> None:
-    """What is absent is absent, but for the two places where `null` says something."""
+    """What is absent is absent, but for the places where `null` says something."""
     rest = dict(message)
     for name in ("id", "result"):
         if name in rest and rest[name] is None:
             del rest[name]
     for path in _nulls(rest, ""):
-        assert path.endswith((".action.activeClient", ".actions[].action.activeClient")), (
-            f"{path} is null: {frame}"
-        )
+        assert path.endswith(_SAY_SOMETHING), f"{path} is null: {frame}"
 
 
 def _nulls(value: Any, path: str) -> Iterator[str]:

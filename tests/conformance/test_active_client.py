@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 
 from conformance.client import Client, connecting, text_of
 from conformance.conftest import ONE, ROOT, new_session, over
+from conformance.lending import begin, claim, complete
 from hosts import House, housing
 from requirements import proves
 from serai.harness.callback import CallbackHarness
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn
-
-TOOLS = [{"name": "lookup", "title": "Look it up", "inputSchema": {"type": "object"}}]
 
 
 async def careful(turn: Turn) -> None:
@@ -35,23 +33,6 @@ async def house() -> AsyncIterator[House]:
     settings = HostSettings(summary_delay=0.01, client_grace=0.05)
     async with housing(harnesses=[CallbackHarness("careful", careful)], settings=settings) as house:
         yield house
-
-
-async def claim(client: Client, session: str, **more: Any) -> None:
-    active = {"clientId": client.id, "tools": TOOLS, **more}
-    await client.dispatch(session, "activeClientChanged", activeClient=active)
-    await client.hear("activeClientChanged")
-
-
-async def begin(client: Client, session: str, text: str = "client tool lookup water") -> dict[str, Any]:
-    """Begin a turn that calls the client's tool; the call as it starts."""
-    await client.dispatch(session, "turnStarted", turnId="t1", userMessage={"text": text})
-    return (await client.hear("toolCallStart"))["action"]
-
-
-def complete(call: dict[str, Any], **result: Any) -> dict[str, Any]:
-    whole = {"success": True, "pastTenseMessage": "Looked it up", **result}
-    return {"turnId": "t1", "toolCallId": call["toolCallId"], "result": whole}
 
 
 @proves("ahp:ToolDefinition/server-or-client")

@@ -12,9 +12,11 @@ from websockets.exceptions import InvalidStatus
 
 from conformance.client import Client, connecting
 from conformance.conftest import new_session, over, say
-from hosts import TOKEN, WITHIN, House
+from hosts import TOKEN, WITHIN, House, housing
 from requirements import proves
+from serai.harness.callback import CallbackHarness
 from serai.host.deliveries import deliveries_channel
+from serai.host.turn import Turn
 
 
 async def http(house: House, target: str, **headers: str) -> tuple[int, Any]:
@@ -173,6 +175,68 @@ async def test_a_message_that_is_cancelled_at_once_has_a_receipt_too(house: Hous
             await client.ping()
     if last["type"] == "delivery.failed":
         assert last["receipt"]["reason"] == "cancelled"
+
+
+class Stuck(CallbackHarness):
+    """An agent that is handed a message and never says whether it has it."""
+
+    def __init__(self) -> None:
+        async def answer(turn: Turn) -> None:
+            await turn.say("never")
+
+        super().__init__("stuck", answer)
+        self.reached = asyncio.Event()
+
+    async def create(self, settings: Any, context: Any) -> Any:
+        session = await super().create(settings, context)
+
+        async def never(message: Any, context: Any) -> Any:
+            del message, context
+            self.reached.set()
+            await asyncio.Event().wait()
+
+        session.receive_message = never
+        return session
+
+
+@pytest.mark.parametrize("when", ["at once", "while it is handed over", "after the turn was cancelled"])
+async def test_a_message_on_its_way_has_a_receipt_when_its_session_is_disposed_of(when: str) -> None:
+    stuck = Stuck()
+    async with housing(harnesses=[stuck]) as house, connecting(house.url) as client:
+        await client.initialize()
+        session = await new_session(client, provider="stuck")
+        await client.dispatch(session, "turnStarted", turnId="t1", userMessage={"text": "hello"})
+        if when != "at once":
+            async with asyncio.timeout(WITHIN):
+                await stuck.reached.wait()
+        if when == "after the turn was cancelled":
+            await client.dispatch(session, "turnCancelled", turnId="t1")
+            await over(client, session)
+        await client.request("disposeSession", session)
+        found = await records(house, session)
+        assert [record["type"] for record in found] == [
+            "delivery.created",
+            "delivery.handing",
+            "delivery.failed",
+        ]
+        assert found[-1]["receipt"]["reason"] == "session_disposed"
+
+
+async def test_a_turn_that_runs_ends_with_its_session_and_its_message_keeps_its_one_receipt(
+    house: House, client: Client, session: str
+) -> None:
+    await client.dispatch(session, "turnStarted", turnId="t1", userMessage={"text": "work 600 every 1"})
+    await client.hear("delta")
+    await client.request("disposeSession", session)
+    kinds = [record["type"] for record in await records(house, session)]
+    assert kinds == ["delivery.created", "delivery.handing", "delivery.delivered"]
+    last = json.loads((await house.store.rows(session, 0))[-1].action)
+    assert (last["type"], last["turnId"]) == ("session/error", "t1")
+    assert last["error"]["errorType"] == "session_disposed"
+    assert client.heard("error") == [], "who follows it hears that the session is gone"
+    await client.note("root/sessionRemoved")
+    await client.ping()
+    assert client.notes[-1]["method"] == "root/sessionRemoved", "nothing is told of it afterwards"
 
 
 @proves(

@@ -103,6 +103,20 @@ async def test_a_draft_can_be_taken_back(client: Client, session: str) -> None:
     assert (await client.hear("inputCompleted"))["rejectionReason"].startswith("bad_answer")
 
 
+async def test_no_draft_gets_to_the_agent_that_would_be_no_answer(client: Client, session: str) -> None:
+    await say(client, session, "ask number")
+    draft = {"state": "draft", "value": {"kind": "number", "value": 99999999}}
+    await change(client, session, "warmth", draft)
+    assert "rejectionReason" not in await client.hear("inputAnswerChanged")
+    await complete(client, session)
+    refused = await client.hear("inputCompleted")
+    assert refused["rejectionReason"] == "bad_answer: the answer to 'warmth' must be at most 30"
+    assert request_of(client, session).answers["warmth"].value.value == 99999999, "it can still be mended"
+    await change(client, session, "warmth", {"state": "draft", "value": {"kind": "number", "value": 20}})
+    await complete(client, session)
+    assert "20, only a draft" in text_of(await over(client, session))
+
+
 @pytest.mark.parametrize(
     ("question", "answer"),
     [

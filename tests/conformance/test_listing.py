@@ -46,6 +46,21 @@ async def test_a_summary_that_changed_is_told_to_the_root_channel(client: Client
     assert not {"resource", "provider", "createdAt"} & set(changed["changes"])
 
 
+async def test_lists_hear_that_a_field_was_cleared(client: Client, session: str) -> None:
+    def told() -> dict[str, Any]:
+        changes = [n["changes"] for n in client.notes if n["method"] == "root/sessionSummaryChanged"]
+        return {name: value for change in changes for name, value in change.items()}
+
+    await client.dispatch(session, "agentChanged", agent={"uri": "agent:/reviewer"})
+    await client.until(lambda: told().get("agent") == {"uri": "agent:/reviewer"})
+    await client.dispatch(session, "agentChanged")
+    await client.until(lambda: "agent" in told() and told()["agent"] is None)
+    client.notes.clear()
+    await client.dispatch(session, "titleChanged", title="Another")
+    await client.until(lambda: told().get("title") == "Another")
+    assert "agent" not in told()
+
+
 @proves(
     "ahp:fetchTurns/newest-without-before",
     "ahp:fetchTurns/limit-kept",

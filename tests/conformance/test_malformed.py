@@ -189,14 +189,17 @@ async def test_a_client_that_does_not_read_is_cut_off_and_comes_back_to_all_of_i
             await slow.initialize(session)
             slow.socket.transport.pause_reading()
             for number in range(40):
-                title = f"{number} " + "x" * 200_000
-                await fast.dispatch(session, "titleChanged", title=title)
-                await fast.hear("titleChanged", title=title)
+                message = {"text": f"{number} " + "x" * 200_000}
+                await fast.dispatch(
+                    session, "pendingMessageSet", kind="steering", id="s", userMessage=message
+                )
+                await fast.hear("pendingMessageSet", userMessage=message)
             slow.socket.transport.resume_reading()
             assert await slow.closed() == 4408
         async with connecting(house.url, slow.state) as again:
             await again.reconnect()
-            assert again.session(session).summary.title == fast.session(session).summary.title
+            assert again.session(session).steering_message is not None
+            assert again.session(session).steering_message == fast.session(session).steering_message
 
 
 async def test_more_requests_at_once_than_are_dealt_with_are_refused_and_none_is_lost(client: Client) -> None:
@@ -206,3 +209,24 @@ async def test_more_requests_at_once_than_are_dealt_with_are_refused_and_none_is
     assert {error.code for error in refused} <= {-32000}
     listed = await client.request("listSessions")
     assert len(listed["items"]) == 300 - len(refused)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\nb", "\x1b[2J", "x" * 1025])
+async def test_a_name_that_lists_cannot_show_is_refused(client: Client, name: str) -> None:
+    for method, params in (
+        ("createSession", {}),
+        ("createTerminal", {"claim": {"kind": "client", "clientId": client.id}}),
+    ):
+        kind = method.removeprefix("create").lower()
+        with pytest.raises(Refused) as refused:
+            await client.request(method, f"ahp-{kind}:/{name}", **params)
+        assert refused.value.code == -32602
+    assert (await client.request("listSessions"))["items"] == []
+    assert not client.root.terminals
+
+
+async def test_a_title_that_is_too_long_goes_back_to_who_chose_it(client: Client, session: str) -> None:
+    await client.dispatch(session, "titleChanged", title="x" * 1001)
+    reason = (await client.hear("titleChanged"))["rejectionReason"]
+    assert reason == "title_too_long: a title has up to 1,000 characters, not 1,001"
+    assert client.session(session).summary.title == ""

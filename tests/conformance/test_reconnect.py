@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from conformance.client import Client, Refused, connecting, timeless
 from conformance.conftest import ONE, ROOT, Connect, new_session, over, say
-from hosts import House
+from hosts import KEY, House
 from serai.ahp.client import ClientState
+from serai.ahp.types import TerminalState
 from serai.journal import recent
+from serai.store.sqlite import SqliteStore
 
 TWO = "ahp-session:/two"
 
@@ -210,6 +214,63 @@ async def test_channels_that_are_gone_are_missing(house: House, client: Client, 
         assert result["type"] == "replay"
         assert result["missing"] == [TWO, "ahp-session:/never", "what:"]
         assert {e["channel"] for e in result["actions"]} <= {ONE}
+
+
+async def purge(house: House, path: Path, session: str) -> None:
+    """Stop the host, erase a session as `serai sessions purge` does, and start the host again."""
+    await house.close()
+    store = SqliteStore(path / "history.db", KEY)
+    await store.open()
+    await store.purge(session)
+    await store.close()
+    await house.restart()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+async def test_a_session_that_was_made_again_is_not_replayed_onto_the_one_before(
+    house: House, client: Client, session: str, connect: Connect, tmp_path: Path, *, restart: bool
+) -> None:
+    await say(client, session, "hello", "t1")
+    await say(client, session, "hello again", "t2")
+    client.drop()
+    await purge(house, tmp_path, session)
+    other = await connect("other", ROOT)
+    await new_session(other, session)
+    if restart:
+        await house.restart()
+        other = await connect("another", session)
+    async with connecting(house.url, client.state) as again:
+        assert (await again.reconnect())["type"] == "snapshot"
+        assert timeless(again.session(session)) == timeless(other.session(session))
+        assert again.session(session).turns == []
+
+
+async def test_who_knows_a_session_that_was_made_again_gets_a_replay(
+    house: House, session: str, connect: Connect, tmp_path: Path
+) -> None:
+    await purge(house, tmp_path, session)
+    other = await connect("other", ROOT)
+    await new_session(other, session)
+    await leave(other, session)
+    async with connecting(house.url, other.state) as again:
+        assert await again.reconnect() == {"type": "replay", "actions": [], "missing": []}
+
+
+async def test_a_terminal_that_was_made_again_is_not_replayed_onto_the_one_before(
+    house: House, client: Client, connect: Connect
+) -> None:
+    terminal, claim = "ahp-terminal:/again", {"kind": "client", "clientId": "one"}
+    await client.request("createTerminal", terminal, claim=claim, name="the first")
+    await client.subscribe(terminal)
+    client.drop()
+    other = await connect("one")
+    await other.request("disposeTerminal", terminal)
+    await other.request("createTerminal", terminal, claim=claim, name="the second")
+    async with connecting(house.url, client.state) as again:
+        assert (await again.reconnect())["type"] == "snapshot"
+        state = again.state.confirmed(terminal)
+        assert isinstance(state, TerminalState)
+        assert state.title == "the second"
 
 
 async def test_an_unknown_client_is_told_so_and_may_initialize_on_the_same_connection(house: House) -> None:

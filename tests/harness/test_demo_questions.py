@@ -150,7 +150,7 @@ class TestTheAnswers:
     async def test_answers_that_came_before_the_end_count_too(self, demo: Conversation) -> None:
         demo.start("ask text")
         request = await demo.request()
-        draft = SessionInputDraft(value=SessionInputTextAnswerValue(value="ada@"))
+        draft = SessionInputDraft(value=SessionInputTextAnswerValue(value="ada@b"))
         for question_id, answer in (("name", NAME), ("email", draft)):
             demo.dispatch(
                 a.SessionInputAnswerChangedAction(
@@ -159,7 +159,7 @@ class TestTheAnswers:
             )
         await demo.answer(None)
         text = prose(await demo.end())
-        assert "- Name: “Ada”\n- Address: “ada@”, only a draft" in text
+        assert "- Name: “Ada”\n- Address: “ada@b”, only a draft" in text
 
     @pytest.mark.parametrize(
         ("kind", "answers"),

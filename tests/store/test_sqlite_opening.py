@@ -205,6 +205,42 @@ class TestNewFile:
         put(path, b"")
         assert (await opened(SqliteStore(path, KEY))).first_new == 1
 
+    async def test_an_empty_one_where_a_host_was_is_a_loss_and_is_left_alone(self, path: Path) -> None:
+        await open_and_close(path, KEY)
+        put(path, b"")
+        error = await refused(path, DatabaseCorrupt)
+        assert "remove the file to start anew" in str(error.remedy)
+        await asyncio.to_thread(path.unlink)
+        assert (await open_and_close(path, KEY)).first_new == 1
+
+    async def test_an_empty_one_is_a_loss_too_when_its_user_knows_of_a_database(self, path: Path) -> None:
+        put(path, b"")
+        with pytest.raises(DatabaseCorrupt, match=f"{path} is empty"):
+            await SqliteStore(path, KEY, was_used=True).open()
+        assert files_of(path) == {"history.db": b""}
+
+    @pytest.mark.parametrize("moment", ["before it is made", "while it is made", "before it gets its name"])
+    async def test_a_first_start_that_was_cut_short_is_no_obstacle_to_the_second(
+        self, path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Killed(BaseException):
+            """The process ends here."""
+
+        def killed(*_arguments: Any, **_named: Any) -> None:
+            raise Killed
+
+        if moment == "before it is made":
+            monkeypatch.setattr("serai.store.opening.raw_key", killed)
+        elif moment == "while it is made":
+            monkeypatch.setattr("serai.store.opening.migrate", killed)
+        else:
+            monkeypatch.setattr("serai.store.opening.sync", killed)
+        with pytest.raises(Killed):
+            await SqliteStore(path, KEY, was_used=True).open()
+        monkeypatch.undo()
+        assert path.with_name("history.db.lock").exists()
+        assert (await open_and_close(path, KEY, was_used=True)).first_new == 1
+
     async def test_what_a_crash_left_of_making_one_is_no_obstacle(self, path: Path, opened: Opened) -> None:
         path.with_name("history.db.new").write_bytes(b"half")
         path.with_name("history.db.new-journal").write_bytes(b"half")
@@ -243,6 +279,22 @@ class TestOneHost:
         path.with_name("alias.db").symlink_to(path)
         with pytest.raises(DatabaseLocked):
             await SqliteStore(path.with_name("alias.db"), KEY).open()
+
+    async def test_a_hard_link_does_not_help(self, path: Path, opened: Opened) -> None:
+        await opened(SqliteStore(path, KEY))
+        other = path.with_name("alias.db")
+        other.hardlink_to(path)
+        with pytest.raises(StorageUnreadable, match=f"{other} has another name") as caught:
+            await SqliteStore(other, KEY).open()
+        assert "Remove the other one" in str(caught.value.remedy)
+        assert not path.with_name("alias.db-wal").exists()
+
+    async def test_with_its_only_name_back_it_opens_again(self, path: Path, opened: Opened) -> None:
+        await open_and_close(path, KEY)
+        path.with_name("alias.db").hardlink_to(path)
+        await refused(path, StorageUnreadable)
+        path.with_name("alias.db").unlink()
+        await opened(SqliteStore(path, KEY))
 
     async def test_a_holder_that_left_no_name_is_refused_too(self, path: Path, opened: Opened) -> None:
         await opened(SqliteStore(path, KEY))

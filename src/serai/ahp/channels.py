@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 from serai.ahp.commands import Snapshot
@@ -9,7 +10,11 @@ from serai.ahp.reducers import CHANNEL_TYPES, ChannelState
 from serai.ahp.types import URI
 from serai.ahp.wire import convert
 
-__all__ = ["ChannelKind", "kind_of", "state_of"]
+__all__ = ["LONGEST_URI", "ChannelKind", "kind_of", "problem_with_choice", "state_of"]
+
+LONGEST_URI = 1024
+"""So many characters a channel's URI may have that a client chose."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class ChannelKind(StrEnum):
@@ -21,6 +26,15 @@ class ChannelKind(StrEnum):
     CHANGESET = "ahp-changeset"
     RESOURCE_WATCH = "ahp-resource-watch"
     TELEMETRY = "ahp-otlp"
+
+
+def problem_with_choice(uri: URI) -> str | None:
+    """Why a client cannot give a channel this URI, or `None` when it can. Everyone who lists it shows it."""
+    if not uri.partition(":")[2].strip("/"):
+        return "needs an id"
+    if len(uri) > LONGEST_URI:
+        return f"has up to {LONGEST_URI:,} characters, not {len(uri):,}"
+    return "has no control characters" if _CONTROL.search(uri) else None
 
 
 _STATES = {ChannelKind(channel.scheme): channel.state for channel in CHANNEL_TYPES}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
+from msgspec import UNSET, UnsetType
+
 from serai.ahp.actions import StateAction
 from serai.ahp.commands import BaseParams
 from serai.ahp.types import (
@@ -59,7 +61,8 @@ class SessionRemovedParams(BaseParams):
 class SessionSummaryChanges(Value):
     """What changed of a summary. Its resource, provider and time of creation never do.
 
-    That a field was cleared cannot be said here: `session/*` actions say it on the session's own channel.
+    Of the fields that can be cleared, an agent that is `None` was: it travels as `null`, for the protocol has
+    no other way. An activity is then empty, and so is a list of changesets.
     """
 
     title: str | None = None
@@ -68,7 +71,7 @@ class SessionSummaryChanges(Value):
     activity: str | None = None
     project: ProjectInfo | None = None
     model: ModelSelection | None = None
-    agent: AgentSelection | None = None
+    agent: AgentSelection | UnsetType | None = UNSET
     working_directory: URI | None = None
     changesets: list[ChangesetSummary] | None = None
 

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from serai.cli.home import database_key
+from serai.cli.home import present_key
 from serai.config.paths import find_paths
 from serai.store.outside import back_up
 
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _backup(options: argparse.Namespace) -> int:
     paths = find_paths(options.home, os.environ)
     copy = Path(options.file)
-    key = database_key(paths)
+    key = present_key(paths)
     back_up(paths.database, key.value, copy)
     print(f"{copy} is a copy of {paths.database}.")
     print(f"It opens with the same key ({key.source}); keep that too, and apart from it.")

@@ -26,7 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         description="Print every setting and where it comes from.",
         epilog=(
             "Flags win over the environment (SERAI_PORT for port), the environment over serai.toml of the "
-            "working directory, and that over your own serai.toml."
+            "working directory, and that over your own serai.toml. What concerns the host as a whole is not "
+            "taken from the file of a working directory, and is marked."
         ),
     )
     show.add_argument(
@@ -52,37 +53,53 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _show(options: argparse.Namespace) -> int:
     project = Path(options.project) if options.project else Path.cwd()
-    configuration = load(find_paths(options.home, os.environ), os.environ, project=project)
+    paths = find_paths(options.home, os.environ)
+    configuration = load(paths, os.environ, project=project)
+    of_host = load(paths, os.environ)
     if options.json:
-        document = msgspec.json.encode(_document(configuration))
+        document = msgspec.json.encode(_document(configuration, of_host))
         sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
         return 0
     rows = [("home", str(configuration.paths.home), configuration.paths.source)]
     for key, provenance in configuration.provenance.items():
-        rows.append((key, _written(getattr(configuration.settings, key)), str(provenance)))
+        source = str(provenance)
+        if key in configuration.unused:
+            source += f", not used: the host has {_written(getattr(of_host.settings, key))}"
+        rows.append((key, _written(getattr(configuration.settings, key)), source))
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     for key, value, source in rows:
         print(f"{key:<{widths[0]}}  {value:<{widths[1]}}  {source}")
     for ignored in configuration.ignored:
         print(f"serai: {ignored}", file=sys.stderr)
+    if configuration.unused:
+        names = ", ".join(configuration.unused)
+        print(
+            f"serai: {names}: the host's own, which no folder sets. Set it in {paths.user_config}",
+            file=sys.stderr,
+        )
     return 0
 
 
-def _document(configuration: Configuration) -> dict[str, Any]:
+def _document(configuration: Configuration, of_host: Configuration) -> dict[str, Any]:
+    unused = {key: {"used": False, "host": _shown(of_host, key)} for key in configuration.unused}
     return {
         "home": {"value": str(configuration.paths.home), "source": configuration.paths.source},
         "settings": {
-            key: {
-                "value": getattr(configuration.settings, key),
-                "source": provenance.source,
-                "place": provenance.place or None,
-            }
-            for key, provenance in configuration.provenance.items()
+            key: _shown(configuration, key) | unused.get(key, {}) for key in configuration.provenance
         },
         "ignored": [
             {"key": it.key, "value": it.value, "file": str(it.file), "reason": it.reason}
             for it in configuration.ignored
         ],
+    }
+
+
+def _shown(configuration: Configuration, key: str) -> dict[str, Any]:
+    provenance = configuration.provenance[key]
+    return {
+        "value": getattr(configuration.settings, key),
+        "source": provenance.source,
+        "place": provenance.place or None,
     }
 
 

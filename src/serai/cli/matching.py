@@ -15,13 +15,13 @@ def session_id(uri: URI) -> str:
     return uri.rpartition("/")[2]
 
 
-def match_session(name: str, uris: Sequence[URI]) -> URI:
-    """Which of these sessions a person means.
+def match_session(name: str, uris: Sequence[URI], *, lists: str = "`serai sessions` lists them") -> URI:
+    """Which of these sessions a person means. `lists` says where they stand.
 
     Raises:
         SessionGone: None of them, or more than one.
     """
-    return _match("session", name, uris)
+    return _match("session", name, uris, lists)
 
 
 def match_terminal(name: str, uris: Sequence[URI]) -> URI:
@@ -30,10 +30,10 @@ def match_terminal(name: str, uris: Sequence[URI]) -> URI:
     Raises:
         SessionGone: None of them, or more than one.
     """
-    return _match("terminal", name, uris)
+    return _match("terminal", name, uris, "`serai terminals` lists them")
 
 
-def _match(kind: str, name: str, uris: Sequence[URI]) -> URI:
+def _match(kind: str, name: str, uris: Sequence[URI], lists: str) -> URI:
     if name.startswith(f"ahp-{kind}:"):
         return name
     found = [uri for uri in uris if session_id(uri) == name] or [
@@ -42,6 +42,6 @@ def _match(kind: str, name: str, uris: Sequence[URI]) -> URI:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise SessionGone(f"there is no {kind} {name!r}", remedy=f"`serai {kind}s` lists them")
+        raise SessionGone(f"there is no {kind} {name!r}", remedy=lists)
     ids = ", ".join(session_id(uri) for uri in found[:5])
     raise SessionGone(f"{len(found)} {kind}s begin with {name!r}: {ids}", remedy="Write more of the id")

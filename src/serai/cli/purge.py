@@ -8,15 +8,18 @@ import os
 import shutil
 import sys
 
-from serai.cli.home import database_key
+from serai.cli.home import present_key
 from serai.cli.matching import match_session
 from serai.cli.terminal import StdinLines
 from serai.config.paths import Paths, find_paths
 from serai.errors import SessionGone
 from serai.host.changes.changesets import changes_folder
+from serai.store.outside import disposed_sessions
 from serai.store.sqlite import SqliteStore
 
 __all__ = ["configure_purge"]
+
+_LISTS = "`serai sessions` and `serai sessions --disposed` list them"
 
 
 def configure_purge(parser: argparse.ArgumentParser) -> None:
@@ -35,14 +38,16 @@ def _purge(options: argparse.Namespace) -> int:
 
 
 async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
-    store = SqliteStore(paths.database, database_key(paths).value)
+    key = present_key(paths)
+    store = SqliteStore(paths.database, key.value, was_used=True)
     await store.open()
     try:
-        listed = [row.uri for row in await store.sessions()]
-        uris = [await _named(store, name, listed) for name in names]
+        known = [row.uri for row in await store.sessions()]
+        known += [row.uri for row in await asyncio.to_thread(disposed_sessions, paths.database, key.value)]
+        uris = list(dict.fromkeys(match_session(name, known, lists=_LISTS) for name in names))
         for uri in uris:
-            if await store.head(uri) is None:
-                raise SessionGone(f"there is no session {uri}", remedy="'serai sessions' lists them")
+            if uri not in known and await store.head(uri) is None:
+                raise SessionGone(f"there is no session {uri}", remedy=_LISTS)
         if not sure and not await _agreed(uris):
             print("Nothing was erased.")
             return 1
@@ -53,14 +58,6 @@ async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
     finally:
         await store.close()
     return 0
-
-
-async def _named(store: SqliteStore, name: str, listed: list[str]) -> str:
-    """The session of that name, also one that was disposed of and is listed no longer."""
-    whole = f"ahp-session:/{name}"
-    if whole not in listed and await store.head(whole) is not None:
-        return whole
-    return match_session(name, listed)
 
 
 async def _agreed(uris: list[str]) -> bool:

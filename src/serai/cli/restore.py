@@ -24,8 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _restore(options: argparse.Namespace) -> int:
     paths = find_paths(options.home, os.environ)
+    key = database_key(paths)
     paths.make_home()
-    aside = restore(Path(options.file), paths.database, database_key(paths).value)
+    aside = restore(Path(options.file), paths.database, key.value)
     print(f"{paths.database} is restored from {options.file}.")
     if aside is not None:
         print(f"What was there is in {aside}.")

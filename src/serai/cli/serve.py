@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from serai.cli.addresses import called_by, is_everywhere, url_of
-from serai.config.keys import DatabaseKey, find_database_key, find_token
+from serai.config.keys import KEY_VARIABLE, DatabaseKey, find_database_key, find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths
 from serai.config.settings import Settings
@@ -85,7 +85,8 @@ async def _run(
         _welcome(configuration, key, [url_of(name, port, token) for name in names])
 
     await run_host(
-        SqliteStore(paths.database, key.value),
+        # Where there is a database, no key of ours is new: it was made for what was there.
+        SqliteStore(paths.database, key.value, was_used=key.source != KEY_VARIABLE),
         [DemoHarness()],
         host_settings=_host_settings(settings),
         settings_of=lambda directory: _settings_of(configuration, flags, directory),

@@ -23,6 +23,7 @@ from serai.ahp.types import (
     Turn,
 )
 from serai.cli.connecting import add_connection_options, client_of
+from serai.cli.disposed import add_disposed_option, find_disposed
 from serai.cli.matching import match_session, session_id
 from serai.cli.purge import configure_purge
 from serai.cli.tables import print_json, rows_of, short_ids
@@ -39,10 +40,11 @@ _Command = Callable[[Client, argparse.Namespace], Awaitable[int]]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai sessions`."""
     _options(parser, _list)
+    add_disposed_option(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    _options(
-        commands.add_parser("list", help="list all sessions (the same as no command)"), _list, again=True
-    )
+    listing = commands.add_parser("list", help="list all sessions (the same as no command)")
+    _options(listing, _list, again=True)
+    add_disposed_option(listing, again=True)
     for name, run, summary in (
         ("show", _show, "show one with its turns"),
         ("dispose", _dispose, "end one: it is no longer listed, and what it was stays in the database"),
@@ -68,6 +70,8 @@ def _options(parser: argparse.ArgumentParser, command: _Command, *, again: bool 
 
 
 def _start(command: _Command, options: argparse.Namespace) -> int:
+    if command is _list and options.disposed:
+        return _list_disposed(options)
     return asyncio.run(_run(command, options))
 
 
@@ -93,13 +97,32 @@ async def find_session(client: Client, name: str) -> URI:
 
 async def _list(client: Client, options: argparse.Namespace) -> int:
     summaries = await client.list_sessions()
+    _print_list(summaries, options, none="There are no sessions. `serai chat` begins one.")
+    return 0
+
+
+def _list_disposed(options: argparse.Namespace) -> int:
+    summaries = find_disposed(options)
+    _print_list(
+        summaries, options, none="No session is disposed of and kept.", status=lambda _summary: "disposed"
+    )
+    return 0
+
+
+def _print_list(
+    summaries: list[SessionSummary],
+    options: argparse.Namespace,
+    *,
+    none: str,
+    status: Callable[[SessionSummary], str] | None = None,
+) -> None:
     if options.json:
         print_json(summaries)
     elif summaries:
-        print("\n".join(table(summaries, time.time() * 1000, shutil.get_terminal_size().columns)))
+        width = shutil.get_terminal_size().columns
+        print("\n".join(table(summaries, time.time() * 1000, width, status=status or status_words)))
     else:
-        print("There are no sessions. `serai chat` begins one.", file=sys.stderr)
-    return 0
+        print(none, file=sys.stderr)
 
 
 async def _show(client: Client, options: argparse.Namespace) -> int:
@@ -117,7 +140,10 @@ async def _dispose(client: Client, options: argparse.Namespace) -> int:
     if options.json:
         print_json({"disposed": uri})
     else:
-        print(f"{session_id(uri)} has ended. Its history stays in the host's database until it is purged.")
+        print(
+            f"{session_id(uri)} has ended. Its history stays in the host's database until it is purged"
+            " (`serai sessions --disposed` lists it)."
+        )
     return 0
 
 
@@ -168,13 +194,19 @@ def ago(then: Number, now: Number) -> str:
     return "now"
 
 
-def table(summaries: Sequence[SessionSummary], now: Number, width: int) -> list[str]:
+def table(
+    summaries: Sequence[SessionSummary],
+    now: Number,
+    width: int,
+    *,
+    status: Callable[[SessionSummary], str] = status_words,
+) -> list[str]:
     """The sessions as lines that fit a terminal. An id is shown as far as it has to be to be unique."""
     shown = short_ids([session_id(summary.resource) for summary in summaries])
     rows = [["ID", "AGENT", "TITLE", "STATUS", "CHANGED"]]
     for name, summary in zip(shown, summaries, strict=True):
         changed = ago(summary.modified_at, now)
-        rows.append([name, summary.provider, _title(summary), status_words(summary), changed])
+        rows.append([name, summary.provider, _title(summary), status(summary), changed])
     return rows_of(rows, gives_way=2, width=width)
 
 

@@ -22,11 +22,14 @@ __all__ = [
 ]
 
 # What a terminal would take as a command: all control characters but the tab and the end of a line.
-_CONTROLS = {code: None for code in [*range(32), *range(127, 160)] if code not in {9, 10}}
+# Marks that turn the direction of writing go too: with them one text looks like another, and they take along
+# what stands behind them.
+_TURNING = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_CONTROLS = {code: None for code in [*range(32), *range(127, 160), *_TURNING] if code not in {9, 10}}
 
 
 def clean(text: str) -> str:
-    """Text without control characters: what an agent says must not move the cursor or change the title."""
+    """Text without control characters: what an agent says must not move the cursor or turn what is around."""
     return text.translate(_CONTROLS)
 
 

@@ -65,6 +65,8 @@ class SessionFollower:
         self._askings: list[tuple[OpenQuestions, Inbox[QuestionAsked | QuestionClosed]]] = []
         self._waiting: list[tuple[Callable[[SessionState], bool], asyncio.Future[SessionState]]] = []
         self._last_turn: str | None = None
+        self._end: SeraiError | None = None
+        """Why it was last no longer followed."""
 
     # -- state ---------------------------------------------------------------------------------------------
 
@@ -222,6 +224,7 @@ class SessionFollower:
 
     def failed(self, error: SeraiError) -> None:
         """Nothing more will be known of the session."""
+        self._end = error
         for stream in self._streams.copy():
             stream.fail(error)
         for arrivals in self._arrivals.copy():
@@ -275,4 +278,4 @@ class SessionFollower:
         return live
 
     def _gone(self) -> SeraiError:
-        return self._followed.failure or SessionGone(f"{self.uri} is not followed any more")
+        return self._followed.failure or self._end or SessionGone(f"{self.uri} is not followed any more")

@@ -324,10 +324,12 @@ class SessionClient(SessionFollower):
 
         Raises:
             Rejected: The host refused it.
-            SessionGone: The session is not followed any more.
+            SessionGone: The session was disposed of, or is not followed any more.
             ConnectionLost: The client was closed or gave up, or the host forgot this client while the answer
                 was under way: then it is not known what became of the action.
         """
+        if self.uri not in self._client.subscriptions:
+            raise self._gone()
         await self._client.dispatch(self.uri, action)
 
     # -- for the client ------------------------------------------------------------------------------------

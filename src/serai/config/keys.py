@@ -52,7 +52,12 @@ class DatabaseKey:
 
 
 def find_database_key(
-    paths: Paths, environ: Mapping[str, str], *, use_keyring: bool = True, keyring: Keyring | None = None
+    paths: Paths,
+    environ: Mapping[str, str],
+    *,
+    use_keyring: bool = True,
+    keyring: Keyring | None = None,
+    make: bool = True,
 ) -> DatabaseKey:
     """The key of the database in a home; made when there is none anywhere.
 
@@ -61,11 +66,12 @@ def find_database_key(
         environ: The environment.
         use_keyring: Whether the keyring of the system may be asked.
         keyring: Another keyring than the system's.
+        make: Whether one is made. Who brings a database along must bring its key, too.
 
     Raises:
         ConfigInvalid: The file with the key can be read by others, is damaged, or cannot be written.
-        StorageUnreadable: There is a database, its key is in none of the files, and the keyring does not
-            answer.
+        StorageUnreadable: There is no key, and none is made: because it is not wanted, or because there is a
+            database already.
     """
     if text := environ.get(KEY_VARIABLE):
         return DatabaseKey(_parse(text), KEY_VARIABLE)
@@ -76,7 +82,7 @@ def find_database_key(
     data = read_private(paths.database_key, "key of the database")
     if data is not None:
         return DatabaseKey(_from_file(paths, data), str(paths.database_key), tuple(notes))
-    if paths.database.exists():
+    if not make or paths.database.exists():
         raise _lost(paths, notes)
     return _made(paths, ring, notes)
 
@@ -117,7 +123,8 @@ def _lost(paths: Paths, notes: list[str]) -> StorageUnreadable:
     return StorageUnreadable(
         f"the key of {paths.database} is neither in {KEY_VARIABLE}, nor in the keyring{why}, nor in"
         f" {paths.database_key}",
-        remedy=f"Unlock the keyring, or set {KEY_VARIABLE}; without its key the database cannot be read",
+        remedy=f"Copy {paths.database_key.name} to {paths.home}, unlock the keyring, or set {KEY_VARIABLE};"
+        " without its key a database cannot be read",
     )
 
 

@@ -19,7 +19,7 @@ import msgspec
 
 from serai.config.agents import AgentSettings, read_agents
 from serai.config.paths import CONFIG_NAME, Paths
-from serai.config.settings import UNTRUSTED, Narrowing, Settings, is_loopback, narrows
+from serai.config.settings import FROM_PROJECTS, UNTRUSTED, Narrowing, Settings, is_loopback, narrows
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 
@@ -79,6 +79,15 @@ class Configuration:
     """What files say about agents, by name. They may hold secrets, so they are not among the settings."""
     agent_provenance: Mapping[str, Provenance] = field(default_factory=dict[str, Provenance])
     """By the name of the agent; for all of them."""
+
+    @property
+    def unused(self) -> list[str]:
+        """The settings that a project's file has set, and that nobody takes from there: the host's own."""
+        return [
+            key
+            for key, provenance in self.provenance.items()
+            if provenance.source is Source.PROJECT and key not in FROM_PROJECTS
+        ]
 
 
 @dataclass(slots=True)

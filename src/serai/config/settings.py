@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-__all__ = ["UNTRUSTED", "Narrowing", "Settings", "is_loopback", "narrows"]
+__all__ = ["FROM_PROJECTS", "UNTRUSTED", "Narrowing", "Settings", "is_loopback", "narrows"]
 
 Count: TypeAlias = Annotated[int, Meta(ge=1)]
 Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
@@ -61,6 +61,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     use_keyring: bool = True
     """Whether the key of the database may be kept in the keyring of the system."""
+
+
+FROM_PROJECTS = frozenset(
+    {
+        "agent_registry",  # of `serai ask` and `serai agents` in that folder
+        "client_grace_seconds",
+        "client_tool_timeout_seconds",
+        "default_agent",
+        "mailbox_size",
+    }
+)
+"""What is taken from a project's file, for the sessions in its folder. All else is the host's, and a host
+has no project."""
 
 
 class Narrowing(StrEnum):

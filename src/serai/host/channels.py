@@ -35,6 +35,8 @@ class Channel:
         self.journal = journal
         self.uri = uri
         self.live = live
+        self.since = 0
+        """Who has heard of nothing from this number on has not heard of it, but of one before it at most."""
         self._now = now
 
     def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, kept: bool = False) -> None:
@@ -98,6 +100,7 @@ class Channels:
 
     def add(self, channel: Channel) -> None:
         """Open a channel."""
+        channel.since = self._journal.last_seq + 1
         self._open[channel.uri] = channel
 
     def remove(self, uri: str) -> Channel | None:

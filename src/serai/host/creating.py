@@ -43,11 +43,13 @@ async def first_state(
             "the active client must be the one that creates the session", field="params.activeClient.clientId"
         )
     source = await _fork_source(host, params)
-    provider = params.provider or (source.summary.provider if source else host.settings.default_provider)
-    harness = await host.sought(provider)
     directory = params.working_directory or (
         source.summary.working_directory if source else host.settings.default_directory
     )
+    provider = params.provider or (
+        source.summary.provider if source else await host.sessions.provider_for(directory)
+    )
+    harness = await host.sought(provider)
     project = await asyncio.to_thread(project_of, directory)
     now = host.now()
     inherited = _fitting(harness, source.config.values) if source and source.config else {}
@@ -67,7 +69,7 @@ async def first_state(
         lifecycle=SessionLifecycle.CREATING.value,
         turns=source.turns if source else [],
         config=resolved_config(harness, {**inherited, **(params.config or {})}),
-        active_client=params.active_client if host.clients.is_connected(client_id) else None,
+        active_client=params.active_client,
         server_tools=harness.tools or None,
         meta=meta,
     )

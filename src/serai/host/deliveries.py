@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
@@ -87,14 +88,16 @@ class Door:
             text=user_message.text,
             sender=SenderReference(id=sender, name=sender),
             target=AgentTarget(agent_name=self._agent),
-            attachments=tuple(_attachment(attachment) for attachment in user_message.attachments or ()),
+            attachments=_attachments(user_message),
             mode=mode,
             metadata={"session": self._session, "userMessage": wire.to_json(user_message)},
             created_at=moment,
         )
         context = MessageContext(id=delivery_id, mode=mode, reason=DeliveryReason.DM, metadata=metadata or {})
         self._observing.entered(delivery_id, mode, context.reason)
-        self._record("delivery.created", delivery_id, message=to_wire(message), context=to_wire(context))
+        # An image must not stand there twice: the attachments are made again from the user's message.
+        kept = to_wire(replace(message, attachments=()))
+        self._record("delivery.created", delivery_id, message=kept, context=to_wire(context))
         return Delivery(message, context)
 
     def handing(self, delivery_id: str, turn_id: str) -> None:
@@ -185,10 +188,16 @@ def unsettled(rows: list[StoredRow]) -> Unsettled:
 
 
 def _delivery(record: _Record) -> Delivery:
+    message = msgspec.json.decode(record.message, type=RelayMessage)
+    user_message = wire.convert(message.metadata["userMessage"], UserMessage)
     return Delivery(
-        msgspec.json.decode(record.message, type=RelayMessage),
+        replace(message, attachments=_attachments(user_message)),
         msgspec.json.decode(record.context, type=MessageContext),
     )
+
+
+def _attachments(message: UserMessage) -> tuple[Attachment, ...]:
+    return tuple(_attachment(attachment) for attachment in message.attachments or ())
 
 
 def _attachment(attachment: MessageAttachment) -> Attachment:

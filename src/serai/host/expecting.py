@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from serai.ahp import actions as a
+from serai.ahp.reducers import LiveSession
 from serai.ahp.types import (
     SessionInputAnswer,
     SessionInputResponseKind,
@@ -16,7 +17,7 @@ from serai.ahp.types import (
     ToolCallResult,
 )
 
-__all__ = ["Answers", "Expected", "Expecting"]
+__all__ = ["Answers", "Expected", "Expecting", "all_answers"]
 
 Expected = tuple[str, str]
 """What is expected, and of which call or question: `call`, `result`, `complete` or `input`, and an id."""
@@ -83,6 +84,15 @@ class Expecting:
         future = self._futures.pop(what, None)
         if future is not None and not future.done():
             future.set_result(answer)
+
+
+def all_answers(session: LiveSession, action: a.StateAction) -> dict[str, SessionInputAnswer]:
+    """All answers to an input request that an action is about to complete, and so to take away."""
+    if not isinstance(action, a.SessionInputCompletedAction):
+        return {}
+    requests = session.head.input_requests or ()
+    request = next((r for r in requests if r.id == action.request_id), None)
+    return {**((request.answers if request else None) or {}), **(action.answers or {})}
 
 
 def _not_needed(action: a.SessionToolCallCompleteAction) -> a.SessionToolCallConfirmedAction:

@@ -107,7 +107,8 @@ class Host:
         self.journal = Journal(store, frame)
         self.harnesses: dict[str, HostedHarness] = {harness.name: harness for harness in harnesses}
         agents = [harness.info for harness in self.harnesses.values()]
-        self.root = Root(self.journal, now, frame, RootState(agents=agents), self.settings.summary_delay)
+        delay, default = self.settings.summary_delay, self.settings.default_provider
+        self.root = Root(self.journal, now, frame, RootState(agents=agents), delay, default)
         self.clients = Clients(self.journal)
         self.channels = Channels(self.journal)
         self.journal.subscriptions.followed = self._followed
@@ -150,6 +151,7 @@ class Host:
         await self.terminals.restore()
         if opening.last_committed:
             # Whoever followed the root channel before may know it otherwise.
+            await self.root.restore()
             self.root.act(a.RootAgentsChangedAction(agents=self.root.live.head.agents))
             self.root.act(a.RootActiveSessionsChangedAction(active_sessions=0))
         if self._retention is not None:
@@ -223,6 +225,8 @@ class Host:
         session.seat.forked_from = params.fork
         self.journal.touch(kept)
         self.root.added(kept.live.head.summary)
+        if not self.clients.is_connected(client_id):
+            session.client_left(client_id)  # before there was a session that could have heard of it
         self.journal.then(lambda _seq: session.begin())
         self.sessions.evict()
         return session
@@ -240,13 +244,15 @@ class Host:
             release()
         if session is None or not self.sessions.remove(uri):
             raise ProtocolError(f"there is no session {uri}", number=AhpErrorCode.SESSION_NOT_FOUND)
+        # Those who follow it hear that it is gone. How its turn ends is for the journal alone.
+        self.journal.then(lambda _seq: self.journal.subscriptions.drop(uri))
         session.mailbox.drop_all("session_disposed")
+        session.turns.disposed()
         session.kept.renew_head()
         self.journal.touch(session.kept)  # nobody will read it again to write a head
         self.files.session_removed(uri)
         self.journal.side.disposed.append(uri)
         self.root.removed(uri)
-        self.journal.then(lambda _seq: self.journal.subscriptions.drop(uri))
         await session.close()
         await session.changing.forget()
         await self.terminals.dispose_of(uri)

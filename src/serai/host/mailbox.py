@@ -38,6 +38,9 @@ class Mailbox:
     def __bool__(self) -> bool:
         return bool(self._held)
 
+    def __contains__(self, waiting: Waiting) -> bool:
+        return waiting in self._held
+
     def restore(self, held: dict[Waiting, Delivery]) -> None:
         """After a restart: what was waiting waits on."""
         self._held = dict(held)

@@ -17,9 +17,10 @@ from serai.ahp.notifications import (
     SessionSummaryChanges,
 )
 from serai.ahp.reducers import LiveRoot
-from serai.ahp.rules import Verdict, judge
-from serai.ahp.types import ROOT, RootState, SessionSummary
+from serai.ahp.rules import Judgement, Verdict, judge, rejected
+from serai.ahp.types import ROOT, FreeForm, RootState, SessionSummary
 from serai.host.masking import written
+from serai.host.root_config import DEFAULT_AGENT, Chosen, first_config, problem_with_agent
 from serai.journal.journal import Journal
 from serai.journal.subscriptions import Subscriber
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Root"]
 
 _NEVER_CHANGES = {"resource", "provider", "created_at", "extra"}
+_EMPTY: dict[str, Any] = {"activity": "", "changesets": []}
 
 
 class Root:
@@ -40,6 +42,7 @@ class Root:
         frame: How a message becomes bytes on the wire.
         state: What it begins with.
         delay: How long changes of summaries are gathered before anyone is told, in seconds.
+        default_provider: The agent of sessions that name none, until a client has chosen another one.
     """
 
     def __init__(
@@ -49,14 +52,31 @@ class Root:
         frame: Callable[[bytes], bytes],
         state: RootState,
         delay: float,
+        default_provider: str,
     ) -> None:
-        self.live = LiveRoot(state)
+        config = first_config(default_provider)
+        self.live = LiveRoot(replace(state, config=config))
+        self._chosen = Chosen(journal, config.values)
         self._journal = journal
         self._now = now
         self._frame = frame
         self._delay = delay
         self._changed: dict[str, Session] = {}
         self._told: asyncio.TimerHandle | None = None
+
+    async def restore(self) -> None:
+        """After a start: what clients have chosen holds. Whoever followed the channel before is told."""
+        self.act(a.RootConfigChangedAction(config=await self._chosen.read(), replace=True))
+
+    @property
+    def default_provider(self) -> str:
+        """The agent of sessions that name none."""
+        return self._values[DEFAULT_AGENT]
+
+    @property
+    def _values(self) -> FreeForm:
+        config = self.live.head.config
+        return config.values if config else {}
 
     def close(self) -> None:
         """Tell nobody anything any more."""
@@ -73,11 +93,21 @@ class Root:
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client."""
-        judgement = judge(self.live, action, origin.client_id)
+        judgement = self._judge(action, origin.client_id)
         if judgement.verdict is Verdict.ACCEPT:
+            before = self._values
             self.act(action, origin)
+            if self._values != before:
+                self._chosen.write(self._values)
         elif judgement.verdict is Verdict.REJECT:
             self._journal.reject(ROOT, action, origin, judgement.reason or "rejected", sender)
+
+    def _judge(self, action: a.StateAction, sender: str) -> Judgement:
+        judgement = judge(self.live, action, sender)
+        if judgement.verdict is Verdict.ACCEPT and isinstance(action, a.RootConfigChangedAction):
+            problem = problem_with_agent(action.config, [agent.provider for agent in self.live.head.agents])
+            return rejected("bad_config", problem) if problem else judgement
+        return judgement
 
     # -- sessions ------------------------------------------------------------------------------------------
 
@@ -106,8 +136,7 @@ class Root:
         for uri, session in changed.items():
             now = replace(session.live.head.summary)
             before, session.told_summary = session.told_summary, now
-            changes = {name: value for name, value in _difference(before, now).items() if value is not None}
-            if changes:
+            if changes := _difference(before, now):
                 params = SessionSummaryChangedParams(
                     channel=ROOT, session=uri, changes=SessionSummaryChanges(**changes)
                 )
@@ -129,6 +158,7 @@ def _difference(before: SessionSummary, now: SessionSummary) -> dict[str, Any]:
         for name in now.__struct_fields__
         if name not in _NEVER_CHANGES and getattr(now, name) != getattr(before, name)
     }
-    if "activity" in changes and now.activity is None:
-        changes["activity"] = ""  # 0.2 has no way to say that a field is gone; this shows nothing
-    return changes
+    # For a field that is gone 0.2 has nothing but `null`, which its types do not foresee. Where an empty
+    # value says the same, it is the safer one.
+    empty = {name: value for name, value in _EMPTY.items() if name in changes and changes[name] is None}
+    return {**changes, **empty}

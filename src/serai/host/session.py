@@ -13,33 +13,32 @@ from msgspec.structs import replace
 from serai.ahp import actions as a
 from serai.ahp.extensions import LOGIN
 from serai.ahp.reducers import LiveSession
-from serai.ahp.rules import Judgement, Verdict, judge, rejected
+from serai.ahp.rules import Verdict, judge
 from serai.ahp.types import (
     PendingMessageKind,
     SessionInputRequest,
     SessionInputResponseKind,
     SessionLifecycle,
-    ToolCallError,
-    ToolCallPendingConfirmationState,
-    ToolCallResult,
-    ToolCallRunningState,
     UserMessage,
 )
-from serai.contract import AgentSession, AgentStatus, DeliveryMode, Failed, refusal
+from serai.contract import AgentSession, AgentStatus
 from serai.errors import AuthRequired, SeraiError, SessionFailed, SessionGone
-from serai.host.agents import Attentive, Particular
+from serai.host.agents import Attentive
 from serai.host.changes.changing import Changing
 from serai.host.content import moved_out
 from serai.host.customizing.customizations import SessionCustomizations
 from serai.host.deliveries import Door, Unsettled
-from serai.host.expecting import Answers, Expecting
+from serai.host.expecting import Answers, Expecting, all_answers
+from serai.host.lending import Lending
 from serai.host.mailbox import Mailbox, Waiting
 from serai.host.masking import Masking, written
 from serai.host.observing import Observing
+from serai.host.recovering import recover
+from serai.host.refusing import refused
 from serai.host.seat import Seat
 from serai.host.status import needs_sign_in, status_of
 from serai.host.turn import Turn
-from serai.host.turns import HELD, Turns, error_info
+from serai.host.turns import Turns, error_info
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 
@@ -85,6 +84,7 @@ class Session:
         self.customizations = SessionCustomizations(self, self.spawn)
         self.changing = Changing(self)
         self.seat = Seat(self)
+        self.lending = Lending(self)
 
     @property
     def live(self) -> LiveSession:
@@ -129,13 +129,20 @@ class Session:
         """Let an action of the agent happen, unless its turn is over: someone may have cancelled it."""
         if self.turns.is_running(turn):
             self.act(action)
+            if isinstance(action, a.SessionToolCallReadyAction):
+                self.lending.call_ready(action)
+
+    def act_instead(self, action: a.StateAction) -> None:
+        """Let an action happen that a client owes: whoever waits for it need not wait longer."""
+        self.act(action)
+        self.then(lambda: self._effect(action, {}))
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client: it happens, waits, or goes back with the reason."""
-        refused = self._refused(action)
-        if refused is None and self.customizations.holds_up(action, origin, sender):
+        refusal = refused(self, action, self._agent)
+        if refusal is None and self.customizations.holds_up(action, origin, sender):
             return
-        judgement = refused or judge(self.live, action, origin.client_id)
+        judgement = refusal or judge(self.live, action, origin.client_id)
         match judgement.verdict:
             case Verdict.REJECT:
                 self.journal.reject(self.uri, action, origin, judgement.reason or "rejected", sender)
@@ -146,30 +153,11 @@ class Session:
             case Verdict.ACCEPT:
                 self._accept(action, origin)
 
-    def _refused(self, action: a.StateAction) -> Judgement | None:
-        """Why this cannot be here: the agent cannot do it, or too many messages wait already."""
-        harness = self.host.harnesses.get(self.live.head.summary.provider)
-        if isinstance(harness, Particular) and (refused := harness.refusal(self.uri, action)):
-            return refused
-        match action:
-            case a.SessionPendingMessageSetAction(kind=PendingMessageKind.QUEUED):
-                queue = self.live.head.queued_messages or []
-                if len(queue) >= self.settings.queue_limit and all(m.id != action.id for m in queue):
-                    return rejected("mailbox_full", f"{len(queue)} messages are waiting already")
-                return None
-            case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
-                harness = self.host.harnesses.get(self.live.head.summary.provider)
-                declared = self._agent.capabilities if self._agent else getattr(harness, "capabilities", None)
-                problem = refusal(declared, DeliveryMode.NEXT_TOOL_CALL) if declared else None
-                return rejected(problem.code, str(problem)) if problem else None
-            case _:
-                return None
-
     def _accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
         if isinstance(action, a.SessionTurnStartedAction):
             self.turns.start(action, origin)
             return
-        answers = self._answers_before(action)
+        answers = all_answers(self.live, action)
         had_turn = self.live.turn is not None
         turns = [turn.id for turn in self.live.head.turns]
         self.act(action, origin)
@@ -192,8 +180,14 @@ class Session:
                     sender=origin.client_id,
                     now=self.host.now(),
                 )
+                if action.kind == PendingMessageKind.QUEUED:
+                    # Also one that was edited. It is decided now: what happens until this is committed may
+                    # hold the queue again.
+                    self.turns.release_queue()
             case a.SessionPendingMessageRemovedAction():
                 self.mailbox.drop(Waiting(action.kind, action.id), "cancelled")
+                if not self.live.head.queued_messages:
+                    self.turns.hold_no_more()
             case a.SessionCustomizationToggledAction():
                 self.customizations.toggled(action)
             case a.SessionActiveClientChangedAction():
@@ -212,14 +206,6 @@ class Session:
 
         self.journal.then(do)
 
-    def _answers_before(self, action: a.StateAction) -> dict[str, Any]:
-        """The answers that an input request has so far: completing it removes them from the state."""
-        if not isinstance(action, a.SessionInputCompletedAction):
-            return {}
-        requests = self.live.head.input_requests or ()
-        request = next((r for r in requests if r.id == action.request_id), None)
-        return {**((request.answers if request else None) or {}), **(action.answers or {})}
-
     def _effect(self, action: a.StateAction, answers: dict[str, Any]) -> None:
         """What follows from a client's action, once it is committed.
 
@@ -230,13 +216,6 @@ class Session:
         self.expecting.tell(action, answers)
         if isinstance(self._agent, Attentive):
             self._agent.happened(action)
-        match action:
-            case a.SessionPendingMessageSetAction(kind=PendingMessageKind.QUEUED):
-                self.turns.release_queue()
-            case a.SessionPendingMessageRemovedAction() if not self.live.head.queued_messages:
-                self.turns.hold_no_more()
-            case _:
-                pass
 
     def enqueue(self, message: UserMessage, sender: str) -> None:
         """Have a message wait as the next one. It begins a turn when the session is idle."""
@@ -249,7 +228,7 @@ class Session:
         others = [other.id for other in self.live.head.queued_messages or () if other.id != message_id]
         if others:
             self.act(a.SessionQueuedMessagesReorderedAction(order=[message_id, *others]))
-        self.then(self.turns.consume_queue)
+        self.turns.release_queue()
 
     async def ask(self, request: SessionInputRequest) -> Answers:
         """Ask the person something that no turn waits for. It ends, unanswered, with a turn that runs.
@@ -380,72 +359,12 @@ class Session:
         return self.host.redactor.redact(text).encode()
 
     def recover(self, unsettled: Unsettled) -> None:
-        """After a restart: what was running is over, and says so.
-
-        Args:
-            unsettled: What was under way. Whether a delivery got to the agent is not known; a deferred action
-                happens now, since the turn that it waited for is over.
-        """
-        for delivery_id in unsettled.deliveries:
-            self.door.receipt(delivery_id, Failed(delivery_id=delivery_id, reason="outcome_unknown"))
-        self.mailbox.restore({Waiting(**d.context.metadata["pendingMessage"]): d for d in unsettled.held})
-        turn = self.live.turn
-        if turn is not None:
-            error = error_info("interrupted", "the host was stopped while this turn was running")
-            self.act(a.SessionErrorAction(turn_id=turn.id, error=error))
-            self.changing.bases.turn_ended(turn.id)
-        for request in list(self.live.head.input_requests or ()):
-            self.take_back(request.id)  # whoever asked is gone with the host
-        self.clear_activity()
-        for deferred in unsettled.deferred:
-            self.turns.defer(deferred)
-        self.turns.apply_deferred()
-        if self.live.head.lifecycle == SessionLifecycle.CREATING:
-            error = error_info("interrupted", "the host was stopped while the session was being created")
-            self.act(a.SessionCreationFailedAction(error=error))
-        if self.live.head.active_client is not None:
-            self.act(a.SessionActiveClientChangedAction(active_client=None))
-        if self.live.head.queued_messages and HELD not in (self.live.head.meta or {}):
-            self.turns.hold("restart")
-
-    # -- clients -------------------------------------------------------------------------------------------
+        """After a restart: what was running is over, and says so."""
+        recover(self, unsettled)
 
     def client_left(self, client_id: str) -> None:
-        """A client is gone: it is no longer the active one, and has some time to come back to its calls."""
-        active = self.live.head.active_client
-        if active is not None and active.client_id == client_id:
-            self.act(a.SessionActiveClientChangedAction(active_client=None))
-        self.customizations.client_left(client_id)
-        if self._calls_of(client_id):
-            self.spawn(self._give_up(client_id))
-
-    def _calls_of(self, client_id: str) -> list[str]:
-        turn = self.live.turn
-        if turn is None:
-            return []
-        return [
-            call.tool_call_id
-            for call in turn.calls()
-            if isinstance(call, ToolCallRunningState | ToolCallPendingConfirmationState)
-            and call.tool_client_id == client_id
-        ]
-
-    async def _give_up(self, client_id: str) -> None:
-        await asyncio.sleep(self.settings.client_grace)
-        if self.host.clients.is_connected(client_id):
-            return
-        for call_id in self._calls_of(client_id):
-            action = a.SessionToolCallCompleteAction(
-                turn_id=self.live.turn.id if self.live.turn else "",
-                tool_call_id=call_id,
-                result=ToolCallResult(
-                    success=False,
-                    past_tense_message="The client that runs this tool is gone",
-                    error=ToolCallError(message="the client disconnected", code="client_gone"),
-                ),
-            )
-            self.act(action)
-            self.then(lambda action=action: self._effect(action, {}))
+        """A client is gone."""
+        self.lending.client_left(client_id)
 
     # -- ending --------------------------------------------------------------------------------------------
 
@@ -453,6 +372,7 @@ class Session:
         """Stop what runs and let the agent go. The state stays."""
         self._closed = True
         self.customizations.close()
+        self.lending.close()
         self.turns.close()
         for task in self._tasks:
             task.cancel()

@@ -93,6 +93,17 @@ class Sessions:
         summaries += [listed(row)[0] for row in self._rows.values()]
         return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
 
+    async def provider_for(self, directory: str | None) -> str:
+        """The agent of a session that names none: its folder's own choice, else the host's.
+
+        Args:
+            directory: The URI of its working directory.
+        """
+        settings = await asyncio.to_thread(self._settings_of, directory)
+        if settings.default_provider != self._host.settings.default_provider:
+            return settings.default_provider
+        return self._host.root.default_provider
+
     # -- into memory ---------------------------------------------------------------------------------------
 
     def peek(self, uri: str) -> Session | None:
@@ -143,7 +154,10 @@ class Sessions:
         await journal.committed()
         if await journal.store.head(uri) is not None or self.knows(uri):
             # A session that was disposed of keeps its URI: its rows are still there.
-            raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
+            gone = "was disposed of and is kept: only 'serai sessions purge' on the host frees its URI"
+            why = "exists already" if self.knows(uri) else gone
+            raise ProtocolError(f"{uri} {why}", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
+        kept.epoch = journal.last_seq + 1
         return self._enter(kept, settings)
 
     async def _load(self, uri: str) -> Session:

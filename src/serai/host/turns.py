@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from serai.ahp import actions as a
 from serai.ahp.types import ErrorInfo, PendingMessage, PendingMessageKind, SessionLifecycle, UserMessage
 from serai.ahp.types import Turn as AhpTurn
-from serai.contract import Delivered, DeliveryMode, Failed
+from serai.contract import Delivered, DeliveryMode, Failed, MessageReceipt
 from serai.errors import AgentClosed, SeraiError, SessionGone
 from serai.host.deliveries import Deferred, Delivery
 from serai.host.mailbox import Waiting
@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 _TITLE_LENGTH = 60
 HELD = "serai.queueHeld"
 """In a session's `_meta`: why its queue waits until someone goes on."""
+_DISPOSED = "session_disposed"
 
 
 class Turns:
@@ -37,6 +38,8 @@ class Turns:
         self._session = session
         self._running: dict[str, Turn] = {}
         """The turn that runs, by the delivery that began it."""
+        self._handed: set[str] = set()
+        """Deliveries that are on their way to the agent, and have no receipt yet."""
         self._ends: dict[str, asyncio.Future[AhpTurn]] = {}
         """Who waits for the end of a turn, by its id."""
         self._deferred: list[Deferred] = []
@@ -70,6 +73,7 @@ class Turns:
         session.clear_activity()
         self.hold_no_more()
         session.door.handing(delivery_id, action.turn_id)
+        self._handed.add(delivery_id)
         if first and not session.live.head.summary.title:
             session.act(a.SessionTitleChangedAction(title=_title(action.user_message)))
         self._running[delivery_id] = Turn(session, action.turn_id, action.user_message)
@@ -101,20 +105,26 @@ class Turns:
                 await session.changing.bases.turn_begins(turn.id)
             if agent is None or turn is None or delivery_id not in self._running:
                 # Someone cancelled it before the agent was called.
-                session.door.receipt(delivery_id, Failed(delivery_id=delivery_id, reason="cancelled"))
+                self._settle(delivery_id, Failed(delivery_id=delivery_id, reason="cancelled"))
                 return
             receipt = await agent.receive_message(delivery.message, delivery.context)
         except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
             self.log_failure("did not take a message", error)
             code = error.code if isinstance(error, SeraiError) else code
             receipt = Failed(delivery_id=delivery_id, reason=str(error) or type(error).__name__)
-        session.door.receipt(delivery_id, receipt)
+        self._settle(delivery_id, receipt)
         if turn is None:
             return
         if isinstance(receipt, Failed):
             self._end(turn, error_info(code, receipt.reason))
         elif turn.task is None:
             self._end(turn, error_info("no_answer", "the agent took the message and began no answer"))
+
+    def _settle(self, delivery_id: str, receipt: MessageReceipt) -> None:
+        """A delivery that was handed over has its receipt, unless it has one already."""
+        if delivery_id in self._handed:
+            self._handed.discard(delivery_id)
+            self._session.door.receipt(delivery_id, receipt)
 
     async def converse(self, message: UserMessage, sender: str) -> AhpTurn:
         """Begin a turn, and wait for its end. Cancelling cancels the turn.
@@ -243,6 +253,15 @@ class Turns:
             else:
                 end.set_exception(SessionGone(f"the turn {turn_id!r} was taken back"))
 
+    def disposed(self) -> None:
+        """The session is disposed of, and nobody brings it back: what runs, or is handed over, ends here."""
+        for delivery_id in list(self._handed):
+            self._settle(delivery_id, Failed(delivery_id=delivery_id, reason=_DISPOSED))
+        turn = self._session.live.turn
+        if turn is not None:
+            error = error_info(_DISPOSED, "the session was disposed of while this turn was running")
+            self._session.act(a.SessionErrorAction(turn_id=turn.id, error=error))
+
     def close(self) -> None:
         """Stop what runs. The state stays."""
         self._let_go()()
@@ -264,10 +283,10 @@ class Turns:
             self._session.door.applied(waiting.id)
 
     def consume_queue(self) -> None:
-        """Begin a turn with the first message that waits, if the session is idle."""
+        """Begin a turn with the first message that waits, if the session is idle and they are not held."""
         session = self._session
         head = session.live.head
-        if session.live.turn is not None or not head.queued_messages:
+        if session.live.turn is not None or not head.queued_messages or HELD in (head.meta or {}):
             return
         if head.lifecycle != SessionLifecycle.READY:
             return
@@ -279,7 +298,10 @@ class Turns:
         self.start(action, None)
 
     def release_queue(self) -> None:
-        """Someone set a queued message: the queue goes on, also one that was held."""
+        """Someone queued a message: the queue goes on, also one that was held, unless a turn runs.
+
+        How that one ends decides then.
+        """
         self.hold_no_more()
         self.consume_queue()
 

@@ -36,6 +36,7 @@ class KeptSession:
         self.uri = uri
         self.live = LiveSession(state)
         self.epoch = 1
+        """The first number that can be its own: one of the same URI that was there before has another."""
         self.size = 0
         """About how many bytes the state takes, as JSON."""
         self._ordinals = list(ordinals)

@@ -56,7 +56,7 @@ class SessionRow(NamedTuple):
     """JSON of the `SessionSummary`."""
     modified_at: int
     epoch: int = 1
-    """Which owner's writes are accepted. On one host it is always 1."""
+    """Which owner's writes are accepted. It begins with the first number that can be the session's own."""
 
 
 class HeadRow(NamedTuple):

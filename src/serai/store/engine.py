@@ -47,6 +47,7 @@ class Settings:
     migrations: Sequence[Migration] = MIGRATIONS
     vfs: str | None = None
     now: Callable[[], float] = time.time
+    was_used: bool = False
 
 
 class Engine:
@@ -86,7 +87,8 @@ class Engine:
         # that a living host is writing for a damaged one.
         self._lock.take(settings.address)
         try:
-            self._key = prepare(settings.path, settings.key, settings.migrations)
+            was_used = settings.was_used or self._lock.was_there
+            self._key = prepare(settings.path, settings.key, settings.migrations, was_used=was_used)
             try:
                 return self._start()
             except apsw.Error as error:

@@ -45,6 +45,8 @@ class FileLock:
         self._database = database
         self._path = database.with_name(f"{database.name}.lock")
         self._descriptor: int | None = None
+        self.was_there = False
+        """Once it is taken: whether someone held it before, at any time."""
 
     def take(self, address: str | None = None) -> None:
         """Take the lock and write down who holds it.
@@ -53,6 +55,7 @@ class FileLock:
             DatabaseLocked: Another host holds it; the message says which.
             StorageUnreadable: The lock file cannot be made.
         """
+        self.was_there = self._path.exists()
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import apsw
 
 from serai.errors import DatabaseCorrupt, SchemaNewer, StorageUnreadable, WrongKey
 from serai.store.connection import SALT_SIZE, connect, look_at, raw_key, salt_of, unreadable
+from serai.store.database import Database
 from serai.store.files import beside, sync
 from serai.store.migrations import APPLICATION_ID, Migration, migrate
 from serai.store.queries import SQL
 
-__all__ = ["PAGE_SIZE", "create", "inspect", "prepare"]
+__all__ = ["PAGE_SIZE", "check_schema", "create", "inspect", "prepare", "refuse_empty", "refuse_second_name"]
 
 PAGE_SIZE = 2048
 """Half the usual one. A commit of a dozen small rows writes a few pages, however full: with pages of 4 KiB
@@ -27,8 +29,15 @@ _PAGE_SIZE_FIELD = PAGE_SIZE.to_bytes(2, "big")
 _CONSTANTS = bytes([32, 64, 32, 32])
 
 
-def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> bytes:
+def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration], *, was_used: bool) -> bytes:
     """See that there is a sound database of ours at a path, and return its raw key. The lock is held already.
+
+    Args:
+        path: The database file.
+        key: 32 bytes, or a passphrase.
+        migrations: The schema's history.
+        was_used: Whether a host has been here before. Then an empty file is a lost database: none is empty
+            when it gets its name, whenever a crash comes.
 
     Raises:
         StorageUnreadable: It cannot be opened, or is not sound; nothing was changed.
@@ -36,7 +45,10 @@ def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> by
     try:
         if not path.exists() or not path.stat().st_size:
             _refuse_remains(path)
+            if was_used and path.exists():
+                refuse_empty(path)
             return create(path, key, migrations)
+        refuse_second_name(path)
         return inspect(path, key, newest=migrations[-1].version)
     except OSError as error:
         raise StorageUnreadable(
@@ -58,17 +70,7 @@ def inspect(path: Path, key: bytes | str, *, newest: int) -> bytes:
     try:
         connection = look_at(path, raw)
         try:
-            version = int(connection.pragma("user_version"))
-            if connection.pragma("application_id") != APPLICATION_ID:
-                raise WrongKey(
-                    f"{path} is a database, but not one of Serai's",
-                    remedy="Name another file, or move it away",
-                )
-            if version > newest:
-                raise SchemaNewer(
-                    f"{path} was written by a newer Serai (schema {version}; this one knows {newest})",
-                    remedy="Update Serai, or restore a copy from before",
-                )
+            check_schema(connection, path, newest=newest)
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             if connection.execute(SQL["state"]).get is None:
                 raise DatabaseCorrupt(
@@ -84,6 +86,26 @@ def inspect(path: Path, key: bytes | str, *, newest: int) -> bytes:
     except apsw.Error as error:
         raise unreadable(error, path) from error
     return raw
+
+
+def check_schema(connection: Database, path: Path, *, newest: int) -> None:
+    """See that a database is ours, and that we know its schema.
+
+    Raises:
+        apsw.Error: It cannot be read, perhaps because the key is wrong.
+        SchemaNewer: A newer Serai wrote it.
+        WrongKey: It is not ours.
+    """
+    version = int(connection.pragma("user_version"))
+    if connection.pragma("application_id") != APPLICATION_ID:
+        raise WrongKey(
+            f"{path} is a database, but not one of Serai's", remedy="Name another file, or move it away"
+        )
+    if version > newest:
+        raise SchemaNewer(
+            f"{path} was written by a newer Serai (schema {version}; this one knows {newest})",
+            remedy="Update Serai, or restore a copy from before",
+        )
 
 
 def create(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> bytes:
@@ -129,6 +151,31 @@ def _check_header(path: Path) -> None:
             f"{beside(path, '-journal')} lies beside {path}, and Serai writes none",
             remedy="Close the program that wrote it",
         )
+
+
+def refuse_second_name(path: Path) -> None:
+    """Locks and logs go by the name of the file: under two names, two hosts would ruin it.
+
+    Raises:
+        StorageUnreadable: It has another name.
+    """
+    if path.stat().st_nlink > 1:
+        raise StorageUnreadable(
+            f"{path} has another name (a hard link), under which another host could use it",
+            remedy=f"Remove the other one; 'find DIR -samefile {path}' finds it",
+        )
+
+
+def refuse_empty(path: Path) -> NoReturn:
+    """An empty file is there where a database was.
+
+    Raises:
+        DatabaseCorrupt: Always.
+    """
+    raise DatabaseCorrupt(
+        f"{path} is empty: what was in it is lost",
+        remedy="Bring back a copy with 'serai restore', or remove the file to start anew",
+    )
 
 
 def _refuse_remains(path: Path) -> None:

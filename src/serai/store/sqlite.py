@@ -60,6 +60,8 @@ class SqliteStore:
         migrations: The schema's history.
         vfs: Which file system layer of SQLite to use.
         now: The clock, in seconds since 1970.
+        was_used: Whether it is known that there was a database: then an empty file does not become a new one.
+            It does not either where a host has left its lock file.
     """
 
     def __init__(
@@ -74,9 +76,19 @@ class SqliteStore:
         migrations: Sequence[Migration] = MIGRATIONS,
         vfs: str | None = None,
         now: Callable[[], float] = time.time,
+        was_used: bool = False,
     ) -> None:
         self._settings = Settings(
-            path.resolve(), key, address, block, locator_interval, checkpoint_pages, migrations, vfs, now
+            path.resolve(),
+            key,
+            address,
+            block,
+            locator_interval,
+            checkpoint_pages,
+            migrations,
+            vfs,
+            now,
+            was_used,
         )
         self._engine: Engine | None = None
         self._closing: asyncio.Future[None] | None = None
@@ -229,8 +241,9 @@ class SqliteStore:
         return sorted(plan.sessions[channel] for channel in behind) if plan else []
 
     async def check(self, *, full: bool) -> list[str]:
-        """What is wrong with the database; empty when nothing is. Reading and writing go on meanwhile."""
-        return await self._visit(partial(care.check, full=full))
+        """What is wrong with the database, with its name; empty when nothing is. Work goes on meanwhile."""
+        problems = await self._visit(partial(care.check, full=full))
+        return [f"{self.path}: {problem}" for problem in problems]
 
     async def backup(self, destination: Path) -> None:
         """Write a consistent copy of the live database to a new file, under the same key.

@@ -317,6 +317,39 @@ def test_other_questions_may_stay_open(optional: Json, answer: Json | None) -> N
     assert accepts(asking(optional, answers={"q1": answer} if answer else {}), completed())
 
 
+@pytest.mark.parametrize(
+    ("asked", "value"),
+    [
+        (question("text", min=2), "x"),
+        (question("text", format="email"), "nobody"),
+        (question("number", min=10, max=30), 99999999),
+        (question("integer"), 1.5),
+        (question("single-select"), "x"),
+        (question("single-select"), ""),
+        (question("multi-select", min=2), ["a"]),
+    ],
+)
+def test_a_draft_that_would_be_no_answer_keeps_a_request_from_being_accepted(asked: Json, value: Any) -> None:
+    kind, _ = VALUES[asked["kind"]]
+    draft = given("draft", kind, value)
+    synced = asking(asked, answers={"q1": draft})
+    for state, action in ((synced, completed()), (asking(asked), completed(answers={"q1": draft}))):
+        assert rejection(state, action) == "bad_answer"
+        assert "'q1'" in str(judged(state, action).reason)
+    assert all(accepts(synced, completed(response)) for response in ("decline", "cancel"))
+    assert accepts(synced, completed(answers={"q1": {"state": "skipped"}}))
+
+
+def test_a_draft_that_would_be_an_answer_goes_over_one_that_would_not() -> None:
+    state = asking(question("number", max=30), answers={"q1": given("draft", "number", 99999999)})
+    assert accepts(state, completed(answers={"q1": given("draft", "number", 20)}))
+
+
+def test_a_draft_for_a_question_that_is_not_asked_any_more_keeps_nobody_from_accepting() -> None:
+    # Drafts stay when a request is replaced by one that asks something else.
+    assert accepts(asking(question("text"), answers={"q0": given("draft", "number", 1)}), completed())
+
+
 def test_answers_that_were_synced_and_those_that_come_with_the_end_count_together() -> None:
     first, second = NEEDED, {**NEEDED, "id": "q2"}
     synced = asking(first, second, answers={"q1": given("submitted", "text", "x")})

@@ -14,6 +14,7 @@ from serai.ahp.reducers import LiveRoot, LiveSession, LiveState, LiveTerminal
 from serai.ahp.rules.config import problem_with_change
 from serai.ahp.rules.origins import CLIENT_ACTIONS, belongs, client_may_dispatch
 from serai.ahp.rules.session import judge_session
+from serai.ahp.rules.titles import judge_title
 from serai.ahp.rules.verdict import ACCEPTED, Judgement, Verdict, ignored, rejected
 from serai.ahp.types import TerminalClientClaim
 from serai.ahp.wire import Unknown
@@ -57,7 +58,7 @@ def _judge_terminal(terminal: LiveTerminal, action: a.StateAction, sender: str) 
             return rejected("not_holder", "only who holds the terminal can hand it over")
     if isinstance(action, a.TerminalInputAction) and terminal.head.exit_code is not None:
         return rejected("terminal_exited", f"the process has ended with code {terminal.head.exit_code}")
-    return ACCEPTED
+    return judge_title(action.title) if isinstance(action, a.TerminalTitleChangedAction) else ACCEPTED
 
 
 def _judge_root(root: LiveRoot, action: a.StateAction) -> Judgement:

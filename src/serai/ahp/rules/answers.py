@@ -32,12 +32,13 @@ __all__ = ["problem_with_answer", "problem_with_answers"]
 
 
 def problem_with_answer(
-    request: SessionInputRequest, question_id: str, answer: SessionInputAnswer
+    request: SessionInputRequest, question_id: str, answer: SessionInputAnswer, *, final: bool = False
 ) -> str | None:
     """Why this cannot be the answer to that question, or `None` when it can.
 
     A draft needs the right kind of value and no more; a submitted answer has to keep the question's bounds,
-    and may not clearly be of another format than the one that the question hints at.
+    and may not clearly be of another format than the one that the question hints at. A draft that is `final`
+    goes to the agent as it is, so the same holds for it.
     """
     question = _question(request, question_id)
     if question is None and not request.questions:
@@ -49,7 +50,7 @@ def problem_with_answer(
     if isinstance(answer, SessionInputSkipped) or isinstance(question, Unknown):
         return None
     problem = _kind_problem(question, answer.value)
-    if problem is None and isinstance(answer, SessionInputSubmitted):
+    if problem is None and (final or isinstance(answer, SessionInputSubmitted)):
         problem = _bounds_problem(question, answer.value)
     return problem and f"the answer to {question_id!r} {problem}"
 
@@ -58,11 +59,13 @@ def problem_with_answers(
     request: SessionInputRequest, final: Mapping[str, SessionInputAnswer] | None
 ) -> str | None:
     """Why a request cannot be accepted with these answers over those it has, or `None` when it can."""
-    for question_id, answer in (final or {}).items():
-        problem = problem_with_answer(request, question_id, answer)
+    # What was synced may belong to a request that this one has replaced, and to a question of that one.
+    synced = {key: answer for key, answer in (request.answers or {}).items() if _question(request, key)}
+    answers = {**synced, **(final or {})}
+    for question_id, answer in answers.items():
+        problem = problem_with_answer(request, question_id, answer, final=True)
         if problem:
             return problem
-    answers = {**(request.answers or {}), **(final or {})}
     for question in request.questions or ():
         if isinstance(question, Unknown) or not question.required:
             continue

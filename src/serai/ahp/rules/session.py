@@ -9,6 +9,7 @@ from serai.ahp import actions as a
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules.answers import problem_with_answer, problem_with_answers
 from serai.ahp.rules.config import problem_with_change
+from serai.ahp.rules.titles import judge_title
 from serai.ahp.rules.verdict import ACCEPTED, Judgement, deferred, rejected
 from serai.ahp.types import (
     ConfirmationOptionKind,
@@ -222,9 +223,14 @@ def _input_completed(session: LiveSession, action: a.SessionInputCompletedAction
     return rejected("bad_answer", problem) if problem else ACCEPTED
 
 
+def _title(_session: LiveSession, action: a.SessionTitleChangedAction, _sender: str) -> Judgement:
+    return judge_title(action.title)
+
+
 _RULES: dict[type, Callable[[LiveSession, Any, str], Judgement]] = {
     a.SessionTurnStartedAction: _turn_started,
     a.SessionTurnCancelledAction: _turn_cancelled,
+    a.SessionTitleChangedAction: _title,
     a.SessionModelChangedAction: _choice,
     a.SessionAgentChangedAction: _choice,
     a.SessionToolCallConfirmedAction: _call_confirmed,

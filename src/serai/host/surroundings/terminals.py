@@ -15,6 +15,7 @@ import msgspec
 
 from serai.ahp import actions as a
 from serai.ahp import wire
+from serai.ahp.channels import problem_with_choice
 from serai.ahp.commands import CreateTerminalParams
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import (
@@ -42,7 +43,6 @@ _MAX_ENDED = 64
 """So many terminals that have ended can still be looked at."""
 _HUNG_UP = 129
 """What shells say of a program that was ended by a hang-up: 128 and the number of the signal."""
-_LONGEST_URI = 1024
 _STOPPED = "[the host was stopped, and this terminal with it]\r\n"
 _NOT_KEPT = "[what this terminal showed is not kept when the host is stopped]\r\n"
 
@@ -290,7 +290,5 @@ def _no_session(uri: str) -> ProtocolError:
 
 
 def _check_uri(uri: str) -> None:
-    if not uri.removeprefix("ahp-terminal:").strip("/"):
-        raise InvalidParams("a terminal's URI needs an id", field="params.channel")
-    if len(uri) > _LONGEST_URI:
-        raise InvalidParams(f"a terminal's URI has up to {_LONGEST_URI} characters", field="params.channel")
+    if problem := problem_with_choice(uri):
+        raise InvalidParams(f"a terminal's URI {problem}", field="params.channel")

@@ -58,10 +58,17 @@ def unreadable(peer: AhpPeer, data: bytes, error: InvalidParams) -> None:
 async def _dispatch_later(peer: AhpPeer, params: DispatchActionParams) -> None:
     try:
         async with loaded(peer.host, [params.channel]):
-            _dispatch(peer, params)
+            if not _is_too_late(peer, params.action):
+                _dispatch(peer, params)
     except SeraiError as error:
         origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
         _reject(peer, params.channel, params.action, origin, f"{error.code}: {error}")
+
+
+def _is_too_late(peer: AhpPeer, action: a.StateAction) -> bool:
+    """Whether a client wants to be the active one, and is gone: nobody would hear of that any more."""
+    is_gone = not peer.host.clients.is_connected(peer.client_id)
+    return is_gone and isinstance(action, a.SessionActiveClientChangedAction)
 
 
 def _dispatch(peer: AhpPeer, params: DispatchActionParams) -> None:

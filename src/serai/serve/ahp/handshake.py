@@ -22,6 +22,7 @@ from serai.store.contract import ClientRow
 from serai.telemetry.channels import CAPABILITIES
 
 if TYPE_CHECKING:
+    from serai.host.host import Host
     from serai.serve.ahp.peer import AhpPeer
 
 __all__ = ["initialize", "ping", "reconnect"]
@@ -124,6 +125,7 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
             peer.count = host.clients.go_on_counting(params.client_id, mark)
         wanted = follow_streams(peer, wanted)
         found, release = states(host, wanted), keep()
+    made_since = any(_is_newer(host, channel, last_seen) for channel in found)
     missing = [channel for channel in wanted if channel not in found]
     fence = asyncio.get_running_loop().create_future()
 
@@ -136,7 +138,7 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
 
     journal.then(stand)
     seq, replay = await fence
-    if last_seen > seq or lost_in_gaps:
+    if last_seen > seq or lost_in_gaps or made_since:
         replay = None
     elif replay is None and all(map(_is_stored, found)):
         replay = await _replay_from_store(peer, list(found), last_seen, seq)
@@ -151,6 +153,18 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
     held, peer.held = peer.held or [], None
     for frames in held:
         peer.link.send(frames)
+
+
+def _is_newer(host: Host, channel: str, last_seen: int) -> bool:
+    """Whether a channel is not the one that a client knows, but was made anew under the same URI.
+
+    That it was made is no action, so what happened on it would be replayed onto what was there before. Who
+    has seen nothing at all knows of nothing before.
+    """
+    session, opened = host.sessions.peek(channel), host.channels.get(channel)
+    if session is not None:
+        return 0 < last_seen < session.kept.epoch - 1
+    return opened is not None and 0 < last_seen < opened.since
 
 
 def _is_stored(channel: str) -> bool:

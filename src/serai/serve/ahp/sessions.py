@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from serai.ahp import commands as c
 from serai.ahp import jsonrpc
-from serai.ahp.channels import ChannelKind, kind_of
+from serai.ahp.channels import ChannelKind, kind_of, problem_with_choice
 from serai.errors import InvalidParams
 from serai.host.agents import Learning
 from serai.host.creating import resolved_config
@@ -39,8 +39,8 @@ async def create(peer: AhpPeer, request: jsonrpc.Request) -> None:
     params: c.CreateSessionParams = request.params
     if kind_of(params.channel) is not ChannelKind.SESSION:
         raise InvalidParams("a session's URI begins with ahp-session:/", field="params.channel")
-    if not params.channel.removeprefix("ahp-session:").strip("/"):
-        raise InvalidParams("a session's URI needs an id", field="params.channel")
+    if problem := problem_with_choice(params.channel):
+        raise InvalidParams(f"a session's URI {problem}", field="params.channel")
     if params.working_directory is not None and directory_of(params.working_directory) is None:
         raise InvalidParams(
             "it is no folder of this machine, as a file: URI", field="params.workingDirectory"
@@ -78,7 +78,9 @@ async def fetch_turns(peer: AhpPeer, request: jsonrpc.Request) -> None:
 async def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """Which settings a session has, and which values with those given. An agent may have to be asked."""
     params: c.ResolveSessionConfigParams = request.params
-    harness = await peer.host.sought(params.provider or peer.host.settings.default_provider)
+    host = peer.host
+    provider = params.provider or await host.sessions.provider_for(params.working_directory)
+    harness = await host.sought(provider)
     if isinstance(harness, Learning):
         await harness.learn()
     config = resolved_config(harness, params.config or {})
@@ -86,10 +88,11 @@ async def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     peer.respond(request, result)
 
 
-def complete_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
+async def complete_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """The values of a setting that contain what was typed."""
     params: c.SessionConfigCompletionsParams = request.params
-    harness = peer.host.harness(params.provider or peer.host.settings.default_provider)
+    host = peer.host
+    harness = host.harness(params.provider or await host.sessions.provider_for(params.working_directory))
     known = harness.schema.properties.get(params.property)
     if known is None:
         raise InvalidParams(f"there is no setting {params.property!r}", field="params.property")

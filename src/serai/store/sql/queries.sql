@@ -78,6 +78,11 @@ SELECT uri, summary, modified_at, epoch FROM sessions
 WHERE uri NOT IN (SELECT uri FROM disposed)
 ORDER BY modified_at DESC, uri
 
+-- disposed_sessions --
+SELECT uri, summary, modified_at, epoch FROM sessions
+WHERE uri IN (SELECT uri FROM disposed)
+ORDER BY modified_at DESC, uri
+
 -- put_head --
 INSERT INTO heads (uri, state, turns, seq) VALUES (?, ?, ?, ?)
 ON CONFLICT (uri) DO UPDATE SET state = excluded.state, turns = excluded.turns, seq = excluded.seq

@@ -1,0 +1,88 @@
+"""What clients lend to a session: one is the active one, and calls of its tools are its own to run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from serai.ahp import actions as a
+from serai.ahp.types import (
+    ToolCallError,
+    ToolCallPendingConfirmationState,
+    ToolCallResult,
+    ToolCallRunningState,
+)
+
+if TYPE_CHECKING:
+    from serai.host.session import Session
+
+__all__ = ["Lending"]
+
+_OPEN = ToolCallRunningState | ToolCallPendingConfirmationState
+
+
+class Lending:
+    """The clients that lend something to one session, and those that have left it."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._graces: dict[str, asyncio.TimerHandle] = {}
+        """Ends the time that a client which is gone has to come back to its calls, by its id."""
+
+    def client_left(self, client_id: str) -> None:
+        """A client is gone: it is no longer the active one, and has some time to come back to its calls."""
+        session = self._session
+        active = session.live.head.active_client
+        if active is not None and active.client_id == client_id:
+            session.act(a.SessionActiveClientChangedAction(active_client=None))
+        session.customizations.client_left(client_id)
+        if (earlier := self._graces.pop(client_id, None)) is not None:
+            earlier.cancel()  # it was back meanwhile
+        if self._calls_of(client_id):
+            self._wait_for(client_id)
+
+    def call_ready(self, action: a.SessionToolCallReadyAction) -> None:
+        """A call can be run from now on. Its owner may be gone since before that."""
+        turn = self._session.live.turn
+        for call in turn.calls(action.tool_call_id) if turn else ():
+            owner = call.tool_client_id if isinstance(call, _OPEN) else None
+            if owner is None or owner in self._graces:
+                continue
+            if not self._session.host.clients.is_connected(owner):
+                self._wait_for(owner)
+
+    def close(self) -> None:
+        """Wait for nobody any more."""
+        for grace in self._graces.values():
+            grace.cancel()
+        self._graces.clear()
+
+    def _calls_of(self, client_id: str) -> list[str]:
+        turn = self._session.live.turn
+        return [
+            call.tool_call_id
+            for call in (turn.calls() if turn else ())
+            if isinstance(call, _OPEN) and call.tool_client_id == client_id
+        ]
+
+    def _wait_for(self, client_id: str) -> None:
+        loop, grace = asyncio.get_running_loop(), self._session.settings.client_grace
+        self._graces[client_id] = loop.call_later(grace, self._give_up, client_id)
+
+    def _give_up(self, client_id: str) -> None:
+        del self._graces[client_id]
+        turn = self._session.live.turn
+        if turn is None or self._session.host.clients.is_connected(client_id):
+            return
+        for call_id in self._calls_of(client_id):
+            self._session.act_instead(
+                a.SessionToolCallCompleteAction(
+                    turn_id=turn.id,
+                    tool_call_id=call_id,
+                    result=ToolCallResult(
+                        success=False,
+                        past_tense_message="The client that runs this tool is gone",
+                        error=ToolCallError(message="the client disconnected", code="client_gone"),
+                    ),
+                )
+            )

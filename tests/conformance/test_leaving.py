@@ -1,0 +1,229 @@
+"""Clients that leave at an awkward moment: while a session comes into memory, or while they run a tool."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from conformance.client import Client, connecting, text_of
+from conformance.conftest import ONE, ROOT, new_session, over
+from conformance.lending import TOOLS, begin, claim
+from hosts import WITHIN, House, housing
+from serai.harness.callback import CallbackHarness
+from serai.host.settings import HostSettings
+from serai.host.turn import Turn
+
+
+async def gone(house: House, client: Client, witness: Client) -> None:
+    """Be gone, and wait until the host knows."""
+    client.drop()
+    async with asyncio.timeout(WITHIN):
+        while house.host.clients.is_connected(client.id):
+            await witness.ping()
+
+
+# -- while a session comes into memory ---------------------------------------------------------------------
+
+
+class Gate:
+    """Where the threads of a host wait for a test."""
+
+    def __init__(self) -> None:
+        self._reached = threading.Event()
+        self._is_open = threading.Event()
+        self._is_open.set()
+
+    def close(self) -> None:
+        self._reached.clear()
+        self._is_open.clear()
+
+    def open(self) -> None:
+        self._is_open.set()
+
+    def pass_through(self) -> None:
+        self._reached.set()
+        assert self._is_open.wait(WITHIN)
+
+    async def reached(self) -> None:
+        assert await asyncio.to_thread(self._reached.wait, WITHIN)
+
+
+@asynccontextmanager
+async def a_slow_house() -> AsyncGenerator[tuple[House, Gate]]:
+    """A host that waits at a gate whenever a session is about to be in memory."""
+    settings, gate = HostSettings(summary_delay=0.01, memory_budget=0), Gate()
+
+    def settings_of(directory: str | None) -> HostSettings:
+        del directory
+        gate.pass_through()
+        return settings
+
+    async with housing(settings=settings, settings_of=settings_of) as house:
+        try:
+            yield house, gate
+        finally:
+            gate.open()
+
+
+@pytest.mark.parametrize("comes_back", [False, True])
+async def test_whoever_leaves_while_its_session_is_being_made_keeps_nobody_else_out(comes_back: bool) -> None:
+    async with a_slow_house() as (house, gate), connecting(house.url, "other") as other:
+        await other.initialize(ROOT)
+        async with connecting(house.url, "hasty") as hasty:
+            await hasty.initialize()
+            gate.close()
+            await hasty.ask("createSession", ONE, activeClient={"clientId": "hasty", "tools": []})
+            await gate.reached()
+            await gone(house, hasty, other)
+        async with connecting(house.url, "hasty" if comes_back else "stranger") as second:
+            await second.initialize()
+            gate.open()
+            await other.note("root/sessionAdded")
+            await other.subscribe(ONE)
+            active = other.session(ONE).active_client
+            assert (active is not None) is comes_back
+            await (second if comes_back else other).subscribe(ONE)
+            await claim(second if comes_back else other, ONE)
+
+
+async def test_whoever_leaves_while_the_session_is_brought_back_does_not_become_active() -> None:
+    async with a_slow_house() as (house, gate):
+        async with connecting(house.url, "first") as first:
+            await first.initialize()
+            await new_session(first)
+        await house.restart()
+        async with connecting(house.url, "other") as other, connecting(house.url, "hasty") as hasty:
+            await other.initialize(ROOT)
+            await hasty.initialize()
+            gate.close()
+            active = {"clientId": "hasty", "tools": TOOLS}
+            await hasty.dispatch(ONE, "activeClientChanged", activeClient=active)
+            await gate.reached()
+            await gone(house, hasty, other)
+            gate.open()
+            await other.subscribe(ONE)
+            assert other.session(ONE).active_client is None
+            await claim(other, ONE)
+
+
+async def test_what_else_someone_did_before_leaving_happens_all_the_same() -> None:
+    async with a_slow_house() as (house, gate):
+        async with connecting(house.url, "first") as first:
+            await first.initialize()
+            await new_session(first)
+        await house.restart()
+        async with connecting(house.url, "other") as other, connecting(house.url, "hasty") as hasty:
+            await other.initialize(ROOT)
+            await hasty.initialize()
+            gate.close()
+            await hasty.dispatch(ONE, "titleChanged", title="Before I go")
+            await gate.reached()
+            await gone(house, hasty, other)
+            gate.open()
+            await other.subscribe(ONE)
+            await other.until(lambda: other.session(ONE).summary.title == "Before I go")
+
+
+# -- while they run a tool ---------------------------------------------------------------------------------
+
+
+GRACE = 4321.0
+"""A time that passes only when a test says so."""
+
+
+@pytest.fixture
+async def graces(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.TimerHandle]:
+    """The times that clients have to come back, each as it began."""
+    loop = asyncio.get_running_loop()
+    begun: list[asyncio.TimerHandle] = []
+    really = loop.call_later
+
+    def call_later(delay: float, *arguments: Any, **more: Any) -> asyncio.TimerHandle:
+        timer = really(delay, *arguments, **more)
+        if delay == GRACE:
+            begun.append(timer)
+        return timer
+
+    monkeypatch.setattr(loop, "call_later", call_later)
+    return begun
+
+
+def pass_by(grace: asyncio.TimerHandle) -> None:
+    """Let the time be over, unless it was called off."""
+    if not grace.cancelled():
+        grace._run()
+
+
+async def test_who_comes_back_and_leaves_again_has_the_whole_time_again(
+    graces: list[asyncio.TimerHandle],
+) -> None:
+    settings = HostSettings(summary_delay=0.01, client_grace=GRACE)
+    async with housing(settings=settings) as house, connecting(house.url, "other") as other:
+        await other.initialize()
+        async with connecting(house.url, "editor") as editor:
+            await editor.initialize()
+            await new_session(editor)
+            await other.subscribe(ONE)
+            await claim(editor, ONE)
+            await begin(editor, ONE)
+            await editor.hear("toolCallReady")
+            await gone(house, editor, other)
+        async with connecting(house.url, editor.state) as again:
+            await again.reconnect()
+            await gone(house, again, other)
+        await other.ping()
+        first, second = graces
+        pass_by(first)
+        await other.ping()
+        await other.ping()
+        assert other.heard("toolCallComplete") == []
+        pass_by(second)
+        done = (await other.hear("toolCallComplete"))["action"]["result"]
+        assert done["error"]["code"] == "client_gone"
+        assert (await over(other, ONE)).state == "complete"
+
+
+@pytest.mark.parametrize("passes", ["before it is ready", "after it is ready"])
+async def test_a_call_that_is_ready_only_after_its_owner_left_fails_in_time_too(
+    graces: list[asyncio.TimerHandle], passes: str
+) -> None:
+    may_go_on = asyncio.Event()
+
+    async def slow(turn: Turn) -> None:
+        client = turn.active_client
+        assert client is not None
+        call = turn.begin_call("lookup", "Look it up", client_id=client.client_id)
+        await may_go_on.wait()
+        await call.ready(message="Look it up", confirmed="not-needed")
+        result = await call.result()
+        await turn.say(f"{result.success} {result.error.message if result.error else ''}")
+
+    settings = HostSettings(summary_delay=0.01, client_grace=GRACE)
+    async with (
+        housing(harnesses=[CallbackHarness("slow", slow)], settings=settings) as house,
+        connecting(house.url, "other") as other,
+    ):
+        await other.initialize()
+        async with connecting(house.url, "editor") as editor:
+            await editor.initialize()
+            await new_session(editor, provider="slow")
+            await other.subscribe(ONE)
+            await claim(editor, ONE)
+            await begin(editor, ONE, "go")
+            await gone(house, editor, other)
+        if passes == "before it is ready":
+            for grace in graces:
+                pass_by(grace)
+            graces.clear()
+        may_go_on.set()
+        await other.hear("toolCallReady")
+        assert len(graces) == 1
+        pass_by(graces[0])
+        done = (await other.hear("toolCallComplete"))["action"]["result"]
+        assert done["error"]["code"] == "client_gone"
+        assert text_of(await over(other, ONE)) == "False the client disconnected"

@@ -1,0 +1,106 @@
+"""What is done with a database from outside: it is told what a host would say, and nothing is changed."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from serai.errors import DatabaseCorrupt, SchemaNewer, StorageUnreadable
+from serai.store.connection import connect
+from serai.store.contract import Batch, HeadRow, Row, SessionRow
+from serai.store.opening import PAGE_SIZE
+from serai.store.outside import back_up, disposed_sessions, look_over
+from serai.store.sqlite import SqliteStore
+from store.conftest import Opened
+from store.kinds import KEY, damage, put
+
+A, B, C = "ahp-session:/a", "ahp-session:/b", "ahp-session:/c"
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+async def fill(path: Path) -> None:
+    store = SqliteStore(path, KEY)
+    await store.open()
+    await store.append(Batch(items=[Row(A, b"{}" * 2_000) for _ in range(20)]))
+    await store.close()
+
+
+class TestLookingItOver:
+    async def test_a_sound_one_also_while_a_host_runs_on_it(self, path: Path, opened: Opened) -> None:
+        store = SqliteStore(path, KEY)
+        await opened(store)
+        await store.append(Batch(items=[Row(A, b"{}")]))
+        assert look_over(path, KEY, full=True) == []
+
+    async def test_one_of_a_newer_serai_is_refused_as_a_host_refuses_it(self, path: Path) -> None:
+        await fill(path)
+        database = connect(path, KEY)
+        database.pragma("user_version", 99)
+        database.close()
+        before = digest(path)
+        with pytest.raises(SchemaNewer) as caught:
+            look_over(path, KEY, full=True)
+        with pytest.raises(SchemaNewer) as of_host:
+            await SqliteStore(path, KEY).open()
+        assert str(caught.value) == str(of_host.value)
+        assert digest(path) == before
+
+    async def test_what_is_wrong_is_told_with_the_name_of_the_file(self, path: Path, opened: Opened) -> None:
+        await fill(path)
+        database = connect(path, KEY)
+        page = database.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_blobs_1'"
+        ).get
+        database.close()
+        damage(path, PAGE_SIZE * (page - 1) + 100)
+        found = look_over(path, KEY, full=True)
+        assert found
+        assert all(problem.startswith(f"{path}: ") for problem in found)
+        store = SqliteStore(path, KEY)
+        await opened(store)
+        found = await store.check(full=False)
+        assert found
+        assert all(problem.startswith(f"{path}: ") for problem in found)
+
+    def test_a_folder_in_its_place_is_told_as_one(self, path: Path) -> None:
+        path.mkdir()
+        with pytest.raises(StorageUnreadable, match=f"{path} is no file") as caught:
+            look_over(path, KEY, full=True)
+        assert "serai serve" not in str(caught.value)
+
+    def test_nothing_in_its_place_is_told_as_nothing(self, path: Path) -> None:
+        with pytest.raises(StorageUnreadable, match=f"there is no database {path}"):
+            look_over(path, KEY, full=True)
+
+    def test_an_empty_file_is_told_and_stays_empty(self, path: Path) -> None:
+        put(path, b"")
+        with pytest.raises(DatabaseCorrupt, match=f"{path} is empty"):
+            look_over(path, KEY, full=True)
+        assert not path.stat().st_size
+
+    async def test_one_with_two_names_is_neither_looked_over_nor_copied(self, path: Path) -> None:
+        await fill(path)
+        path.with_name("other.db").hardlink_to(path)
+        with pytest.raises(StorageUnreadable, match="hard link"):
+            look_over(path, KEY, full=True)
+        with pytest.raises(StorageUnreadable, match="hard link"):
+            back_up(path, KEY, path.with_name("copy.db"))
+
+
+async def test_sessions_that_were_disposed_of_are_listed_until_they_are_purged(
+    path: Path, opened: Opened
+) -> None:
+    store = SqliteStore(path, KEY)
+    await opened(store)
+    rows = [SessionRow(uri, b"{}", modified) for uri, modified in ((A, 1), (B, 2), (C, 3))]
+    await store.append(Batch(sessions=rows, heads=[HeadRow(row.uri, b"{}", 0, -1) for row in rows]))
+    assert disposed_sessions(path, KEY) == []
+    await store.append(Batch(disposed=[A, C]))
+    assert [row.uri for row in disposed_sessions(path, KEY)] == [C, A]
+    await store.purge(C)
+    assert disposed_sessions(path, KEY) == [rows[0]]
