@@ -31,7 +31,7 @@ __all__ = ["Journal", "Measured"]
 
 _log = logging.getLogger(__name__)
 
-_WINDOW, _WINDOW_OF_MANY = 0.005, 0.008
+_WINDOW, _WINDOW_OF_MANY = 0.005, 0.004
 """A batch of nothing but deltas waits at most so long for company, in seconds."""
 _SHARE, _SHARE_OF_MANY, _MANY = 2, 12, 8
 """It waits so many times as long as the last publishing took: longer where many hear the same, for then most
