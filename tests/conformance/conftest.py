@@ -73,3 +73,12 @@ async def over(client: Client, session: str, turn: str = "t1") -> Any:
     """Wait until a turn has ended, and return it."""
     await client.until(lambda: any(t.id == turn for t in client.session(session).turns))
     return next(t for t in client.session(session).turns if t.id == turn)
+
+
+@pytest.fixture
+async def folder(client: Client, tmp_path: Path) -> Path:
+    """The folder of a session."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    await new_session(client, workingDirectory=folder.as_uri())
+    return folder

@@ -10,22 +10,13 @@ from typing import Any
 import pytest
 
 from conformance.client import Client
-from conformance.conftest import Connect, new_session, over, say
+from conformance.conftest import Connect, over, say
 from hosts import House
 from requirements import proves
 from serai.completions.sources import Prompt
 from serai.host.surroundings import completions
 
 ONE = "ahp-session:/one"
-
-
-@pytest.fixture
-async def folder(client: Client, tmp_path: Path) -> Path:
-    """The folder of a session."""
-    folder = tmp_path / "work"
-    folder.mkdir()
-    await new_session(client, workingDirectory=folder.as_uri())
-    return folder
 
 
 async def proposed(client: Client, text: str) -> list[dict[str, Any]]:

@@ -91,7 +91,10 @@ async def test_whoever_leaves_while_its_session_is_being_made_keeps_nobody_else_
             await claim(second if comes_back else other, ONE)
 
 
-async def test_whoever_leaves_while_the_session_is_brought_back_does_not_become_active() -> None:
+@asynccontextmanager
+async def after_someone_who_left(action: str, **fields: Any) -> AsyncGenerator[Client]:
+    """Someone else, who follows a session after a client has dispatched an action while it was brought back,
+    and has left before it was there."""
     async with a_slow_house() as (house, gate):
         async with connecting(house.url, "first") as first:
             await first.initialize()
@@ -101,32 +104,24 @@ async def test_whoever_leaves_while_the_session_is_brought_back_does_not_become_
             await other.initialize(ROOT)
             await hasty.initialize()
             gate.close()
-            active = {"clientId": "hasty", "tools": TOOLS}
-            await hasty.dispatch(ONE, "activeClientChanged", activeClient=active)
+            await hasty.dispatch(ONE, action, **fields)
             await gate.reached()
             await gone(house, hasty, other)
             gate.open()
             await other.subscribe(ONE)
-            assert other.session(ONE).active_client is None
-            await claim(other, ONE)
+            yield other
+
+
+async def test_whoever_leaves_while_the_session_is_brought_back_does_not_become_active() -> None:
+    active = {"clientId": "hasty", "tools": TOOLS}
+    async with after_someone_who_left("activeClientChanged", activeClient=active) as other:
+        assert other.session(ONE).active_client is None
+        await claim(other, ONE)
 
 
 async def test_what_else_someone_did_before_leaving_happens_all_the_same() -> None:
-    async with a_slow_house() as (house, gate):
-        async with connecting(house.url, "first") as first:
-            await first.initialize()
-            await new_session(first)
-        await house.restart()
-        async with connecting(house.url, "other") as other, connecting(house.url, "hasty") as hasty:
-            await other.initialize(ROOT)
-            await hasty.initialize()
-            gate.close()
-            await hasty.dispatch(ONE, "titleChanged", title="Before I go")
-            await gate.reached()
-            await gone(house, hasty, other)
-            gate.open()
-            await other.subscribe(ONE)
-            await other.until(lambda: other.session(ONE).summary.title == "Before I go")
+    async with after_someone_who_left("titleChanged", title="Before I go") as other:
+        await other.until(lambda: other.session(ONE).summary.title == "Before I go")
 
 
 # -- while they run a tool ---------------------------------------------------------------------------------

@@ -24,15 +24,6 @@ from serai.files.turns import alone_at
 ASK = "session/inputRequested"
 
 
-@pytest.fixture
-async def folder(client: Client, tmp_path: Path) -> Path:
-    """The folder of a session."""
-    folder = tmp_path / "work"
-    folder.mkdir()
-    await new_session(client, workingDirectory=folder.as_uri())
-    return folder
-
-
 async def refused(client: Client, method: str, **params: Any) -> Refused:
     with pytest.raises(Refused) as caught:
         await client.request(method, **params)

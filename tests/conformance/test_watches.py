@@ -16,15 +16,6 @@ from serai.files import Grant, Holder, Root
 from serai.host.settings import HostSettings
 
 
-@pytest.fixture
-async def folder(client: Client, tmp_path: Path) -> Path:
-    """The folder of a session."""
-    folder = tmp_path / "work"
-    folder.mkdir()
-    await new_session(client, workingDirectory=folder.as_uri())
-    return folder
-
-
 async def watch(client: Client, folder: Path, **params: Any) -> str:
     made = await client.request("createResourceWatch", uri=folder.as_uri(), **params)
     snapshot = await client.subscribe(made["channel"])

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["head_of", "mended"]
+from serai.depth import STRING
 
-# Possessive, and content with a string that never ends: no input makes it go back over what it has read.
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
+__all__ = ["head_of", "mended"]
 
 # An agent that cuts its text between the halves of an emoji writes escapes that stand for no character.
 _ESCAPE = re.compile(
@@ -18,9 +17,9 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 # Python's own `json` writes numbers that JSON does not have. In a string they are just words.
-_NO_NUMBER = re.compile(_STRING + rb"|(NaN|-?Infinity)", re.DOTALL)
+_NO_NUMBER = re.compile(STRING + rb"|(NaN|-?Infinity)", re.DOTALL)
 _HEAD = re.compile(
-    rb'\s*+\{(?:\s*+"(?:jsonrpc|id|method)"\s*+:\s*+(?:' + _STRING + rb"|[-+.0-9eE]++|null)\s*+,)++",
+    rb'\s*+\{(?:\s*+"(?:jsonrpc|id|method)"\s*+:\s*+(?:' + STRING + rb"|[-+.0-9eE]++|null)\s*+,)++",
     re.DOTALL,
 )
 

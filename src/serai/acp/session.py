@@ -34,13 +34,13 @@ from serai.errors import (
     PromptUnderWay,
 )
 
-__all__ = ["AcpSession", "Surroundings"]
+__all__ = ["AcpSession", "Surroundings", "history_told"]
 
 _STATE: frozenset[type[TypedUpdate]] = frozenset(
     {AvailableCommandsUpdate, ConfigOptionUpdate, CurrentModeUpdate, SessionInfoUpdate, UsageUpdate}
 )
 """What the session remembers."""
-QUIET = 0.15
+_QUIET = 0.15
 """What a loaded session tells is history until it has told nothing for so many seconds: some answer first."""
 _LONGEST_HISTORY = 2.0
 """How long that is waited for, in seconds."""
@@ -153,11 +153,8 @@ class AcpSession:
 
     async def settle(self) -> None:
         """Wait until the agent has told all of the history, as far as one can know. Cancelling stops it."""
-        loop = asyncio.get_running_loop()
-        now = self._replayed_last = loop.time()
-        latest = now + _LONGEST_HISTORY
-        while not self._gone and (wait := min(self._replayed_last + QUIET, latest) - loop.time()) > 0:  # noqa: ASYNC110 - it is the silence that is waited for
-            await asyncio.sleep(wait)
+        self._replayed_last = asyncio.get_running_loop().time()
+        await history_told(lambda: None if self._gone else self._replayed_last)
         self._replaying = False
 
     def heard(self) -> None:
@@ -385,3 +382,15 @@ class AcpSession:
     @property
     def _name(self) -> str:
         return self._connection.name
+
+
+async def history_told(last: Callable[[], float | None]) -> None:
+    """Wait until an agent has told all of its history, as far as one can know. Cancelling stops it.
+
+    Args:
+        last: When it has last told some, by the loop's clock; `None` when nothing more will come.
+    """
+    loop = asyncio.get_running_loop()
+    latest = loop.time() + _LONGEST_HISTORY
+    while (told := last()) is not None and (wait := min(told + _QUIET, latest) - loop.time()) > 0:  # noqa: ASYNC110 - it is the silence that is waited for
+        await asyncio.sleep(wait)

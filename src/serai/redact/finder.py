@@ -63,8 +63,6 @@ class Finder:
         self._skim = _compile_anchors(patterns)
         self._glance = _compile_glance(patterns)
         self._hints = Hints(patterns)
-        anchors = [_anchor(p) for p, all_secret in zip(patterns, self._all_secret, strict=True) if all_secret]
-        self._beginnings = frozenset(anchor[:n] for anchor in anchors for n in range(1, len(anchor)))
         self._end = _compile_ends(patterns)
         self._open = _compile(patterns, final=False)
         self._final = _compile(patterns, final=True)
@@ -94,9 +92,8 @@ class Finder:
         """Whether `find` would find nothing, told quickly. `False` is no promise that it would."""
         edge = len(text) - DECIDED
         if edge - start > _FEW:
-            for low, high in self._hints.windows(text, start, edge):
-                if self._scan(text, low, high, self._open)[0] is not None:
-                    return False
+            if self._scan_hinted(text, start, edge, self._open) is not None:
+                return False
             start = edge
         if self._glance.search(text, start) is not None:
             return False
@@ -112,12 +109,21 @@ class Finder:
         start = near
         while start < stop:
             end = min(start + block, stop)
-            for low, high in self._hints.windows(text, start, end):
-                match, _ = self._scan(text, low, high, expression)
-                if match is not None:
-                    return self._found(match)
+            match = self._scan_hinted(text, start, end, expression)
+            if match is not None:
+                return self._found(match)
             start = end
             block *= 8
+        return None
+
+    def _scan_hinted(
+        self, text: str, start: int, stop: int, expression: re.Pattern[str]
+    ) -> re.Match[str] | None:
+        """The first match that begins between two places, looked for only where there are hints of one."""
+        for low, high in self._hints.windows(text, start, stop):
+            match, _ = self._scan(text, low, high, expression)
+            if match is not None:
+                return match
         return None
 
     def _scan(
@@ -135,14 +141,12 @@ class Finder:
 
     def _find_at_end(self, text: str, start: int) -> Found | None:
         """A secret that has begun at the end of the text, and is still shorter than an anchor."""
-        size = len(text)
-        tail = text[max(start, size - UNSEEN) :]
-        while tail:
-            if tail in self._beginnings:
-                match = self._open.match(text, size - len(tail))
-                if match is not None and match.lastindex is not None:
-                    return self._found(match)
-            tail = tail[1:]
+        place = max(start, len(text) - UNSEEN)
+        while begun := self._end.search(text, place):
+            match = self._open.match(text, begun.start())
+            if match is not None and match.lastindex is not None:
+                return self._found(match)
+            place = begun.start() + 1
         return None
 
     def _found(self, match: re.Match[str]) -> Found:

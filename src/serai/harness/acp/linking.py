@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from serai.acp import AcpSession, Agent, Item, Opening
-from serai.acp.session import QUIET
+from serai.acp.session import history_told
 from serai.errors import AgentClosed
 from serai.harness.acp import kept as k
 from serai.harness.acp.answering import Answering, Asked
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Link", "Linking"]
 
-_LONGEST_HISTORY = 2.0
-"""How long an agent may go on to tell its history before it is prompted, in seconds."""
 _OF_BEFORE = (Outcome.RESUMED, Outcome.LOADED, Outcome.FORKED)
 
 
@@ -59,10 +57,7 @@ class Link:
 
     async def settle(self) -> None:
         """Wait until the agent has told all of the history, as far as one can know. Cancelling stops it."""
-        loop = asyncio.get_running_loop()
-        latest = loop.time() + _LONGEST_HISTORY
-        while self.agent.is_running and (wait := min(self.history_at + QUIET, latest) - loop.time()) > 0:  # noqa: ASYNC110 - it is the silence that is waited for
-            await asyncio.sleep(wait)
+        await history_told(lambda: self.history_at if self.agent.is_running else None)
 
     async def close(self) -> None:
         """End the agent's process, and what ran for it."""
