@@ -43,6 +43,8 @@ def write_until_killed(path: Path, batches: int) -> tuple[list[int], int]:
     with subprocess.Popen(command, stdout=subprocess.PIPE) as host:
         assert host.stdout is not None
         for said, line in enumerate(host.stdout, 1):
+            if not line.endswith(b"\n"):
+                break  # it was killed within a line, which says nothing then
             first, count = map(int, line.split())
             assert first > seen
             numbers += range(first, first + count)
