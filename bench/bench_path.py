@@ -28,7 +28,6 @@ from serai.host.session import Session
 from serai.host.turn import Turn
 from serai.serve.ahp.peer import AhpPeer
 from serai.serve.frames import text_frame
-from serai.serve.websocket import WebSocket
 from serai.store.sqlite import SqliteStore
 
 ROUNDS = 12
@@ -74,17 +73,6 @@ async def _session(host: Host, name: str) -> Session:
 # -- fan-out -----------------------------------------------------------------------------------------------
 
 
-class _Follower:
-    """A subscriber on a real socket."""
-
-    def __init__(self, socket: WebSocket) -> None:
-        self._socket = socket
-
-    def publish(self, frames: bytes) -> None:
-        """Send what the journal publishes."""
-        self._socket.send(frames)
-
-
 class _Watcher:
     """A subscriber that keeps the buffers, and says when so many deltas have come."""
 
@@ -115,7 +103,7 @@ async def _fan_out() -> list[Result]:  # noqa: C901 - the subjects stand side by
         session = await _session(host, "fan-out")
         watcher = _Watcher()
         for socket in sockets:
-            host.journal.subscriptions.add(session.uri, _Follower(socket))
+            host.journal.subscriptions.add(session.uri, AhpPeer(host, socket))
         host.journal.subscriptions.add(session.uri, watcher)
         actions = [
             a.SessionDeltaAction(turn_id="t", part_id=f"p{n % 2}", content="some words of text ")

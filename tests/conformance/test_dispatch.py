@@ -256,4 +256,4 @@ async def test_no_number_of_a_client_harms_the_host(
     await client.dispatch(session, "titleChanged", title="plain", seq=0)
     await client.hear("titleChanged", title="plain")
     await client.ping()
-    assert not house.host.journal.writer.done()
+    assert not house.host.journal.ended.done()

@@ -45,7 +45,10 @@ class SlowStore(MemoryStore):
         super().__init__(block=50)
         self.chance = random.Random(0)
 
-    async def append(self, batch: Batch) -> int:
+    def append(self, batch: Batch) -> asyncio.Future[int]:
+        return asyncio.ensure_future(self._append_slowly(batch))
+
+    async def _append_slowly(self, batch: Batch) -> int:
         for _ in range(self.chance.randrange(4)):
             await asyncio.sleep(0)
         first = await super().append(batch)
@@ -314,8 +317,8 @@ class Interleaving(RuleBasedStateMachine):
             guest.drop()
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
-        self.host.journal.writer.cancel()
-        await asyncio.gather(self.host.journal.writer, return_exceptions=True)
+        self.host.journal.ended.cancel()
+        await asyncio.gather(self.host.journal.ended, return_exceptions=True)
         for session in self.host.sessions.in_memory():
             await session.close()
         if self.host.root._told is not None:

@@ -130,7 +130,7 @@ async def test_a_token_for_a_resource_that_nobody_protects_is_refused(house: Hou
         await client.request("authenticate", resource="https://x.example", token="hush-hush-hush")
     assert refused.value.code == -32602
     assert "hush-hush-hush" not in "".join(client.frames)
-    assert not house.host.journal.writer.done()
+    assert not house.host.journal.ended.done()
 
 
 @proves("ahp:Turn/display-text")

@@ -96,8 +96,8 @@ async def test_a_message_being_handed_over_gets_its_receipt_and_a_deferred_choic
     for task in list(session._tasks):
         task.cancel()
     await asyncio.gather(*session._tasks, return_exceptions=True)
-    host.journal.writer.cancel()
-    await asyncio.gather(host.journal.writer, return_exceptions=True)
+    host.journal.ended.cancel()
+    await asyncio.gather(host.journal.ended, return_exceptions=True)
 
 
 async def test_a_message_that_waited_keeps_its_delivery_over_a_restart() -> None:

@@ -26,7 +26,10 @@ class FaultyStore(MemoryStore):
         self.faults: list[Exception] = []
         self.batches: list[Batch] = []
 
-    async def append(self, batch: Batch) -> int:
+    def append(self, batch: Batch) -> asyncio.Future[int]:
+        return asyncio.ensure_future(self._append_later(batch))
+
+    async def _append_later(self, batch: Batch) -> int:
         await self.gate.wait()
         if self.faults:
             raise self.faults.pop(0)

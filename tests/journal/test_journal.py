@@ -13,6 +13,7 @@ from serai.ahp.types import MarkdownResponsePart, UserMessage
 from serai.errors import StorageFailed, StorageUnavailable
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
+from serai.store.contract import Batch
 
 WITHIN = 30.0
 
@@ -47,7 +48,7 @@ async def test_nothing_is_published_before_it_is_committed(
     journal.subscriptions.add(SESSION, listener)
     store.gate.clear()
     do(journal, kept, title("a"))
-    await asyncio.wait({journal.writer}, timeout=0.02)
+    await asyncio.wait({journal.ended}, timeout=0.02)
     assert not listener.writes
     store.gate.set()
     async with asyncio.timeout(WITHIN):
@@ -62,7 +63,7 @@ async def test_what_arrives_during_a_commit_goes_into_one_transaction(
     await journal.committed()
     store.gate.clear()
     do(journal, kept, title("second"))
-    await asyncio.wait({journal.writer}, timeout=0.01)  # the writer has taken it
+    await asyncio.wait({journal.ended}, timeout=0.01)  # the writer has taken it
     do(journal, kept, title("third"), title("fourth"))
     before = len(store.batches)
     store.gate.set()
@@ -127,8 +128,8 @@ async def test_only_a_batch_of_deltas_may_use_the_cheaper_sync(
     assert store.batches[-1].durable
     do(journal, kept, delta("text"))
     while len(store.batches) < 2 or store.batches[-1].items == []:
-        await asyncio.wait({journal.writer}, timeout=0.001)
-        assert not journal.writer.done()
+        await asyncio.wait({journal.ended}, timeout=0.001)
+        assert not journal.ended.done()
         if any(not batch.durable for batch in store.batches):
             break
     assert not store.batches[-1].durable
@@ -201,7 +202,7 @@ async def test_a_full_disk_publishes_nothing_and_the_batch_is_tried_again(
     store.faults = [StorageUnavailable("the disk is full"), StorageUnavailable("the disk is full")]
     do(journal, kept, title("a"))
     while journal.unavailable is None:
-        await asyncio.wait({journal.writer}, timeout=0.001)
+        await asyncio.wait({journal.ended}, timeout=0.001)
     assert not listener.writes
     async with asyncio.timeout(WITHIN):
         await journal.committed()
@@ -216,7 +217,7 @@ async def test_who_produces_much_waits_while_the_disk_is_full(
     store.faults = [StorageUnavailable("the disk is full")] * 2
     do(journal, kept, title("a"))
     while journal.unavailable is None:
-        await asyncio.wait({journal.writer}, timeout=0.001)
+        await asyncio.wait({journal.ended}, timeout=0.001)
     waiting = asyncio.create_task(journal.room())
     await asyncio.wait({waiting}, timeout=0.001)
     assert not waiting.done()
@@ -224,7 +225,7 @@ async def test_who_produces_much_waits_while_the_disk_is_full(
         await waiting
 
 
-async def test_a_commit_in_doubt_ends_the_writer(
+async def test_a_commit_in_doubt_ends_the_journal(
     journal: Journal, store: FaultyStore, kept: KeptSession
 ) -> None:
     listener = Listener()
@@ -233,10 +234,27 @@ async def test_a_commit_in_doubt_ends_the_writer(
     do(journal, kept, title("a"))
     with pytest.raises(StorageFailed):
         async with asyncio.timeout(WITHIN):
-            await journal.writer
+            await journal.ended
     assert not listener.writes
     with pytest.raises(StorageFailed):
         await journal.committed()
+
+
+async def test_a_session_that_cannot_be_saved_ends_the_journal(
+    journal: Journal, store: FaultyStore, kept: KeptSession
+) -> None:
+    def fail(batch: Batch, last_item: int) -> None:
+        raise RecursionError(f"too deep: {batch}, {last_item}")
+
+    kept.save = fail
+    do(journal, kept, title("a"))
+    with pytest.raises(RecursionError):
+        async with asyncio.timeout(WITHIN):
+            await journal.ended
+    do(journal, kept, title("b"))
+    with pytest.raises(RecursionError):
+        await journal.committed()
+    assert not store.batches
 
 
 async def test_followers_of_one_channel_get_the_very_same_buffer(journal: Journal, kept: KeptSession) -> None:

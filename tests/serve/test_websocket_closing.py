@@ -102,11 +102,11 @@ class TestClosing:
         await tick()
         line.socket.close(1000, "")
         for _ in range(6):
-            before = line.socket._taken()
+            before = line.socket._out.taken
             line.transport.drain(1000)
             line.socket._lose_patience(before)
             assert not line.transport.ended
-        before = line.socket._taken()
+        before = line.socket._out.taken
         line.transport.drain(1000)
         line.socket._lose_patience(before)
         assert line.transport.ended
@@ -117,7 +117,7 @@ class TestClosing:
         line.socket.send(b"a" * 70_000)
         await tick()
         line.socket.close(1000, "")
-        line.socket._lose_patience(line.socket._taken())
+        line.socket._lose_patience(line.socket._out.taken)
         assert line.transport.ended
 
     async def test_a_client_that_vanishes_is_noticed(self, room: Room) -> None:
@@ -205,11 +205,11 @@ class TestKeepAlive:
         await tick()
         line.socket.send(b"a" * 200_000)
         line.socket._ping()
-        before = line.socket._taken()
+        before = line.socket._out.taken
         line.transport.drain(100)
         line.socket._judge(before)
         assert line.socket.is_open
-        line.socket._judge(line.socket._taken())
+        line.socket._judge(line.socket._out.taken)
         assert not line.socket.is_open
 
 

@@ -83,13 +83,13 @@ class Journal:
         self._urgent = False
         self._side = Batch()  # what goes into the next transaction beside its items
         self._touched: dict[str, KeptSession] = {}
-        self._wake = asyncio.Event()
-        self._company: asyncio.TimerHandle | None = None
-        """Wakes the writer when a batch of deltas has waited long enough."""
-        self._writing = False
+        self._busy = True
+        """Whether a batch is under way, or the journal is not open: what comes then waits for the next."""
+        self._due: asyncio.Handle | None = None
+        """Begins the next batch, soon or when it has waited for company."""
         self._room = asyncio.Event()
         self._room.set()
-        self._writer: asyncio.Task[None] | None = None
+        self._ended: asyncio.Future[None] | None = None
         self._publish_took = 0.0
         self._writes = 0
         self._fan_out = 0.0
@@ -102,30 +102,33 @@ class Journal:
         opening = await self.store.open()
         self._last_seq = opening.first_new - 1
         self.recent.start_after(self._last_seq)
-        self._writer = asyncio.create_task(self._write_for_ever(), name="journal writer")
+        self._ended = asyncio.get_running_loop().create_future()
+        self._go_on()
         return opening
 
     async def close(self) -> None:
         """Write what waits, then close the store. Cancelling leaves the rest unwritten."""
-        if self._writer is not None:
-            if not self._writer.done() and self.unavailable is None:
+        ended = self._ended
+        if ended is not None:
+            if not ended.done() and self.unavailable is None:
                 await self.committed()
-            self._writer.cancel()
-            await asyncio.gather(self._writer, return_exceptions=True)
+            ended.cancel()
+        if self._due is not None:
+            self._due.cancel()
         try:
             await self.store.close()
         except Exception:
-            if self._writer is None or self._writer.cancelled():
+            if ended is None or ended.cancelled():
                 raise
             # Writing had failed before, and why it did is what the caller should hear of.
             _log.warning("the store did not close", exc_info=True)
 
     @property
-    def writer(self) -> asyncio.Task[None]:
-        """The task that writes. It ends only with an error: then the host has to end too."""
-        if self._writer is None:
+    def ended(self) -> asyncio.Future[None]:
+        """Is done when nothing is written any more. If that is for an error, the host has to end too."""
+        if self._ended is None:
             raise RuntimeError("the journal is not open")
-        return self._writer
+        return self._ended
 
     @property
     def last_seq(self) -> int:
@@ -207,14 +210,14 @@ class Journal:
         """Wait until all that waits now is committed and published. Cancelling changes nothing.
 
         Raises:
-            SeraiError: The writer has failed.
+            SeraiError: Writing has failed.
         """
         done = asyncio.get_running_loop().create_future()
         self.then(lambda _seq: None if done.done() else done.set_result(None))
-        await asyncio.wait({done, self.writer}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({done, self.ended}, return_when=asyncio.FIRST_COMPLETED)
         if not done.done():
             done.cancel()
-            self.writer.result()
+            self.ended.result()
 
     async def take_number(self) -> int:
         """A number for what leaves while nothing can be written. What waits gets higher ones.
@@ -234,57 +237,106 @@ class Journal:
         self._waiting.append(item)
         if urgent:
             self._hurry()
-        elif not self._writing:
+        elif not self._busy and self._due is None:
             self._wait_for_company()
 
     def _hurry(self) -> None:
-        """What waits is to be durable, and waits for no company."""
-        self._urgent = True
-        self._wake.set()
+        """What waits is to be durable, and waits for no company: only for what else happens in this tick."""
+        if not self._urgent:
+            self._urgent = True
+            if not self._busy:
+                if self._due is not None:
+                    self._due.cancel()
+                self._due = asyncio.get_running_loop().call_soon(self._begin)
 
     def _wait_for_company(self) -> None:
-        """Wake the writer once what waits, nothing but deltas, has waited for more."""
-        if self._company is not None or self._wake.is_set():
-            return
+        """Write what waits, nothing but deltas, once it has waited for more."""
         if self._fan_out >= _MANY:
             window = min(_WINDOW_OF_MANY, _SHARE_OF_MANY * self._publish_took)
         else:
             window = min(_WINDOW, _SHARE * self._publish_took)
+        loop = asyncio.get_running_loop()
         if window < _SHORTEST_WINDOW:
-            self._wake.set()
+            self._due = loop.call_soon(self._begin)
         else:
-            self._company = asyncio.get_running_loop().call_later(window, self._wake.set)
+            self._due = loop.call_later(window, self._begin)
 
     def _count(self, size: int) -> None:
         self._waiting_bytes += size + _AROUND
         if self._waiting_bytes > _WAITING_BYTES:
             self._room.clear()
 
-    # -- the writer ----------------------------------------------------------------------------------------
+    # -- one batch after the other -------------------------------------------------------------------------
+    # It goes from callback to callback. A task of its own would be scheduled twice for each batch, and of
+    # what a stream costs that is a twentieth.
 
-    async def _write_for_ever(self) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            if self._company is not None:
-                self._company.cancel()
-                self._company = None
-            self._writing = True
+    def _begin(self) -> None:
+        """Close the batch that has gathered, and write it."""
+        self._busy, self._due = True, None
+        if self.ended.done():
+            return
+        try:
             items, batch = self._close_batch()
-            begun = time.perf_counter()
-            first = await self._commit(batch)
-            started = time.perf_counter()
-            self._publish(items, first)
-            self._publish_took = time.perf_counter() - started
-            if batch.durable:
-                # Whoever was answered acts again in this tick: what they do belongs to the next batch.
-                await asyncio.sleep(0)
-            self._writing = False
-            if self._waiting and not self._urgent:
-                self._wait_for_company()
-            if not batch.is_empty:
-                size = sum(len(row.action) for row in batch.items if row is not None)
-                self.measured(Measured(len(batch.items), size, started - begun, self._publish_took))
+            if batch.is_empty:
+                self._written(items, batch, self._last_seq + 1)  # nothing but barriers: they wait for nothing
+            else:
+                self._try(items, batch, 0)
+        except Exception as error:  # noqa: BLE001 - what was applied cannot be written: nothing may follow it
+            self.ended.set_exception(error)
+
+    def _try(self, items: list[Item | Barrier], batch: Batch, attempt: int) -> None:
+        begun = time.perf_counter()
+
+        def tried(writing: asyncio.Future[int]) -> None:
+            if writing.cancelled():
+                self.ended.cancel()
+            if self.ended.done():
+                return
+            try:
+                first = writing.result()
+                self.unavailable = None
+                self._room.set()
+                self._written(items, batch, first, time.perf_counter() - begun)
+            except StorageUnavailable as error:
+                # The state is ahead of the disk: nobody has heard of it, and it is tried again as it is.
+                self.unavailable = error
+                self._room.clear()
+                wait = _RETRY[min(attempt, len(_RETRY) - 1)]
+                loop = asyncio.get_running_loop()
+                self._due = loop.call_later(wait, self._try, items, batch, attempt + 1)
+            except Exception as error:  # noqa: BLE001 - it is not known what was written, or who has heard
+                self.ended.set_exception(error)
+
+        writing = self.store.append(batch)
+        if writing.done():
+            tried(writing)
+        else:
+            writing.add_done_callback(tried)
+
+    def _written(
+        self, items: list[Item | Barrier], batch: Batch, first: int, commit_seconds: float = 0.0
+    ) -> None:
+        """A batch is written: say so, and go on with what has come meanwhile."""
+        started = time.perf_counter()
+        self._publish(items, first)
+        self._publish_took = time.perf_counter() - started
+        if not batch.is_empty:
+            size = sum(len(row.action) for row in batch.items if row is not None)
+            self.measured(Measured(len(batch.items), size, commit_seconds, self._publish_took))
+        if batch.durable:
+            # Whoever was answered acts again in this tick: what they do belongs to the next batch.
+            self._due = asyncio.get_running_loop().call_soon(self._go_on)
+        else:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._due = None
+        if self._urgent:
+            self._begin()
+            return
+        self._busy = False
+        if self._waiting:
+            self._wait_for_company()
 
     def _close_batch(self) -> tuple[list[Item | Barrier], Batch]:
         items, self._waiting = self._waiting, []
@@ -302,23 +354,6 @@ class Journal:
             session.wrote(sizes.get(uri, 0))
             session.save(batch, len(batch.items) - 1)
         return items, batch
-
-    async def _commit(self, batch: Batch) -> int:
-        if batch.is_empty:
-            return self._last_seq + 1  # nothing but barriers: they wait for nothing
-        for attempt in range(1 << 30):
-            try:
-                first = await self.store.append(batch)
-            except StorageUnavailable as error:
-                # The state is ahead of the disk: nobody has heard of it, and it is tried again as it is.
-                self.unavailable = error
-                self._room.clear()
-                await asyncio.sleep(_RETRY[min(attempt, len(_RETRY) - 1)])
-            else:
-                self.unavailable = None
-                self._room.set()
-                return first
-        raise AssertionError
 
     def _publish(self, items: list[Item | Barrier], first: int) -> None:
         seq, self._writes = first - 1, 0

@@ -11,7 +11,7 @@ __all__ = ["Subscriber", "Subscriptions"]
 class Subscriber(Protocol):
     """Someone who follows channels."""
 
-    def publish(self, frames: bytes) -> None:
+    def publish(self, frames: bytes, /) -> None:
         """Take messages that are framed and joined already. Never waits, never raises."""
         ...
 

@@ -54,7 +54,7 @@ class Connection(Protocol):
         """Whether what is sent may still arrive. Once false, always false."""
         ...
 
-    def send(self, frames: bytes) -> None:
+    def send(self, frames: bytes, /) -> None:
         """Write what the client did not ask for: one or more whole frames, such as `text_frame` makes.
 
         If more than the bound would wait for the client afterwards, the connection is closed with 4408 and

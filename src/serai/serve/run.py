@@ -89,15 +89,15 @@ async def run_host(
         check = asyncio.create_task(_check(store, full=not opening.clean), name="check of the store")
         garbage = asyncio.create_task(collect_in_pauses(lambda: host.journal.last_seq), name="garbage")
         try:
-            await asyncio.wait({port, stop, host.journal.writer}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({port, stop, host.journal.ended}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in (stop, port, check, garbage):
                 task.cancel()
             await asyncio.wait({port, stop, check, garbage})
         if not port.cancelled():
             port.result()
-        if host.journal.writer.done():
-            _explain(host.journal.writer)
+        if host.journal.ended.done():
+            _explain(host.journal.ended)
     finally:
         await host.close()
 
@@ -129,8 +129,8 @@ async def _signalled() -> None:
             loop.remove_signal_handler(number)
 
 
-def _explain(writer: asyncio.Task[None]) -> None:
-    error = writer.exception()
+def _explain(ended: asyncio.Future[None]) -> None:
+    error = ended.exception()
     if isinstance(error, StorageFailed):
         raise error
     if error is not None:

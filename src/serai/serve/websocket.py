@@ -3,12 +3,10 @@
 uvicorn makes one `WebSocket` per upgrade and hands over the transport. The protocol itself is websockets'
 Sans-I/O `ServerProtocol`, without compression; what is here is the traffic:
 
-Out. Frames come ready made (`serai.serve.frames`). The first of a tick of the event loop go straight to the
-transport, which is all that most ticks have; what follows waits in an outbox, and goes out in one write at
-the end of the tick. The transport gets more only while it takes it, so what waits, waits here, where it can
-be counted and thrown away: a reader that falls behind by more than its bound is told so (4408), and nobody
-waits for it. Answers that a client asked for do not count. Instead, while as many bytes of answers
-wait, its further requests are not read.
+Out. Frames come ready made (`serai.serve.frames`) and wait where they can be counted and thrown away
+(`serai.serve.outgoing`): a reader that falls behind by more than its bound is told so (4408), and nobody
+waits for it. Answers that a client asked for do not count. Instead, while as many bytes of answers wait, its
+further requests are not read.
 
 In. Whole text messages go to the `Peer`, in order, at most so many per tick: who floods the port waits for
 its own turn. Everything else is answered here: pings, closing, messages that are too long or not text.
@@ -37,16 +35,13 @@ from websockets.protocol import SEND_EOF, State
 from websockets.server import ServerProtocol
 
 from serai.serve import Connection, Limits, Peer, PeerFactory
-from serai.serve.frames import LAST_PIECE, Outbox, piece_frame
 from serai.serve.guard import Guard, Refusal
-from serai.serve.ticker import Ticker, give_up
+from serai.serve.outgoing import Outgoing
+from serai.serve.ticker import Ticker
 
 __all__ = ["Connection", "Limits", "Peer", "PeerFactory", "WebSocket", "websocket_class"]
 
 logger = logging.getLogger(__name__)
-
-# The most that is joined for one write. The transport asks to wait when it holds 64 KiB.
-_WRITE = 256 * 1024
 
 # So much is parsed at once: of the smallest frames, some hundreds.
 _PARSE = 4096
@@ -106,21 +101,6 @@ class WebSocket(asyncio.Protocol):
         self._peer: Peer | None = None
         self._open = False
 
-        # Out. Nothing is written until uvicorn has handed over the transport: it does so after the upgrade.
-        self._outbox = Outbox()
-        self._paused = True
-        self._tick_due = False
-        # In which tick something went straight to the transport.
-        self._wrote_in = -1
-        # While a message goes out in pieces, everything else waits.
-        self._in_pieces = False
-        self._pieces_in_turn = asyncio.Lock()
-        self._writable = asyncio.Event()
-        # The close frame, until it is written: it comes after all that waits.
-        self._farewell = b""
-        # How many bytes the transport was given.
-        self._written = 0
-
         # In: what is not parsed, what is parsed and not dealt with, and the message whose fragments come in.
         self._unparsed = bytearray()
         self._frames: deque[Frame] = deque()
@@ -144,92 +124,17 @@ class WebSocket(asyncio.Protocol):
         """Whether what is sent may still arrive."""
         return self._open
 
-    def send(self, frames: bytes) -> None:
-        """See `Connection`."""
-        if not self._open:
-            return
-        outbox, ticker = self._outbox, self._ticker
-        size = len(frames)
-        straight = self._wrote_in != ticker.number and not self._paused and not self._in_pieces
-        if straight and not outbox.waiting and size <= _WRITE:
-            self._wrote_in = ticker.number
-            if not ticker.is_due:
-                ticker.expect_end()
-            self._written += size
-            try:
-                self.transport.write(frames)
-            except Exception as error:  # noqa: BLE001 - whoever publishes goes on to the others
-                give_up(self, error)
-            return
-        outbox.put(frames)
-        if not self._tick_due:
-            self._tick_due = True
-            ticker.add(self)
-        if outbox.unasked > self._limits.waiting_bytes:
-            self._enforce_bound()
-
     def respond(self, frames: bytes) -> None:
         """See `Connection`."""
-        if self._open:
-            self._outbox.put_asked(frames)
-            if not self._tick_due:
-                self._tick_due = True
-                self._ticker.add(self)
-
-    def tick(self) -> None:
-        """Write what has gathered, and read on if that was held up by what waited."""
-        self._tick_due = False
-        self.flush()
-        if self._stopped and not self._is_held():
-            self._pump_soon()
-
-    def flush(self) -> None:
-        """See `Connection`."""
-        outbox, transport = self._outbox, self.transport
-        waiting = outbox.waiting
-        if self._in_pieces:
-            return
-        while waiting and not self._paused:
-            data = outbox.take(_WRITE)
-            self._written += len(data)
-            transport.write(data)
-            if waiting and transport.is_closing():  # it broke just now
-                return
-        if self._farewell and not waiting and not transport.is_closing():
-            farewell, self._farewell = self._farewell, b""
-            self._written += len(farewell)
-            transport.write(farewell)
+        self._out.respond(frames)
 
     async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
         """See `Connection`."""
-        async with self._pieces_in_turn:
-            self.flush()
-            while self._open and self._outbox.waiting:
-                await self._writable.wait()
-                self.flush()
-            if not self._open:
-                return
-            self._in_pieces, first = True, True
-            try:
-                async for piece in pieces:
-                    await self._writable.wait()
-                    if not self._open:
-                        return
-                    self._write(piece_frame(piece, first=first))
-                    first = False
-                self._write(LAST_PIECE)
-            except BaseException:
-                self._in_pieces = False
-                self._outbox.clear()
-                self.close(1011, "an answer broke off")
-                raise
-            finally:
-                self._in_pieces = False
-                self.tick()
+        await self._out.respond_in_pieces(pieces)
 
-    def _write(self, data: bytes) -> None:
-        self._written += len(data)
-        self.transport.write(data)
+    def flush(self) -> None:
+        """See `Connection`."""
+        self._out.flush()
 
     def close(self, code: int, reason: str) -> None:
         """See `Connection`."""
@@ -238,7 +143,7 @@ class WebSocket(asyncio.Protocol):
         if self._protocol.state is State.OPEN:
             reason = reason.encode()[:_MAX_REASON].decode(errors="ignore")
             self._protocol.send_close(code, reason)
-            self._farewell = b"".join(self._protocol.data_to_send())
+            self._out.farewell = b"".join(self._protocol.data_to_send())
         # Else the other side's close frame is among those that wait here, and its answer is already made.
         self._end()
         self.flush()
@@ -249,6 +154,14 @@ class WebSocket(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """An upgrade was read; its bytes come next, and only then is this the transport's protocol."""
         self.transport = cast("asyncio.Transport", transport)
+        self._out = Outgoing(
+            self.transport,
+            self._ticker,
+            bound=self._limits.waiting_bytes,
+            close=self.close,
+            ticked=self._read_on,
+        )
+        self.send = self._out.send  # see `Connection`; without a step in between
         self._connections.add(self)
         self.remote = _address(transport.get_extra_info("peername"))
 
@@ -265,30 +178,27 @@ class WebSocket(asyncio.Protocol):
     def eof_received(self) -> None:
         """The client will write no more, so it is as good as gone: the transport closes itself."""
         self._protocol.receive_eof()
-        self._outbox.clear()
+        self._out.clear()
         self._end()
         self._expect_end(self._limits.close_timeout)
 
     def pause_writing(self) -> None:
         """The transport holds enough."""
-        self._paused = True
-        self._writable.clear()
+        self._out.pause()
 
     def resume_writing(self) -> None:
         """The transport has room again."""
-        self._paused = False
-        self._writable.set()
-        self.tick()
+        self._out.resume()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The transport is gone, for whatever reason. What was not yet handed over is thrown away."""
         del exc
         self._connections.discard(self)
         self._open = False
-        self._writable.set()
+        self._out.end()
         self._clear_timer()
-        self._outbox.clear()
-        self._farewell = b""
+        self._out.clear()
+        self._out.farewell = b""
         self._unparsed.clear()
         self._frames.clear()
         self._say_goodbye()
@@ -361,7 +271,12 @@ class WebSocket(asyncio.Protocol):
 
     def _is_held(self) -> bool:
         """Whether so many answers wait for the client that it may not ask for more."""
-        return self._open and self._outbox.asked > self._limits.waiting_bytes
+        return self._open and self._out.asked > self._limits.waiting_bytes
+
+    def _read_on(self) -> None:
+        """Something was written: go on, if reading was held up by what waited."""
+        if self._stopped and not self._is_held():
+            self._pump_soon()
 
     def _stop_reading(self, *, stop: bool) -> None:
         if stop is not self._stopped:
@@ -415,13 +330,6 @@ class WebSocket(asyncio.Protocol):
 
     # -- out -----------------------------------------------------------------------------------------------
 
-    def _enforce_bound(self) -> None:
-        """More waits than may: unless it goes out now, the client reads too slowly."""
-        self.flush()
-        if self._outbox.unasked > self._limits.waiting_bytes:
-            self._outbox.clear()
-            self.close(4408, "read too slowly")
-
     def _write_controls(self) -> None:
         """What the protocol itself has to say: answers to pings, a close frame, the end of the stream."""
         output = self._protocol.data_to_send()
@@ -430,26 +338,18 @@ class WebSocket(asyncio.Protocol):
         controls = b"".join(output)
         if SEND_EOF in output:
             self._finish(controls)
-        elif controls and self._in_pieces:
-            self._write(controls)  # between two pieces such a frame may stand
-        elif controls and self._open:
-            self._outbox.put_first(controls)
-            if not self._tick_due:
-                self._tick_due = True
-                self._ticker.add(self)
-            if self._outbox.unasked > self._limits.waiting_bytes:
-                self._enforce_bound()
+        elif controls:
+            self._out.put_control(controls)
 
     def _finish(self, controls: bytes) -> None:
         """Write the last frame, and end the stream."""
         self._end()
         self.flush()
-        self._outbox.clear()
+        self._out.clear()
         self.flush()  # the farewell, if it still waited
         if self.transport.is_closing():
             return
-        self.transport.write(controls)
-        self._written += len(controls)
+        self._out.write_now(controls)
         self._expect_end(self._limits.close_timeout)
         if self._protocol.close_rcvd is not None or not self.transport.can_write_eof():
             self.transport.close()
@@ -462,7 +362,7 @@ class WebSocket(asyncio.Protocol):
 
     def _end(self) -> None:
         """Not open any more. The peer hears of it in a later tick: it may be the one who is calling."""
-        self._writable.set()  # who waits finds that there is nothing to wait for
+        self._out.end()
         if self._open:
             self._open = False
             self._fragments = None
@@ -480,12 +380,12 @@ class WebSocket(asyncio.Protocol):
                 logger.exception("the end of a connection could not be dealt with")
 
     def _expect_end(self, seconds: float) -> None:
-        taken = self._taken()
+        taken = self._out.taken
         self._set_timer(seconds, lambda: self._lose_patience(taken))
 
     def _lose_patience(self, taken: int) -> None:
         """The other side had its time to close. If it has taken bytes since, it gets that time again."""
-        if self._patience > 0 and self._taken() > taken:
+        if self._patience > 0 and self._out.taken > taken:
             self._patience -= 1
             self._expect_end(self._limits.close_timeout)
         else:
@@ -500,26 +400,22 @@ class WebSocket(asyncio.Protocol):
             self.flush()
         self._heard = False
         # If bytes wait here, the system's own buffer is full: it takes more only when the client does.
-        taken = self._taken() if self.transport.get_write_buffer_size() else None
+        taken = self._out.taken if self.transport.get_write_buffer_size() else None
         if self._open:
             self._set_timer(self._limits.ping_timeout, lambda: self._judge(taken))
 
     def _judge(self, taken: int | None) -> None:
         """The time to answer a ping is over. Any byte is an answer: a pong may wait behind a long message."""
-        if self._heard or (taken is not None and self._taken() > taken):
+        if self._heard or (taken is not None and self._out.taken > taken):
             rest = max(0.0, self._limits.ping_interval - self._limits.ping_timeout)
             self._set_timer(rest, self._ping)
             return
-        self._outbox.clear()
+        self._out.clear()
         self.close(1011, "no answer to a ping")
         if self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
             self.transport.close()
-
-    def _taken(self) -> int:
-        """How many bytes the system has taken from the transport."""
-        return self._written - self.transport.get_write_buffer_size()
 
     def _set_timer(self, seconds: float, callback: Callable[[], None]) -> None:
         self._clear_timer()

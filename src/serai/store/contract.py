@@ -9,6 +9,7 @@ not after a crash. Items of a batch that are not kept (a rejection, a terminal's
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -157,7 +158,7 @@ class Opening(NamedTuple):
 
 
 class Store(Protocol):
-    """A database for the journal. Only one task calls `append` at a time; reads may overlap it.
+    """A database for the journal. One batch is written at a time; reads may overlap it.
 
     Errors are those of `serai.errors`: `StorageUnavailable` when nothing was written and trying again may
     help (a full disk), `StorageFailed` when it is not known what was written (a failed sync), `Fenced` when
@@ -178,8 +179,10 @@ class Store(Protocol):
         """
         ...
 
-    async def append(self, batch: Batch) -> int:
-        """Write a batch as one transaction and return the number of its first item.
+    def append(self, batch: Batch) -> asyncio.Future[int]:
+        """Write a batch as one transaction. The future's result is the number of its first item.
+
+        It is under way when this returns, and may be done already. Whatever goes wrong, the future raises.
 
         An empty batch is allowed; so is one whose items are all `None`, which need not touch the disk.
         """

@@ -6,6 +6,7 @@ like a restart of the host, and `crash` like the loss of one.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from bisect import bisect_right
@@ -26,6 +27,7 @@ from serai.store.contract import (
     TurnRow,
 )
 from serai.store.days import day_of, first_day_kept
+from serai.store.settled import failed, settled
 
 __all__ = ["MemoryStore"]
 
@@ -95,14 +97,20 @@ class MemoryStore:
         """Stop as a killed process does: the next `open` is not a clean one."""
         self._open = False
 
-    async def append(self, batch: Batch) -> int:
-        """Write a batch and return the number of its first item.
+    def append(self, batch: Batch) -> asyncio.Future[int]:
+        """Write a batch; the result, which is there at once, is the number of its first item.
 
         Raises:
             Fenced: A session has another epoch.
             StorageUnavailable: The store is not open.
             ValueError: A turn's ordinal was used before, or a head names an item that is not there.
         """
+        try:
+            return settled(self._append(batch))
+        except (SeraiError, ValueError) as error:
+            return failed(error)
+
+    def _append(self, batch: Batch) -> int:
         if not self._open:
             raise StorageUnavailable("the store is not open")
         if self.failure is not None:

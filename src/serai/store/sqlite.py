@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import apsw
 
-from serai.errors import StorageUnavailable
+from serai.errors import SeraiError, StorageUnavailable
 from serai.store import care
 from serai.store.checkpoints import CHECKPOINT_PAGES
 from serai.store.connection import read_fault
@@ -36,6 +36,7 @@ from serai.store.files import copy_database
 from serai.store.migrations import MIGRATIONS, Migration
 from serai.store.pruning import Pace, make_plan
 from serai.store.reader import Reader
+from serai.store.settled import failed, settled
 from serai.store.worker import Worker
 from serai.store.writer import BLOCK, LOCATOR_INTERVAL
 
@@ -142,8 +143,8 @@ class SqliteStore:
         if self._closing is not None:
             await asyncio.shield(self._closing)
 
-    async def append(self, batch: Batch) -> int:
-        """Write a batch as one transaction and return the number of its first item.
+    def append(self, batch: Batch) -> asyncio.Future[int]:
+        """Write a batch as one transaction; the future's result is the number of its first item.
 
         Raises:
             Fenced: A session has another epoch; nothing was written.
@@ -151,11 +152,14 @@ class SqliteStore:
             StorageUnavailable: Nothing was written; the same batch may be tried again.
             ValueError: A turn's ordinal was used before, or a head names an item that is not there.
         """
-        engine = self._opened()
-        first = engine.writer.take_numbers(batch)
+        try:
+            engine = self._opened()
+            first = engine.writer.take_numbers(batch)
+        except SeraiError as error:
+            return failed(error)
         if first is not None:
-            return first
-        return await engine.writing.run(partial(engine.writer.append, batch))
+            return settled(first)
+        return engine.writing.run(partial(engine.writer.append, batch))
 
     # -- reading -------------------------------------------------------------------------------------------
     # All of these raise `DatabaseCorrupt` when they meet damage, and `StorageUnavailable` when the store is

@@ -131,13 +131,13 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
 
     def stand(seq: int) -> None:
         """From here on all is live; what comes is held until the answer has left."""
-        peer.held = []
+        held = peer.hold()
         follow(peer, found, seq)
         release()
-        fence.set_result((seq, journal.recent.after(last_seen, found)))
+        fence.set_result((held, seq, journal.recent.after(last_seen, found)))
 
     journal.then(stand)
-    seq, replay = await fence
+    held, seq, replay = await fence
     if last_seen > seq or lost_in_gaps or made_since:
         replay = None
     elif replay is None and all(map(_is_stored, found)):
@@ -150,9 +150,7 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
     else:
         result = {"type": "replay", "actions": [Raw(made) for made in replay], "missing": missing}
     peer.respond_now(request, result)
-    held, peer.held = peer.held or [], None
-    for frames in held:
-        peer.link.send(frames)
+    peer.let_go(held)
 
 
 def _is_newer(host: Host, channel: str, last_seen: int) -> bool:

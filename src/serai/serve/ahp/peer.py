@@ -67,8 +67,8 @@ class AhpPeer:
         """Empty before the handshake."""
         self.count = Count(0)
         self.is_gone = False
-        self.held: list[bytes] | None = None
-        """What is published while a replay is being read: it leaves after that."""
+        self.publish = link.send
+        """Hear of something: the journal's `Subscriber`."""
         self._backlog: deque[tuple[_Incoming, int]] = deque()
         self._backlog_bytes = 0
         self._in_line: asyncio.Task[None] | None = None
@@ -130,12 +130,17 @@ class AhpPeer:
         if self.client_id:
             self.host.client_disconnected(self.client_id, self)
 
-    def publish(self, frames: bytes) -> None:
-        """Hear of something: the journal's `Subscriber`."""
-        if self.held is not None:
-            self.held.append(frames)
-        else:
-            self.link.send(frames)
+    def hold(self) -> list[bytes]:
+        """Have what is published kept in a list, while a replay is being read: it leaves after that."""
+        held: list[bytes] = []
+        self.publish = held.append
+        return held
+
+    def let_go(self, held: list[bytes]) -> None:
+        """Send what was held, and all that comes from now on."""
+        self.publish = self.link.send
+        for frames in held:
+            self.publish(frames)
 
     # -- messages ------------------------------------------------------------------------------------------
 

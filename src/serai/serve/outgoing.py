@@ -1,0 +1,222 @@
+"""What goes out on one connection: at once where it can, together where there is more, and never too much.
+
+The first frames of a tick of the event loop go straight to the transport, which is all that most ticks have;
+what follows waits in an outbox, and goes out in one write at the end of the tick. The transport gets more
+only while it takes it, so what waits, waits here, where it can be counted and thrown away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+from serai.serve.frames import LAST_PIECE, Outbox, piece_frame
+from serai.serve.ticker import Ticker, give_up
+
+__all__ = ["Outgoing"]
+
+# The most that is joined for one write. The transport asks to wait when it holds 64 KiB.
+_WRITE = 256 * 1024
+
+# A tick that never comes.
+_NEVER = 1 << 62
+
+
+class Outgoing:
+    """The way out of one connection. Nothing is written before `resume` is called for the first time.
+
+    Args:
+        transport: Where it goes.
+        ticker: Shared by all connections of the port.
+        bound: How many bytes may wait that the client did not ask for.
+        close: Is called, with a code and a reason, when more waits, and when half a message cannot go on.
+        ticked: Is called when what had gathered was written, as far as it could be.
+    """
+
+    # Two hundred followers of one stream are two hundred calls of `send`: what it looks at is close together.
+    __slots__ = (
+        "_bound",
+        "_close",
+        "_in_pieces",
+        "_is_open",
+        "_outbox",
+        "_paused",
+        "_pieces_in_turn",
+        "_straight_after",
+        "_tick_due",
+        "_ticked",
+        "_ticker",
+        "_writable",
+        "_written",
+        "farewell",
+        "transport",
+    )
+
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        ticker: Ticker,
+        *,
+        bound: int,
+        close: Callable[[int, str], None],
+        ticked: Callable[[], None],
+    ) -> None:
+        self.transport = transport
+        self.farewell = b""
+        """The close frame, until it is written: it comes after all that waits."""
+        self._ticker = ticker
+        self._bound = bound
+        self._close = close
+        self._ticked = ticked
+        self._is_open = True
+        self._outbox = Outbox()
+        self._paused = True
+        self._tick_due = False
+        # In ticks after this one a write may go straight to the transport: none did in them so far, and
+        # nothing is in its way.
+        self._straight_after = _NEVER
+        # While a message goes out in pieces, everything else waits.
+        self._in_pieces = False
+        self._pieces_in_turn = asyncio.Lock()
+        self._writable = asyncio.Event()
+        # How many bytes the transport was given.
+        self._written = 0
+
+    # -- for the peer --------------------------------------------------------------------------------------
+
+    def send(self, frames: bytes) -> None:
+        """See `Connection`."""
+        ticker = self._ticker
+        number = ticker.number
+        if self._straight_after < number and len(frames) <= _WRITE:
+            self._straight_after = number
+            if not ticker.is_due:
+                ticker.expect_end()
+            self._written += len(frames)
+            try:
+                self.transport.write(frames)
+            except Exception as error:  # noqa: BLE001 - whoever publishes goes on to the others
+                give_up(self, error)
+        elif self._is_open:
+            self._outbox.put(frames)
+            self._wait_for_tick()
+            self._enforce_bound()
+
+    def respond(self, frames: bytes) -> None:
+        """See `Connection`."""
+        if self._is_open:
+            self._outbox.put_asked(frames)
+            self._wait_for_tick()
+
+    async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
+        """See `Connection`."""
+        async with self._pieces_in_turn:
+            self.flush()
+            while self._is_open and self._outbox.waiting:
+                await self._writable.wait()
+                self.flush()
+            if not self._is_open:
+                return
+            self._in_pieces, self._straight_after, first = True, _NEVER, True
+            try:
+                async for piece in pieces:
+                    await self._writable.wait()
+                    if not self._is_open:
+                        return
+                    self.write_now(piece_frame(piece, first=first))
+                    first = False
+                self.write_now(LAST_PIECE)
+            except BaseException:
+                self._in_pieces = False
+                self._outbox.clear()
+                self._close(1011, "an answer broke off")
+                raise
+            finally:
+                self._in_pieces = False
+                self.tick()
+
+    def flush(self) -> None:
+        """See `Connection`. Also when the connection is closing: then the farewell comes last."""
+        outbox, transport = self._outbox, self.transport
+        waiting = outbox.waiting
+        if self._in_pieces:
+            return
+        while waiting and not self._paused:
+            self.write_now(outbox.take(_WRITE))
+            if waiting and transport.is_closing():  # it broke just now
+                return
+        if waiting:
+            return
+        if self._is_open and not self._paused:
+            self._straight_after = self._ticker.number - 1
+        if self.farewell and not transport.is_closing():
+            farewell, self.farewell = self.farewell, b""
+            self.write_now(farewell)
+
+    # -- for the connection --------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Write what has gathered."""
+        self._tick_due = False
+        self.flush()
+        self._ticked()
+
+    def pause(self) -> None:
+        """The transport holds enough."""
+        self._paused = True
+        self._straight_after = _NEVER
+        self._writable.clear()
+
+    def resume(self) -> None:
+        """The transport has room, for the first time or again."""
+        self._paused = False
+        self._writable.set()
+        self.tick()
+
+    def put_control(self, frames: bytes) -> None:
+        """Write what need not wait for the rest: a ping, or the answer to one."""
+        if self._in_pieces:
+            self.write_now(frames)  # between two pieces such a frame may stand
+        elif self._is_open:
+            self._outbox.put_first(frames)
+            self._wait_for_tick()
+            self._enforce_bound()
+
+    def end(self) -> None:
+        """Nothing more is taken. What waits may still be written."""
+        self._is_open = False
+        self._straight_after = _NEVER
+        self._writable.set()  # who waits finds that there is nothing to wait for
+
+    def clear(self) -> None:
+        """Throw away all that waits."""
+        self._outbox.clear()
+
+    @property
+    def asked(self) -> int:
+        """How many bytes of answers wait."""
+        return self._outbox.asked
+
+    @property
+    def taken(self) -> int:
+        """How many bytes the system has taken from the transport."""
+        return self._written - self.transport.get_write_buffer_size()
+
+    def write_now(self, data: bytes) -> None:
+        """Write, whatever waits."""
+        self._written += len(data)
+        self.transport.write(data)
+
+    def _wait_for_tick(self) -> None:
+        self._straight_after = _NEVER
+        if not self._tick_due:
+            self._tick_due = True
+            self._ticker.add(self)
+
+    def _enforce_bound(self) -> None:
+        """If more waits than may, and it does not go out now, the client reads too slowly."""
+        if self._outbox.unasked > self._bound:
+            self.flush()
+            if self._outbox.unasked > self._bound:
+                self._outbox.clear()
+                self._close(4408, "read too slowly")
