@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["HostTelemetry"]
 
 
+_BATCHES_UNCOUNTED = 100
+
+
 class HostTelemetry(Telemetry):
     """The telemetry of one host, on channels that have no state."""
 
@@ -29,6 +32,8 @@ class HostTelemetry(Telemetry):
         self.metrics.sessions.read_from(host.sessions.count)
         self.metrics.active_turns.read_from(lambda: host.root.live.head.active_sessions or 0)
         self.metrics.connections.read_from(host.clients.count)
+        self._batches: list[Measured] = []
+        self.metrics.catch_up = self._count_batches
         host.journal.measured = self._measured
 
     def subscribe(self, uri: str, subscriber: Subscriber) -> bool:
@@ -53,8 +58,16 @@ class HostTelemetry(Telemetry):
         self._subscriptions.deliver([(uri, self._frame(message))])
 
     def _measured(self, batch: Measured) -> None:
+        # Counting takes a while, and whoever follows a stream waits for it: it is done for many at once.
+        self._batches.append(batch)
+        if len(self._batches) >= _BATCHES_UNCOUNTED:
+            self._count_batches()
+
+    def _count_batches(self) -> None:
+        batches, self._batches = self._batches, []
         metrics = self.metrics
-        metrics.actions.add(batch.items)
-        metrics.bytes_written.add(batch.size)
-        metrics.commit_time.record(batch.commit_seconds)
-        metrics.publish_time.record(batch.publish_seconds)
+        for batch in batches:
+            metrics.actions.add(batch.items)
+            metrics.bytes_written.add(batch.size)
+            metrics.commit_time.record(batch.commit_seconds)
+            metrics.publish_time.record(batch.publish_seconds)

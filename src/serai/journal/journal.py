@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -38,6 +39,8 @@ _SHARE, _SHARE_OF_MANY, _MANY = 2, 12, 8
 of what publishing costs is saved."""
 _SHORTEST_WINDOW = 0.0002
 """A shorter wait costs more than it saves."""
+_MOST = 0.7
+"""When so much of the wait is over, whatever comes ends it: that saves the loop from waking up once more."""
 _WAITING_BYTES = 8 * 1024 * 1024
 """Past so many bytes that wait for a commit, agents are no longer read."""
 _AROUND = 64
@@ -87,6 +90,8 @@ class Journal:
         """Whether a batch is under way, or the journal is not open: what comes then waits for the next."""
         self._due: asyncio.Handle | None = None
         """Begins the next batch, soon or when it has waited for company."""
+        self._enough = math.inf
+        """When it has waited long enough to be begun by the next one that comes."""
         self._room = asyncio.Event()
         self._room.set()
         self._ended: asyncio.Future[None] | None = None
@@ -165,6 +170,7 @@ class Journal:
             self._count(len(action.content))
             last = self._waiting[-1] if self._waiting else None
             if origin is None and isinstance(last, Item) and last.merge(channel, action):
+                self._company_has_come()
                 return
             urgent = False
         else:
@@ -237,17 +243,28 @@ class Journal:
         self._waiting.append(item)
         if urgent:
             self._hurry()
-        elif not self._busy and self._due is None:
-            self._wait_for_company()
+        elif not self._busy:
+            if self._due is None:
+                self._wait_for_company()
+            else:
+                self._company_has_come()
 
     def _hurry(self) -> None:
         """What waits is to be durable, and waits for no company: only for what else happens in this tick."""
         if not self._urgent:
             self._urgent = True
             if not self._busy:
-                if self._due is not None:
-                    self._due.cancel()
-                self._due = asyncio.get_running_loop().call_soon(self._begin)
+                self._begin_soon()
+
+    def _company_has_come(self) -> None:
+        if time.perf_counter() > self._enough and not self._busy:
+            self._begin_soon()
+
+    def _begin_soon(self) -> None:
+        self._enough = math.inf
+        if self._due is not None:
+            self._due.cancel()
+        self._due = asyncio.get_running_loop().call_soon(self._begin)
 
     def _wait_for_company(self) -> None:
         """Write what waits, nothing but deltas, once it has waited for more."""
@@ -255,11 +272,11 @@ class Journal:
             window = min(_WINDOW_OF_MANY, _SHARE_OF_MANY * self._publish_took)
         else:
             window = min(_WINDOW, _SHARE * self._publish_took)
-        loop = asyncio.get_running_loop()
         if window < _SHORTEST_WINDOW:
-            self._due = loop.call_soon(self._begin)
-        else:
-            self._due = loop.call_later(window, self._begin)
+            self._begin_soon()
+            return
+        self._enough = time.perf_counter() + _MOST * window
+        self._due = asyncio.get_running_loop().call_later(window, self._begin)
 
     def _count(self, size: int) -> None:
         self._waiting_bytes += size + _AROUND
@@ -272,7 +289,7 @@ class Journal:
 
     def _begin(self) -> None:
         """Close the batch that has gathered, and write it."""
-        self._busy, self._due = True, None
+        self._busy, self._due, self._enough = True, None, math.inf
         if self.ended.done():
             return
         try:

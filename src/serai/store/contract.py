@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
+
+from msgspec import Struct
 
 __all__ = [
     "Batch",
@@ -111,39 +112,46 @@ class BlobRow(NamedTuple):
     """Whose content it is. It is erased with the last session that uses it; without one it is kept."""
 
 
-def _none() -> list[Any]:
-    # A `list[...]` with its type, called as a factory, takes ten times as long; there are nine to a batch.
-    return []
-
-
-@dataclass(slots=True)
-class Batch:
+class Batch(Struct):
     """One transaction."""
 
-    items: list[Row | None] = field(default_factory=_none)
+    items: list[Row | None] = []
     """In order. `None` takes a number and is not kept."""
     durable: bool = True
-    """Whether it must survive power loss when `append` returns. Else it survives the process."""
-    epochs: dict[str, int] = field(default_factory=dict)
+    """Whether it must survive power loss when `append` is done. Else it survives the process."""
+    epochs: dict[str, int] = {}
     """The epochs under which sessions are written; a session with another one in the store is fenced."""
-    sessions: list[SessionRow] = field(default_factory=_none)
-    turns: list[TurnRow] = field(default_factory=_none)
-    truncations: list[tuple[str, int]] = field(default_factory=_none)
+    sessions: list[SessionRow] = []
+    turns: list[TurnRow] = []
+    truncations: list[tuple[str, int]] = []
     """Session and ordinal: turns from there on are no longer part of the conversation. They are kept.
 
     The batch's own turns come after it: a truncation does not reach them."""
-    heads: list[HeadRow] = field(default_factory=_none)
-    disposed: list[str] = field(default_factory=_none)
+    heads: list[HeadRow] = []
+    disposed: list[str] = []
     """Sessions that are no longer listed, also when a row is written later. They are kept until purged."""
-    marks: list[MarkRow] = field(default_factory=_none)
-    clients: list[ClientRow] = field(default_factory=_none)
-    blobs: list[BlobRow] = field(default_factory=_none)
+    marks: list[MarkRow] = []
+    clients: list[ClientRow] = []
+    blobs: list[BlobRow] = []
 
     @property
     def is_empty(self) -> bool:
         """Whether it takes no number and writes nothing."""
-        lists = (self.sessions, self.turns, self.truncations, self.heads, self.disposed, self.marks)
-        return not any((self.items, *lists, self.clients, self.blobs))
+        return not self.items and not self.has_more
+
+    @property
+    def has_more(self) -> bool:
+        """Whether it has anything to write but its items."""
+        return bool(
+            self.sessions
+            or self.turns
+            or self.truncations
+            or self.heads
+            or self.disposed
+            or self.marks
+            or self.clients
+            or self.blobs
+        )
 
 
 class Opening(NamedTuple):

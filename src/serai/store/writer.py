@@ -209,7 +209,7 @@ class Writer:
             self._sync_with(full=durable)
             groups, values = self._sort(batch.items, first)
             located = bool(values) and len(self._tail) + len(values) // 4 >= self._interval
-            alone = not located and ceiling is None and day is None and not _has_more(batch)
+            alone = not located and ceiling is None and day is None and not batch.has_more
             if alone and not self._db.in_transaction and len(values) <= _VALUES_PER_STATEMENT:
                 # The one statement is a transaction by itself: the shortest way for a stream of deltas.
                 committing = True
@@ -406,18 +406,4 @@ class Writer:
 
 def _has_content(batch: Batch) -> bool:
     """Whether a batch has anything to write but numbers."""
-    return any(batch.items) or _has_more(batch)
-
-
-def _has_more(batch: Batch) -> bool:
-    """Whether a batch has anything to write but rows of the journal."""
-    return bool(
-        batch.sessions
-        or batch.turns
-        or batch.truncations
-        or batch.heads
-        or batch.disposed
-        or batch.marks
-        or batch.clients
-        or batch.blobs
-    )
+    return any(batch.items) or batch.has_more

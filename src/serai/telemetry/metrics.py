@@ -158,6 +158,8 @@ class Metrics:
     def __init__(self, start_ns: int) -> None:
         self._start_ns = start_ns
         self._broken: set[str] = set()
+        self.catch_up: Callable[[], None] = _nothing
+        """Is called before the instruments are read: someone may count in bulk."""
         self.sessions = Observed("serai.sessions", "{session}", "Sessions that there are")
         self.active_turns = Observed("serai.turns.active", "{turn}", "Turns that are running")
         self.connections = Observed("serai.connections", "{connection}", "Clients that are connected")
@@ -181,6 +183,7 @@ class Metrics:
 
     def read(self, now_ns: int, cleaner: Cleaner) -> list[Metric]:
         """Read all instruments. One that cannot be read is left out, and the log says so once."""
+        self.catch_up()
         found: list[Metric] = []
         for instrument in self._instruments():
             try:
@@ -196,3 +199,7 @@ class Metrics:
 
     def _instruments(self) -> list[Counter | Observed | Histogram]:
         return [each for each in vars(self).values() if isinstance(each, Counter | Observed | Histogram)]
+
+
+def _nothing() -> None:
+    """Nobody counts in bulk."""
