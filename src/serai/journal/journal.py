@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
-from serai.journal.envelopes import notification, origin_json
+from serai.journal.envelopes import origin_json
 from serai.journal.items import Barrier, Item, is_delta
-from serai.journal.recent import Recent
-from serai.journal.subscriptions import Subscriber, Subscriptions
+from serai.journal.publishing import Publisher
+from serai.journal.subscriptions import Subscriber
 from serai.store.contract import Batch, Opening, Store
 
 if TYPE_CHECKING:
@@ -32,13 +32,6 @@ __all__ = ["Journal", "Measured"]
 
 _log = logging.getLogger(__name__)
 
-_WINDOW, _WINDOW_OF_MANY = 0.005, 0.004
-"""A batch of nothing but deltas waits at most so long for company, in seconds."""
-_SHARE, _SHARE_OF_MANY, _MANY = 2, 12, 8
-"""It waits so many times as long as the last publishing took: longer where many hear the same, for then most
-of what publishing costs is saved."""
-_SHORTEST_WINDOW = 0.0002
-"""A shorter wait costs more than it saves."""
 _MOST = 0.7
 """When so much of the wait is over, whatever comes ends it: that saves the loop from waking up once more."""
 _WAITING_BYTES = 8 * 1024 * 1024
@@ -73,14 +66,13 @@ class Journal:
 
     def __init__(self, store: Store, frame: Callable[[bytes], bytes]) -> None:
         self.store = store
-        self.subscriptions = Subscriptions()
-        self.recent = Recent()
+        self._publisher = Publisher(frame)
+        self.subscriptions = self._publisher.subscriptions
+        self.recent = self._publisher.recent
         self.unavailable: StorageUnavailable | None = None
         """Why nothing can be written at the moment."""
         self.measured: Callable[[Measured], None] = _ignore
         """Is called after each batch that was committed."""
-        self._frame = frame
-        self._last_seq = 0
         self._waiting: list[Item | Barrier] = []
         self._waiting_bytes = 0
         self._urgent = False
@@ -95,18 +87,13 @@ class Journal:
         self._room = asyncio.Event()
         self._room.set()
         self._ended: asyncio.Future[None] | None = None
-        self._publish_took = 0.0
-        self._writes = 0
-        self._fan_out = 0.0
-        """How many have heard each action of the last batch, on average."""
 
     # -- opening and closing -------------------------------------------------------------------------------
 
     async def open(self) -> Opening:
         """Open the store and begin to write."""
         opening = await self.store.open()
-        self._last_seq = opening.first_new - 1
-        self.recent.start_after(self._last_seq)
+        self._publisher.start_after(opening.first_new - 1)
         self._ended = asyncio.get_running_loop().create_future()
         self._go_on()
         return opening
@@ -138,7 +125,7 @@ class Journal:
     @property
     def last_seq(self) -> int:
         """The last number that was published."""
-        return self._last_seq
+        return self._publisher.last_seq
 
     # -- what waits for the next commit --------------------------------------------------------------------
 
@@ -232,7 +219,7 @@ class Journal:
             SeraiError: The store has none.
         """
         seq = await self.store.append(Batch(items=[None]))
-        self._last_seq = max(self._last_seq, seq)
+        self._publisher.last_seq = max(self.last_seq, seq)
         return seq
 
     async def room(self) -> None:
@@ -268,11 +255,8 @@ class Journal:
 
     def _wait_for_company(self) -> None:
         """Write what waits, nothing but deltas, once it has waited for more."""
-        if self._fan_out >= _MANY:
-            window = min(_WINDOW_OF_MANY, _SHARE_OF_MANY * self._publish_took)
-        else:
-            window = min(_WINDOW, _SHARE * self._publish_took)
-        if window < _SHORTEST_WINDOW:
+        window = self._publisher.patience
+        if not window:
             self._begin_soon()
             return
         self._enough = time.perf_counter() + _MOST * window
@@ -295,7 +279,7 @@ class Journal:
         try:
             items, batch = self._close_batch()
             if batch.is_empty:
-                self._written(items, batch, self._last_seq + 1)  # nothing but barriers: they wait for nothing
+                self._written(items, batch, self.last_seq + 1)  # nothing but barriers: they wait for nothing
             else:
                 self._try(items, batch, 0)
         except Exception as error:  # noqa: BLE001 - what was applied cannot be written: nothing may follow it
@@ -334,12 +318,10 @@ class Journal:
         self, items: list[Item | Barrier], batch: Batch, first: int, commit_seconds: float = 0.0
     ) -> None:
         """A batch is written: say so, and go on with what has come meanwhile."""
-        started = time.perf_counter()
-        self._publish(items, first)
-        self._publish_took = time.perf_counter() - started
+        self._publisher.publish(items, first)
         if not batch.is_empty:
             size = sum(len(row.action) for row in batch.items if row is not None)
-            self.measured(Measured(len(batch.items), size, commit_seconds, self._publish_took))
+            self.measured(Measured(len(batch.items), size, commit_seconds, self._publisher.took))
         if batch.durable:
             # Whoever was answered acts again in this tick: what they do belongs to the next batch.
             self._due = asyncio.get_running_loop().call_soon(self._go_on)
@@ -371,44 +353,6 @@ class Journal:
             session.wrote(sizes.get(uri, 0))
             session.save(batch, len(batch.items) - 1)
         return items, batch
-
-    def _publish(self, items: list[Item | Barrier], first: int) -> None:
-        seq, self._writes = first - 1, 0
-        run: list[tuple[str, bytes]] = []
-        for item in items:
-            if isinstance(item, Barrier):
-                self._deliver(run, seq)
-                run = []
-                self._do(item, seq)
-                continue
-            seq += 1
-            if isinstance(item.action, bytes):
-                continue
-            if item.only_to is None:
-                if self.subscriptions.is_followed(item.channel):
-                    run.append((item.channel, self._message(item, seq)))
-                self.recent.add(seq, item)
-            else:
-                self._deliver(run, seq - 1)
-                run = []
-                item.only_to.publish(self._message(item, seq))
-        self._deliver(run, seq)
-        self._fan_out = self._writes / max(1, len(items))
-
-    def _message(self, item: Item, seq: int) -> bytes:
-        action = item.json or item.write()
-        return self._frame(notification(item.channel, action, seq, item.origin, item.rejection))
-
-    def _do(self, barrier: Barrier, seq: int) -> None:
-        try:
-            barrier.then(seq)
-        except Exception:  # noqa: BLE001 - one effect that fails must not stop the journal for all
-            _log.exception("an effect failed after number %d", seq)
-
-    def _deliver(self, run: list[tuple[str, bytes]], seq: int) -> None:
-        self._last_seq = max(self._last_seq, seq)
-        if run:
-            self._writes += self.subscriptions.deliver(run)
 
 
 def _ignore(batch: Measured) -> None:
