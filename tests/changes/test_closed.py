@@ -10,11 +10,11 @@ from changes.repositories import Repo, brief, everything, never
 from serai.ahp.commands import ChangesetResourceTarget
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
 from serai.changes.closed import Closed
+from serai.changes.discarding import discard
 from serai.changes.noted import NotedChanges
 from serai.changes.opening import SessionChanges, open_changes
 from serai.changes.operations import DISCARD, STAGE, invoke
 from serai.changes.records import Change, Side
-from serai.changes.restoring import bring_back
 from serai.changes.showing import file_uri
 from serai.changes.tracked import TrackedChanges
 from serai.changes.writing import put_file, put_link, read_file, take_away
@@ -213,7 +213,8 @@ async def test_a_change_in_it_is_refused_whoever_hands_it_in(repo: Repo) -> None
     refused = await changes.stage([*handed_in[:2], moved])
     assert set(refused) == {"home/token", "home/database.key", "a.txt"}
     assert not [line for line in repo.status() if not line.startswith("??")]
-    done, in_the_way = await bring_back(changes._mirror, handed_in)
+    tree = repo.git("rev-parse", "HEAD^{tree}").decode().strip()
+    done, in_the_way = await discard(changes._mirror, handed_in, tree)
     assert done == []
     assert set(in_the_way) == {"home/token", "home/database.key", "link/token"}
     assert (home / "token").read_text() == token

@@ -15,8 +15,11 @@
       scanning.py    bringing the private index up to date
       ignoring.py    noticing that other files are ignored
       diff.py        from a tree to the work tree
+      lingering.py   files that are gone for git only
+      attributes.py  the form that content has, or had, as a file
       restoring.py   bringing files back
       staging.py     the person's own index
+      discarding.py  both of them, so that what fails has done nothing
     noted.py       in any other folder
       snapshots.py   what tools edited, kept by digest
     contents.py    what content URIs lead to

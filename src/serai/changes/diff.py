@@ -9,9 +9,10 @@ from pathlib import Path
 from serai.changes.mirror import Mirror
 from serai.changes.records import Change, Side
 
-__all__ = ["diff_to_index", "diff_to_tree", "parse"]
+__all__ = ["GITLINK", "diff_to_index", "diff_to_tree", "parse"]
 
-_GITLINK = 0o160000
+GITLINK = 0o160000
+"""The mode of a submodule, in git's words."""
 
 _FORM = (
     *("--raw", "--numstat", "-z", "--no-abbrev", "-M50%", "-l1000"),
@@ -50,6 +51,8 @@ async def diff_to_tree(mirror: Mirror, before: str, after: str) -> tuple[Change,
 def parse(output: bytes, prefix: str, conflicts: Collection[str] = ()) -> tuple[Change, ...]:
     """Read what `--raw --numstat -z` prints. Submodules are nobody's change and left out. Pure.
 
+    A file in the place of a submodule is left out too: to undo that, a repository would have to be made.
+
     Args:
         output: What git printed: all raw records, then all counts.
         prefix: What is taken from the beginning of each path.
@@ -60,9 +63,9 @@ def parse(output: bytes, prefix: str, conflicts: Collection[str] = ()) -> tuple[
     counts: dict[str, tuple[int | None, int | None]] = {}
     for word in words:
         if word.startswith(b":"):
-            before, after = _raw(word, words)
+            was_submodule, before, after = _raw(word, words)
             last = after or before
-            if last is not None:
+            if last is not None and not was_submodule:
                 sides[last.path] = (before, after)
         else:
             path, added, removed = _counted(word, words)
@@ -83,16 +86,17 @@ def parse(output: bytes, prefix: str, conflicts: Collection[str] = ()) -> tuple[
     return tuple(sorted(changes, key=lambda change: os.fsencode(change.path)))
 
 
-def _raw(header: bytes, words: Iterator[bytes]) -> tuple[Side | None, Side | None]:
+def _raw(header: bytes, words: Iterator[bytes]) -> tuple[bool, Side | None, Side | None]:
     before_mode, after_mode, before_blob, after_blob, letter = header[1:].decode().split(" ")
     path = os.fsdecode(next(words))
     new_path = os.fsdecode(next(words)) if letter[0] in "RC" else path
-    return _side(path, before_mode, before_blob), _side(new_path, after_mode, after_blob)
+    before, after = _side(path, before_mode, before_blob), _side(new_path, after_mode, after_blob)
+    return int(before_mode, 8) == GITLINK, before, after
 
 
 def _side(path: str, mode: str, blob: str) -> Side | None:
     number = int(mode, 8)
-    return None if number in {0, _GITLINK} else Side(path, blob, number)
+    return None if number in {0, GITLINK} else Side(path, blob, number)
 
 
 def _counted(word: bytes, words: Iterator[bytes]) -> tuple[str, int | None, int | None]:

@@ -20,6 +20,7 @@ from serai.processes.brief import brief, kill
 from serai.processes.git import HARDENED, git_environment
 
 __all__ = [
+    "MAX_BYTES",
     "NO_REPOSITORY",
     "OLDEST",
     "Answer",
@@ -38,7 +39,8 @@ NO_REPOSITORY = "not a git repository"
 """What git says where there is none, or none any more."""
 
 _SECONDS = 60.0
-_MAX_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
+"""So much a command may print."""
 _MAX_WORDS = 16 << 10
 """How much of what git complains about is kept."""
 
@@ -66,7 +68,7 @@ class Git:
         environment: Mapping[str, str] | None = None,
         data: bytes = b"",
         accept: tuple[int, ...] = (0,),
-        max_bytes: int = _MAX_BYTES,
+        max_bytes: int = MAX_BYTES,
         seconds: float = _SECONDS,
     ) -> Answer:
         """Run one command. When it is cancelled, the command and all that it started are ended first.

@@ -126,15 +126,16 @@ class Mirror:
         data: bytes = b"",
         accept: tuple[int, ...] = (0,),
         environment: Mapping[str, str] | None = None,
+        folder: str | None = None,
     ) -> Answer:
-        """Run a command on the private side, from the root of the work tree."""
+        """Run a command on the private side, from the root of the work tree if no other folder is named."""
         if environment is None:
             environment = self.environment()
         try:
             return await self.git.run(
                 *arguments,
                 doing=doing,
-                folder=self.repository.top,
+                folder=folder or self.repository.top,
                 environment=environment,
                 data=data,
                 accept=accept,

@@ -14,8 +14,8 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ChangesetOperation, ChangesetOperationScope, ContentRef
 from serai.changes.catalogue import ChangesetKind, Which
 from serai.changes.opening import SessionChanges
-from serai.changes.records import Change, shown
-from serai.changes.showing import file_uri, show
+from serai.changes.records import Change, Changes, shown
+from serai.changes.showing import path_below, show
 from serai.errors import GitFailed, GitUnavailable, InvalidParams, ProtocolError
 
 __all__ = ["DISCARD", "OPEN", "STAGE", "invoke", "operations_for"]
@@ -84,8 +84,8 @@ async def invoke(
     if resource is None and ChangesetOperationScope.CHANGESET not in operation.scopes:
         raise InvalidParams(f"{operation.label} needs a file to work on", field="params.target")
     try:
-        found = (await changes.compute(which)).changes
-        chosen = found if resource is None else (_find(changes.directory, found, resource),)
+        found = await changes.compute(which)
+        chosen = found.changes if resource is None else (_find(changes.directory, found.changes, resource),)
         match operation_id:
             case "stage":
                 refused = await changes.stage(chosen)
@@ -96,16 +96,16 @@ async def invoke(
                 done, refused = await changes.discard(which, paths)
                 return _told("Discarded the changes to", done, refused, resource is not None)
             case _:
-                return _opened(changes, which, chosen[0], resource)
+                return _opened(changes, which, found, chosen[0], resource)
     except (GitFailed, GitUnavailable) as error:
         raise ProtocolError(str(error), data=error.to_wire(), number=AhpErrorCode.CONFLICT) from None
 
 
-def _find(directory: str, changes: Sequence[Change], target: ChangesetResourceTarget | None) -> Change:
-    uri = target.resource if target else ""
+def _find(directory: str, changes: Sequence[Change], target: ChangesetResourceTarget) -> Change:
+    path = path_below(directory, target.resource)  # a URI may be spelled in several ways
     for change in changes:
-        sides = [change.before] if target and target.side == "before" else [change.after, change.before]
-        if any(side is not None and file_uri(directory, side.path) == uri for side in sides):
+        sides = [change.before] if target.side == "before" else [change.after, change.before]
+        if any(side is not None and side.path == path for side in sides):
             return change
     raise ProtocolError("this file has no changes here, or no longer", number=AhpErrorCode.NOT_FOUND)
 
@@ -126,9 +126,16 @@ def _told(
 
 
 def _opened(
-    changes: SessionChanges, which: Which, change: Change, target: ChangesetResourceTarget | None
+    changes: SessionChanges,
+    which: Which,
+    found: Changes,
+    change: Change,
+    target: ChangesetResourceTarget | None,
 ) -> InvokeChangesetOperationResult:
-    edit = show(change, changes.directory, changes.session_id, live=changes.is_live(which)).edit
+    live = changes.is_live(which)
+    edit = show(
+        change, changes.directory, changes.session_id, live=live, start=found.start, end=found.end
+    ).edit
     sides = [edit.before, edit.after] if target and target.side == "before" else [edit.after, edit.before]
     side = next(side for side in sides if side is not None)
     return InvokeChangesetOperationResult(

@@ -133,6 +133,10 @@ class Changes:
     """Whether it stays so, whatever becomes of the files: it is over, and its content is kept."""
     lacks: str | None = None
     """What was not seen, in a sentence: it may be more that changed."""
+    start: str | None = None
+    """The tree that it began with, if that stays the same: content from before is read as it was there."""
+    end: str | None = None
+    """The same for the tree that it ended with."""
 
 
 UNSEEN = "the end of this turn was not seen: these are the changes that were seen before it"

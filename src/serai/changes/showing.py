@@ -3,7 +3,8 @@
 Content that is no longer in the work tree has a URI of our own: `serai-change:/<session>/<content>/<path>`.
 The path is there for people and for editors, which tell the language of a file by its name. So has content
 that a `file:` URI does not lead to: where a link points to, since whoever reads the link gets what is there,
-and a file whose name is not UTF-8.
+and a file whose name is not UTF-8. After `<content>` there may be a dot and the tree that it is from, which
+says what form it had as a file.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ __all__ = [
 
 CONTENT_SCHEME = "serai-change:/"
 
-_CONTENT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
+_ID = "[0-9a-f]{40}(?:[0-9a-f]{24})?"
+_CONTENT = re.compile(rf"({_ID})(?:\.({_ID}))?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,19 @@ class ContentAddress:
     session_id: str
     content: str
     path: str
+    tree: str | None = None
+    """What it is from, if that is said."""
 
 
-def show(change: Change, directory: str, session_id: str, *, live: bool) -> ChangesetFile:
+def show(
+    change: Change,
+    directory: str,
+    session_id: str,
+    *,
+    live: bool,
+    start: str | None = None,
+    end: str | None = None,
+) -> ChangesetFile:
     """A change as a file of a changeset. Its id is its path, escaped as in a URI.
 
     Args:
@@ -60,17 +72,19 @@ def show(change: Change, directory: str, session_id: str, *, live: bool) -> Chan
         session_id: The session, for the URIs of content.
         live: Whether what is after the change is the file as it is now, where a URI can lead to that; else it
             is kept content.
+        start: The tree that kept content from before the change is from.
+        end: The same for what is after the change.
     """
     before = after = diff = None
     if change.before is not None:
         uri = file_uri(directory, change.before.path)
-        before = FileEditSide(uri=uri, content=ContentRef(uri=content_uri(session_id, change.before)))
+        before = FileEditSide(uri=uri, content=ContentRef(uri=content_uri(session_id, change.before, start)))
     if change.after is not None:
         uri = file_uri(directory, change.after.path)
         is_file = (
             live and change.after.mode != LINK_MODE and _is_text(posixpath.join(directory, change.after.path))
         )
-        content = uri if is_file else content_uri(session_id, change.after)
+        content = uri if is_file else content_uri(session_id, change.after, end)
         after = FileEditSide(uri=uri, content=ContentRef(uri=content))
     if change.added is not None and change.removed is not None:
         diff = FileEditDiff(added=change.added, removed=change.removed)
@@ -113,7 +127,10 @@ def file_uri(directory: str, path: str) -> URI:
 
 def path_below(directory: str, uri: URI) -> str | None:
     """The path in a directory that a `file:` URI names; `None` when it names none there."""
-    parts = urlsplit(uri)
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
     if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or parts.query or parts.fragment:
         return None
     full = os.fsdecode(unquote_to_bytes(parts.path))
@@ -125,10 +142,11 @@ def path_below(directory: str, uri: URI) -> str | None:
     return path
 
 
-def content_uri(session_id: str, side: Side) -> URI:
-    """The URI of content that is kept."""
+def content_uri(session_id: str, side: Side, tree: str | None = None) -> URI:
+    """The URI of content that is kept, and of the tree that it is from."""
     path = quote_from_bytes(os.fsencode(side.path))
-    return f"{CONTENT_SCHEME}{quote(session_id, safe='')}/{side.content}/{path}"
+    content = f"{side.content}.{tree}" if tree else side.content
+    return f"{CONTENT_SCHEME}{quote(session_id, safe='')}/{content}/{path}"
 
 
 def content_address(uri: URI) -> ContentAddress | None:
@@ -137,6 +155,7 @@ def content_address(uri: URI) -> ContentAddress | None:
         return None
     session_id, _, rest = uri.removeprefix(CONTENT_SCHEME).partition("/")
     content, _, path = rest.partition("/")
-    if not session_id or not path or _CONTENT.match(content) is None:
+    ids = _CONTENT.match(content)
+    if not session_id or not path or ids is None:
         return None
-    return ContentAddress(unquote(session_id), content, os.fsdecode(unquote_to_bytes(path)))
+    return ContentAddress(unquote(session_id), ids[1], os.fsdecode(unquote_to_bytes(path)), ids[2])

@@ -8,13 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
+from serai.changes.diff import GITLINK
+from serai.changes.git import Answer, both
 from serai.changes.mirror import Mirror, in_variables
-from serai.changes.records import Change, Limits
+from serai.changes.records import Change, Limits, Side
 from serai.changes.scanning import is_beyond_a_link, judge_file, removal
 
-__all__ = ["of_the_host", "stage", "unstage"]
+__all__ = ["Staged", "of_the_host", "put_entries", "stage", "staged_since"]
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Where the person's index is another than a tree: its entries by paths from the root of the work tree.
+
+    Entries are as `update-index --index-info` takes them.
+    """
+
+    then: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    """What the tree has,"""
+    now: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    """what the index has,"""
+    files: dict[str, Change] = field(default_factory=dict[str, Change])
+    """and the same as changes, without submodules; with paths from the directory."""
 
 
 async def of_the_host(mirror: Mirror, changes: Sequence[Change]) -> dict[str, str]:
@@ -34,49 +52,83 @@ async def stage(mirror: Mirror, changes: Sequence[Change]) -> None:
     """Put the files of changes, as they are now, into the person's index.
 
     Raises:
-        GitFailed: It could not be written. Deletions may be in it already.
+        GitFailed: It could not be written. Only if that comes late, all but deletions is in it already.
     """
     paths = dict.fromkeys(mirror.repository.full(path) for change in changes for path in change.paths)
     present = await asyncio.to_thread(_present, mirror.repository.top, list(paths))
     gone = [path for path in paths if path not in present]
-    if gone:
-        data = b"".join(removal(mirror.repository, path) for path in gone)
-        await _run(mirror, "update-index", "-z", "--index-info", doing="stage what is gone", data=data)
-    if present:
+    if present:  # first, since a file that cannot be read keeps all from being staged
         await _run(
             mirror,
             *("update-index", "--add", "--remove", "--replace", "-z", "--stdin"),
             doing="stage the files",
             data=b"".join(os.fsencode(path) + b"\0" for path in paths if path in present),
         )
+    if gone:
+        data = b"".join(removal(mirror.repository, path) for path in gone)
+        await _run(mirror, "update-index", "-z", "--index-info", doing="stage what is gone", data=data)
 
 
-async def unstage(mirror: Mirror, changes: Sequence[Change]) -> None:
-    """Bring the entries of the person's index back to what they were before the changes.
+async def staged_since(mirror: Mirror, tree: str) -> Staged:
+    """What the person's index has otherwise than a tree, in the directory. Submodules are left alone.
 
     Raises:
-        GitFailed: It could not be written.
+        GitFailed: It cannot be read.
     """
-    entries = [
-        removal(mirror.repository, mirror.repository.full(change.after.path))
-        for change in changes
-        if change.after is not None
-    ]
-    for change in changes:
-        if change.before is not None:
-            full = os.fsencode(mirror.repository.full(change.before.path))
-            entries.append(f"{change.before.mode:o} {change.before.content}\t".encode() + full + b"\0")
-    if entries:
-        data = b"".join(entries)
+    doing = "see what is staged"
+    form = ("--raw", "-z", "--no-abbrev", "--no-renames", "--ita-visible-in-index", "--ignore-submodules=all")
+    compared, unmerged = await both(
+        _run(mirror, "diff-index", "--cached", *form, tree, *mirror.scope, doing=doing),
+        _run(mirror, "ls-files", "--unmerged", "-z", *mirror.scope, doing=doing),
+    )
+    staged = Staged()
+    words = iter(compared.output.split(b"\0")[:-1])
+    for header in words:
+        name = next(words)
+        then_mode, now_mode, then_content, now_content, _ = header[1:].decode().split(" ")
+        path = os.fsdecode(name)
+        before, after = (
+            _side(mirror, path, then_mode, then_content),
+            _side(mirror, path, now_mode, now_content),
+        )
+        if before is None and (after is None or after.mode == GITLINK):
+            continue
+        if before is not None and before.mode == GITLINK:
+            continue
+        staged.then[path] = f"{then_mode} {then_content}\t".encode() + name + b"\0"
+        staged.now[path] = f"{now_mode} {now_content}\t".encode() + name + b"\0"
+        if after is None or after.mode != GITLINK:
+            staged.files[path] = Change(before, after)
+    for entry in unmerged.output.split(b"\0")[:-1]:
+        path = os.fsdecode(entry.partition(b"\t")[2])
+        if path in staged.now:
+            staged.now[path] += entry + b"\0"
+    return staged
+
+
+def _side(mirror: Mirror, path: str, mode: str, content: str) -> Side | None:
+    number = int(mode, 8)
+    return Side(path.removeprefix(mirror.repository.prefix), content, number) if number else None
+
+
+async def put_entries(mirror: Mirror, entries: Iterable[bytes]) -> None:
+    """Have these entries in the person's index.
+
+    Raises:
+        GitFailed: It could not be written; it is as it was.
+    """
+    if data := b"".join(entries):
         await _run(mirror, "update-index", "-z", "--index-info", doing="bring the index back", data=data)
 
 
-async def _run(mirror: Mirror, *arguments: str, doing: str, data: bytes) -> None:
+async def _run(mirror: Mirror, *arguments: str, doing: str, data: bytes = b"") -> Answer:
     environment = mirror.repository.environment
+    if mirror.closed_paths:
+        environment["GIT_LITERAL_PATHSPECS"] = "0"  # what the scope says is not literal then
     if not mirror.trusted:
         filters = mirror.settings.filters
         environment |= in_variables({name: "false" if name.endswith(".required") else "" for name in filters})
-    await mirror.git.run(
+    return await mirror.git.run(
         *arguments, doing=doing, folder=mirror.repository.top, environment=environment, data=data
     )
 

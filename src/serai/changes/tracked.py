@@ -24,15 +24,17 @@ from serai.changes.catalogue import UNCOMMITTED, ChangesetKind, Which
 from serai.changes.closed import Closed
 from serai.changes.contents import kept_at, read_now
 from serai.changes.diff import diff_to_index
+from serai.changes.discarding import discard
 from serai.changes.git import Git, both
+from serai.changes.lingering import Lingering
 from serai.changes.mirror import Mirror
 from serai.changes.noted import NotedChanges
-from serai.changes.records import Change, Changes, LeftOutReason, Limits, Outcome
+from serai.changes.records import Change, Changes, Limits, Outcome
 from serai.changes.repository import Repository, head_tree
-from serai.changes.restoring import bring_back, filtered
-from serai.changes.scanning import Scanner, is_beyond_a_link, judge_file, take_entries
+from serai.changes.restoring import filtered
+from serai.changes.scanning import Scanner
 from serai.changes.showing import path_below
-from serai.changes.staging import of_the_host, stage, unstage
+from serai.changes.staging import of_the_host, stage
 from serai.changes.trees import SESSION_BASE, RecordedTrees, is_lost, names_of
 from serai.changes.writing import Found
 from serai.errors import FileInTheWay, GitFailed, GitTimedOut, ProtocolError, SeraiError
@@ -84,6 +86,7 @@ class TrackedChanges:
         self._noted = noted
         self._mirror = Mirror(git, repository, folder, trusted, self._closed)
         self._scanner = Scanner(self._mirror, self._limits)
+        self._lingering = Lingering(self._mirror, self._scanner, self._limits)
         self._trees = RecordedTrees(self._mirror)
         self._running: set[str] = set()
         self._lock = asyncio.Lock()
@@ -284,8 +287,9 @@ class TrackedChanges:
             return await self._trees.in_turn(which.turn_id)
         is_session = which.kind is ChangesetKind.SESSION
         start = self._trees.of(SESSION_BASE if is_session else f"turn/{which.turn_id}")
-        found = self._result(await self._still_there(start, await self._against(start)))
-        return replace(found, lacks=_SEEN_LATE) if is_session and self._trees.has(_LATE) else found
+        found = self._result(await self._lingering.seen(start, await self._against(start)))
+        lacks = _SEEN_LATE if is_session and self._trees.has(_LATE) else None
+        return replace(found, lacks=lacks, start=start)
 
     def _is_noted(self, which: Which) -> bool:
         """Whether a turn was while the directory was in no repository, or in another session."""
@@ -301,35 +305,6 @@ class TrackedChanges:
         self._known = {key: one for key, one in self._known.items() if one[0] == generation}
         self._known[tree] = (generation, changes)
         return changes
-
-    async def _still_there(self, tree: str, changes: tuple[Change, ...]) -> tuple[Change, ...]:
-        """The same, but a file that is only no longer tracked, or ignored since, is not deleted."""
-        gone = [change.path for change in changes if change.after is None]
-        gone += [change.before.path for change in changes if _is_renamed(change) and change.before]
-        there = await asyncio.to_thread(self._among_files, gone)
-        if not there:
-            return changes
-        small, large = there
-        if small:
-            async with self._mirror.copied_index() as index:
-                full = [self._repository.full(path) for path in small]
-                await take_entries(self._mirror, full, self._mirror.environment(index))
-                changes = await diff_to_index(self._mirror, tree, self._scanner.conflicts, index=index)
-        return tuple(change for change in changes if change.after is not None or change.path not in large)
-
-    def _among_files(self, paths: Iterable[str]) -> tuple[list[str], set[str]] | None:
-        """Which of the paths are files all the same: those to be looked at, and those left out."""
-        small: list[str] = []
-        large: set[str] = set()
-        for path in paths:
-            full = self._repository.full(path)
-            reason, size = judge_file(self._repository.top, full, self._limits)
-            if size is not None and not is_beyond_a_link(self._repository.top, full):
-                if reason is None:
-                    small.append(path)
-                elif reason is LeftOutReason.TOO_LARGE:
-                    large.add(path)
-        return (small, large) if small or large else None
 
     def _result(self, changes: tuple[Change, ...]) -> Changes:
         prefix = self._repository.prefix
@@ -354,7 +329,8 @@ class TrackedChanges:
         async with self._lock:
             await self._scanner.renew()
             try:
-                return await self._trees.read(address)
+                head = None if address.tree else await head_tree(self._mirror.git, self._repository)
+                return await self._trees.read(address, head)
             except GitFailed as error:
                 raise ProtocolError(error.message, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
 
@@ -378,8 +354,9 @@ class TrackedChanges:
     ) -> tuple[list[Change], dict[str, str]]:
         """Bring files back to what they were before a changeset; a file that is new in it is deleted.
 
-        For uncommitted changes the person's index goes back too. What is discarded stays in the private
-        side for a while. No other file is touched, nor one that git ignores by now.
+        For uncommitted changes the person's index goes back too; if all are meant, also where something is
+        only staged. What is discarded stays in the private side for a while. No other file is touched, nor
+        one that git ignores by now.
 
         Args:
             which: The changeset.
@@ -389,21 +366,33 @@ class TrackedChanges:
             The changes that were discarded, and the paths of those that were not, with the reason.
 
         Raises:
-            GitFailed: The earlier content could not be read, or the index not be written.
+            GitFailed: The earlier content could not be read, or the index not be written; nothing was done.
         """
         if self._noted is not None and self._is_noted(which):
             return await self._noted.discard(which, paths)
         async with self._lock:
             await self._scanner.renew(force=True)  # a new file is deleted only if git sees it now
-            changes = (await self._computed(which)).changes
-            chosen = [change for change in changes if paths is None or change.path in paths]
+            head = await self._look((which,))
+            found = await self._tried(which, head)
+            if isinstance(found, SeraiError):
+                raise found
+            chosen = [change for change in found.changes if paths is None or change.path in paths]
             refused = await filtered(self._mirror, chosen)
-            if not self.is_live(which):
+            is_uncommitted = which.kind is ChangesetKind.UNCOMMITTED
+            if is_uncommitted:
+                refused |= await self._lingering.refused(chosen)
+            elif not self.is_live(which):
                 refused |= await self._changed_since(which, chosen)
             possible = [change for change in chosen if change.path not in refused]
-            done, in_the_way = await bring_back(self._mirror, possible)
-            if which.kind is ChangesetKind.UNCOMMITTED:
-                await unstage(self._mirror, done)
+            kept = {self._repository.full(path) for change in chosen for path in change.paths}
+            kept |= {one.path for one in self._scanner.left_out}
+            done, in_the_way = await discard(
+                self._mirror,
+                possible,
+                found.start or head,
+                unstages=is_uncommitted,
+                also=lambda path: paths is None and path not in kept,
+            )
             return done, refused | in_the_way
 
     async def _changed_since(self, which: Which, changes: Iterable[Change]) -> dict[str, str]:
@@ -412,14 +401,10 @@ class TrackedChanges:
         later = await self._against(self._trees.end_of(which.turn_id))
         again = {path for change in later for path in change.paths}
         gone = [change.path for change in later if change.after is None]
-        small, large = await asyncio.to_thread(self._among_files, gone) or ([], set[str]())
+        small, large = await self._lingering.among(gone)
         ignored = {*small, *large}
         return {
             change.path: "git ignores it now" if change.path in ignored else "it has changed since that turn"
             for change in changes
             if not again.isdisjoint(change.paths)
         }
-
-
-def _is_renamed(change: Change) -> bool:
-    return change.before is not None and change.after is not None and change.before.path != change.after.path

@@ -9,17 +9,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from serai.ahp.errors import AhpErrorCode
+from serai.changes.attributes import Attributes, attributes_in, is_in_tree, unpack
 from serai.changes.diff import diff_to_tree
+from serai.changes.git import MAX_BYTES
 from serai.changes.mirror import Mirror, is_of_same_place
-from serai.changes.records import UNSEEN, Changes
+from serai.changes.records import UNSEEN, Changes, Side
 from serai.changes.scanning import removal
 from serai.changes.showing import ContentAddress
 from serai.changes.writing import Found, share
-from serai.errors import GitFailed, ProtocolError
+from serai.errors import GitFailed, GitTimedOut, ProtocolError
 
 __all__ = ["SESSION_BASE", "RecordedTrees", "is_lost", "names_of"]
 
@@ -215,21 +218,49 @@ class RecordedTrees:
         """
         start, end = self.of(f"turn/{turn_id}"), self.end_of(turn_id)
         changes = await diff_to_tree(self._mirror, start, end)
-        return Changes(changes, settled=True, lacks=None if self.has(f"end/{turn_id}") else UNSEEN)
+        lacks = None if self.has(f"end/{turn_id}") else UNSEEN
+        return Changes(changes, settled=True, lacks=lacks, start=start, end=end)
 
-    async def read(self, address: ContentAddress) -> bytes:
-        """Content of a file, in the form in which it would be in the work tree.
+    async def read(self, address: ContentAddress, head: str | None = None) -> bytes:
+        """Content of a file, in the form that it had in its tree, or would have in the work tree.
+
+        Args:
+            address: The content. If it does not say which tree it is from,
+            head: this one is meant, should it be from there.
 
         Raises:
             GitFailed: It is not there, or no longer.
         """
         full = self._mirror.repository.full(address.path)
+        with tempfile.TemporaryDirectory(dir=self._mirror.folder, prefix="read-") as name:
+            folder = Path(name)
+            attributes = await self._attributes(address, full, head, folder / "lists")
+            if attributes.is_earlier:
+                side = {full: Side(full, address.content)}
+                files = folder / "files"
+                await unpack(self._mirror, attributes, side, index=folder / "index", files=files)
+                return await asyncio.to_thread(_read, files / full)
         answer = await self._mirror.run(
             *("cat-file", "--filters", f"--path={full}", address.content),
             doing="read earlier content",
             environment=self._mirror.reading_environment(),
         )
         return answer.output
+
+    async def _attributes(
+        self, address: ContentAddress, full: str, head: str | None, folder: Path
+    ) -> Attributes:
+        tree = address.tree
+        try:
+            if tree is None and head and await is_in_tree(self._mirror, head, full, address.content):
+                tree = head
+            if tree is not None:
+                return await attributes_in(self._mirror, tree, [full], folder)
+        except GitTimedOut:
+            raise
+        except GitFailed:
+            pass  # the tree is gone; the content may be there all the same
+        return Attributes(self._mirror.repository.top)
 
 
 def names_of(turn_id: str) -> tuple[str, ...]:
@@ -245,6 +276,14 @@ def is_lost(error: GitFailed) -> bool:
 def _ref(name: str) -> str:
     # Turn ids may have letters that a ref cannot have.
     return f"{_REFS}{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _read(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise GitFailed(f"there is more than {MAX_BYTES >> 20} MB of this content")
+    return data
 
 
 def _link_objects(source: Path, target: Path) -> None:

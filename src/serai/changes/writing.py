@@ -15,7 +15,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -132,38 +132,41 @@ def take_away(directory: str, path: str, closed: Closed) -> None:
 
 
 @contextmanager
-def taken_away(directory: str, path: str, closed: Closed, *, stays: int) -> Generator[None]:
-    """Take a file away, with the folders that are empty then, to make room for what a block puts there.
-
-    When the block fails, the file is put back.
+def taken_away(directory: str, path: str, closed: Closed, *, stays: int | None = None) -> Generator[None]:
+    """Take a file away for the length of a block, and for good after it. If the block fails, it is put back.
 
     Args:
         directory: Where to begin.
         path: The path from there.
         closed: The host's own folder.
-        stays: So many folders on the way stay, empty or not.
+        stays: Take the folders away too that are empty then, for what the block puts in their place; but so
+            many folders on the way stay, empty or not. By default all do.
 
     Raises:
         FileInTheWay: It is not there, or something that is no folder is on the way, or it is the host's own.
     """
     aside = _name_of_nobody()
-    root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with ExitStack() as held:
         with _says(path), _parent(directory, path, closed, make=False) as (folder, name):
-            os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=root)
+            if stays is None:
+                place = os.dup(folder)
+            else:
+                place = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            held.callback(os.close, place)
+            os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=place)
         try:
-            remove_empty_folders(directory, path, closed, stays=stays)
+            if stays is not None:
+                remove_empty_folders(directory, path, closed, stays=stays)
             yield
         except BaseException:
             with (
                 suppress(OSError, FileInTheWay),
                 _parent(directory, path, closed, make=True) as (folder, name),
             ):
-                os.rename(aside, name, src_dir_fd=root, dst_dir_fd=folder)
+                os.rename(aside, name, src_dir_fd=place, dst_dir_fd=folder)
             raise
-        os.unlink(aside, dir_fd=root)
-    finally:
-        os.close(root)
+        with _says(path):
+            os.unlink(aside, dir_fd=place)
 
 
 def remove_empty_folders(directory: str, path: str, closed: Closed, *, stays: int) -> None:

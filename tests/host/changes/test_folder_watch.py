@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from serai.changes.opening import SessionChanges, open_changes
+from serai.host.changes import folder_watch
 from serai.host.changes.folder_watch import FolderWatch, Place, places_to_watch
 from serai.watching.globs import PathFilter
 from serai.watching.watch import Watches
@@ -147,3 +148,34 @@ async def test_a_folder_that_is_gone_is_heard_of(tmp_path: Path, watches: Watche
     await ears.hear()
     await watch.close()
     assert watch.has_ended
+
+
+async def test_when_one_folder_is_gone_all_are_to_be_watched_anew(tmp_path: Path, watches: Watches) -> None:
+    folder = make_repository(tmp_path / "work")
+    places = places_to_watch(await changes_of(folder, tmp_path / "home"), tmp_path / "home")
+    ears = Ears()
+    watch = ears.watch(watches, places)
+    async with asyncio.timeout(WITHIN):
+        await ears.ready.wait()
+    folder.rename(tmp_path / "away")  # the watch of what is in it follows it there
+    async with asyncio.timeout(WITHIN):
+        while not watch.has_ended:
+            await ears.hear()
+    await watch.close()
+
+
+async def test_a_folder_that_comes_is_heard_of(
+    tmp_path: Path, watches: Watches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_watch, "_AGAIN", 0.01)
+    folder = tmp_path / "work"
+    ears = Ears()
+    watch = ears.watch(watches, (Place(str(tmp_path)), Place(str(folder))))
+    async with asyncio.timeout(WITHIN):
+        await ears.ready.wait()
+    assert not watch.has_ended
+    folder.mkdir()
+    async with asyncio.timeout(WITHIN):
+        while not watch.has_ended:
+            await ears.hear()
+    await watch.close()

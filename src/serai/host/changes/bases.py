@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,13 @@ def told_of(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
     return ErrorInfo(error_type=code, message=redactor.redact(str(error)))
 
 
+def _seen_of(changes: SessionChanges) -> tuple[bool, bool, bool]:
+    """Whether a folder is there, whether its repository is gone, and whether it may have one."""
+    directory = changes.directory
+    is_gone = isinstance(changes, TrackedChanges) and changes.is_gone()
+    return os.path.isdir(directory), is_gone, may_be_tracked(directory)  # noqa: PTH112 - text, not a Path
+
+
 async def _stopped(task: asyncio.Task[None] | None) -> None:
     """Wait for an agent that may still be stopping, not for long."""
     if task is not None:
@@ -79,6 +87,8 @@ class Bases:
         """What `opened` has opened."""
         self.missed: dict[str, ErrorInfo] = {}
         """Why it was not recorded what there was before a turn, by its id."""
+        self.has_lost = False
+        """Whether the folder was away, or its repository is: something else may come in its place."""
         self._session = session
         self._host = session.host
         self._recorded = recorded
@@ -167,14 +177,20 @@ class Bases:
     async def current(self) -> SessionChanges:
         """The same as `opened`; but when the repository of the folder is gone, by the means that are left.
 
+        When one of them has come back they are opened anew, but not within a turn.
+
         Raises:
             SeraiError: There is no folder, or the changes cannot be recorded anywhere.
         """
         changes = await self.opened()
-        if isinstance(changes, TrackedChanges) and await asyncio.to_thread(changes.is_gone):
+        is_there, is_gone, may_be_tracked = await asyncio.to_thread(_seen_of, changes)
+        has_come = self.has_lost and may_be_tracked and self._session.live.turn is None
+        self.has_lost |= is_gone or not is_there
+        if is_gone or (is_there and has_come):
             if self.changes is changes:
                 self.changes = None
-            return await self.opened()
+            changes = await self.opened()
+            self.has_lost = not changes.has_git
         return changes
 
     async def _opened_now(self, directory: Path) -> SessionChanges:

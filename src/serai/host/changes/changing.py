@@ -22,7 +22,7 @@ from serai.errors import SeraiError
 from serai.host.changes.bases import FAILURES, Bases, told_of
 from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
 from serai.host.changes.changesets import changes_folder, id_of_session
-from serai.host.changes.folder_watch import FolderWatch, places_to_watch
+from serai.host.changes.folder_watch import FolderWatch, Place, places_to_watch
 
 if TYPE_CHECKING:
     from serai.host.session import Session
@@ -141,9 +141,13 @@ class Changing:
         if watch is not None:
             self._host.run(watch.close())
 
-    async def _follow_files(self, changes: SessionChanges) -> None:
+    def _to_come(self) -> tuple[Place, ...]:
+        """Where a folder or a repository may come that is not there."""
+        is_lost = self.bases.has_lost or self.bases.changes is None
+        return (Place(str(self.bases.directory), includes=(".git",)),) if is_lost else ()
+
+    async def _follow_files(self, places: tuple[Place, ...]) -> None:
         """Watch what is to be watched, if anyone wants to know."""
-        places = await asyncio.to_thread(places_to_watch, changes, self._host.home)
         if self._closed or not self._is_followed:
             return
         if self._watch is None or self._watch.places != places or self._watch.has_ended:
@@ -196,9 +200,11 @@ class Changing:
             changes = await self.bases.current()
         except FAILURES as error:
             self._show_problem(self._told(error))
+            await self._follow_files(self._to_come())
             return
         if self._is_followed:
-            await self._follow_files(changes)
+            places = await asyncio.to_thread(places_to_watch, changes, self._host.home)
+            await self._follow_files((*places, *self._to_come()))
         self._looked_unwatched = self._watch is None or not self._watch.is_ready.is_set()
         listed = [UNCOMMITTED, SESSION] if changes.has_git else [SESSION]
         shown = [one for one in self._channels.values() if not (changes.has_git and one.is_final)]
@@ -229,7 +235,8 @@ class Changing:
 
     async def _show(self, channel: ChangesetChannel, directory: str, changes: Changes) -> None:
         chosen = changes.changes[:MOST_FILES]
-        files = [show(change, directory, self._id, live=not changes.settled) for change in chosen]
+        live, start, end = not changes.settled, changes.start, changes.end
+        files = [show(change, directory, self._id, live=live, start=start, end=end) for change in chosen]
         problem = None
         if changes.lacks is not None and channel.which.turn_id is not None:
             problem = ErrorInfo(error_type="end_not_seen", message=changes.lacks)

@@ -4,6 +4,8 @@ What is heard is only that: whoever asks looks at the files again. In a reposito
 watched, of git's own files those that say what is committed and staged, and of the folders above what they
 say is ignored. In any other folder nothing matters but the files that tools edited, so only the folders that
 those are in are watched.
+
+A folder may go away, and another one come in its place, or the same one again. Whoever asks hears of both.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ _NOT_OF_GIT = (
     *("annex", "branches", "hooks", "info", "lfs", "logs/refs", "modules", "objects", "refs", "rr-cache"),
     "worktrees",
 )
+_AGAIN = 1.0
+"""So often it is looked whether a folder that is not there has come, in seconds."""
 _MOST_FOLDERS = 64
 """So many folders with edited files are watched."""
 
@@ -95,6 +99,11 @@ class FolderWatch:
     ) -> None:
         self.places = places
         self.is_ready = asyncio.Event()
+        self.has_ended = False
+        """Whether one of the folders is gone, or has come since: what is there now is to be watched anew.
+
+        It does not help that others are watched still. They may have been moved away with that one.
+        """
         self._watches = watches
         self._ready = ready
         self._changed = changed
@@ -102,11 +111,6 @@ class FolderWatch:
         self._tasks = [asyncio.create_task(self._watch(place)) for place in places]
         if not places:
             self._one_ready()
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether nothing is watched any more, though something was to be: the folder is gone, or was."""
-        return bool(self._tasks) and all(task.done() for task in self._tasks)
 
     async def _watch(self, place: Place) -> None:
         try:
@@ -119,16 +123,29 @@ class FolderWatch:
         except ProtocolError as error:
             self._not_watched(error)
             self._one_ready()
+            if error.number == AhpErrorCode.NOT_FOUND:
+                await self._until_there(place.folder)
+                self._end()
             return
         try:
             self._one_ready()
             async for _ in watch:
                 self._changed()
-            self._changed()  # the folder is gone
+            self._end()
         except ProtocolError as error:
             self._not_watched(error)
         finally:
             await watch.close()
+
+    async def _until_there(self, folder: str) -> None:
+        while True:
+            await asyncio.sleep(_AGAIN)
+            if await asyncio.to_thread(os.path.isdir, folder):
+                return
+
+    def _end(self) -> None:
+        self.has_ended = True
+        self._changed()
 
     def _not_watched(self, error: ProtocolError) -> None:
         """Changes are then seen when a turn ends, or when someone asks."""

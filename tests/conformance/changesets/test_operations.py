@@ -1,0 +1,186 @@
+"""Over the port: staging, discarding and opening."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.changesets.conftest import (
+    SESSION,
+    T1,
+    UNCOMMITTED,
+    at,
+    begin,
+    files,
+    follow,
+    git,
+    refused,
+    shown,
+    tell,
+)
+from conformance.client import Client, connecting
+from conformance.conftest import ONE, say
+from hosts import KEY, housing
+from serai.ahp.types import ROOT
+from serai.store.sqlite import SqliteStore
+
+
+async def test_staging_puts_files_into_the_index(client: Client, repository: Path) -> None:
+    await begin(client, repository)
+    await tell(client, "a.txt: other\nb.txt: new")
+    result = await client.request(
+        "invokeChangesetOperation", UNCOMMITTED, operationId="stage", target=at(repository / "b.txt")
+    )
+    assert result["message"] == "Staged b.txt"
+    assert git(repository, "diff", "--cached", "--name-only").split() == ["b.txt"]
+    await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="stage")
+    assert git(repository, "diff", "--cached", "--name-only").split() == ["a.txt", "b.txt"]
+
+
+async def test_what_is_ignored_from_now_on_is_no_longer_shown_and_not_discarded(
+    client: Client, repository: Path
+) -> None:
+    (repository / "sub/cache").mkdir(parents=True)
+    await begin(client, repository / "sub")
+    await follow(client, UNCOMMITTED)
+    for path in (".env", "cache/x", "new"):
+        (repository / "sub" / path).write_text("x\n")
+    await client.until(lambda: files(client, UNCOMMITTED) == {".env", "cache/x", "new"})
+    (repository / "sub/cache/.gitignore").write_text("*\n")
+    await client.until(lambda: files(client, UNCOMMITTED) == {".env", "new"})
+    (repository / ".gitignore").write_text(".env\n")
+    await client.until(lambda: files(client, UNCOMMITTED) == {"new"})
+    await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="discard")
+    left = {file.name for file in (repository / "sub").rglob("*") if file.is_file()}
+    assert left == {".env", "x", ".gitignore"}
+
+
+async def test_discarding_brings_files_back_and_says_so_to_those_who_follow(
+    client: Client, repository: Path
+) -> None:
+    await begin(client, repository)
+    await tell(client, "a.txt: other\nb.txt: new")
+    state = await follow(client, SESSION)
+    [discard] = [one for one in state.operations or () if one.id == "discard"]
+    assert "lost" in str(discard.confirmation)
+    result = await client.request("invokeChangesetOperation", SESSION, operationId="discard")
+    assert result["message"] == "Discarded the changes to 2 files"
+    await client.until(lambda: files(client, SESSION) == set())
+    assert (repository / "a.txt").read_text() == "one\ntwo\n"
+    assert not (repository / "b.txt").exists()
+
+
+async def test_a_discard_that_fails_has_done_nothing_and_can_be_tried_again(
+    client: Client, repository: Path
+) -> None:
+    await begin(client, repository)
+    await tell(client, "a.txt: other")
+    git(repository, "add", "a.txt")
+    lock = repository / ".git/index.lock"
+    lock.touch()
+    assert await refused(client, "invokeChangesetOperation", UNCOMMITTED, operationId="discard") == -32011
+    assert (repository / "a.txt").read_text() == "other\n"
+    lock.unlink()
+    await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="discard")
+    assert (repository / "a.txt").read_text() == "one\ntwo\n"
+    assert git(repository, "status", "--short") == ""
+
+
+async def test_files_are_read_and_come_back_in_the_form_that_they_had(
+    client: Client, repository: Path
+) -> None:
+    (repository / ".gitattributes").write_text("*.u16 text working-tree-encoding=UTF-16LE\n")
+    (repository / "b.u16").write_bytes("wörld\n".encode("utf-16-le"))
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "second")
+    await begin(client, repository)
+    await tell(client, ".gitattributes: *.u16 -text\nb.u16: other")
+    for uri in (UNCOMMITTED, SESSION, T1):
+        await follow(client, uri)
+        [file] = [one for one in shown(client, uri).files if one.id == "b.u16"]
+        assert file.edit.before is not None
+        content = await client.request("resourceRead", ROOT, uri=file.edit.before.content.uri)
+        assert base64.b64decode(content["data"]) == "wörld\n".encode("utf-16-le")
+    await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="discard")
+    assert (repository / "b.u16").read_bytes() == "wörld\n".encode("utf-16-le")
+    assert git(repository, "status", "--short") == ""
+
+
+@pytest.mark.parametrize("spelled", ["it's%20(new).txt", "it%27s%20%28new%29.tx%74"])
+async def test_a_file_is_found_by_any_spelling_of_its_uri(
+    client: Client, repository: Path, spelled: str
+) -> None:
+    await begin(client, repository)
+    await tell(client, "it's (new).txt: other")
+    for folder in (repository.as_uri(), repository.as_uri().replace("file://", "file://localhost")):
+        target = {"kind": "resource", "resource": f"{folder}/{spelled}"}
+        result = await client.request(
+            "invokeChangesetOperation", UNCOMMITTED, operationId="stage", target=target
+        )
+        assert result["message"] == "Staged it's (new).txt"
+
+
+async def test_opening_leads_to_the_content(client: Client, repository: Path) -> None:
+    await begin(client, repository)
+    await tell(client, "a.txt: other")
+    target = at(repository / "a.txt", side="before")
+    result = await client.request("invokeChangesetOperation", T1, operationId="open", target=target)
+    assert result["followUp"]["content"]["uri"].startswith("serai-change:/one/")
+    target = at(repository / "a.txt")
+    result = await client.request("invokeChangesetOperation", SESSION, operationId="open", target=target)
+    assert result["followUp"]["content"]["uri"] == (repository / "a.txt").as_uri()
+
+
+async def test_what_cannot_be_done_is_refused(client: Client, repository: Path) -> None:
+    await begin(client, repository)
+    await tell(client, "a.txt: other")
+    text_range = {"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}}
+    a_range = {**at(repository / "a.txt"), "kind": "range", "range": text_range}
+
+    async def code(channel: str = SESSION, **params: Any) -> int:
+        return await refused(client, "invokeChangesetOperation", channel, **params)
+
+    assert await code(operationId="explode") == -32602
+    assert await code(operationId="open") == -32602
+    assert await code(operationId="discard", target=a_range) == -32602
+    assert await code(ONE, operationId="discard") == -32602
+    assert await code(operationId="discard", target=at(repository / "none.txt")) == -32008
+    assert (repository / "a.txt").read_text() == "other\n"
+
+
+async def test_the_hosts_own_folder_is_in_no_changeset_and_survives_every_operation(
+    tmp_path: Path, repository: Path
+) -> None:
+    home = repository / ".serai"
+    home.mkdir()
+    (home / "database.key").write_text("a key\n")
+
+    def make_store() -> SqliteStore:
+        return SqliteStore(home / "history.db", KEY)
+
+    async with housing(make_store, home=home, user_home=tmp_path / "person") as house:
+        async with connecting(house.url, "one") as client:
+            await client.initialize()
+            await begin(client, repository, provider="demo")
+            await say(client, ONE, "hello")
+            await begin(client, repository, "ahp-session:/two", provider="demo")
+            (repository / "new.txt").write_text("x\n")
+            await follow(client, UNCOMMITTED)
+            await client.until(lambda: files(client, UNCOMMITTED) == {"new.txt"})
+            staged = await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="stage")
+            assert staged["message"] == "Staged 1 file"
+            assert git(repository, "diff", "--cached", "--name-only").split() == ["new.txt"]
+            target = at(home / "database.key")
+            for operation in ("stage", "discard"):
+                code = await refused(
+                    client, "invokeChangesetOperation", UNCOMMITTED, operationId=operation, target=target
+                )
+                assert code == -32008
+            done = await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="discard")
+            assert done["message"] == "Discarded the changes to 1 file"
+        await house.restart()
+        assert {summary.resource for summary in house.host.sessions.summaries()} == {ONE, "ahp-session:/two"}
+    assert (home / "database.key").read_text() == "a key\n"
