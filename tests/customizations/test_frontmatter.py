@@ -109,6 +109,7 @@ def test_frontmatter_without_an_end_is_told() -> None:
         "a: &a [x]\n" + "".join(f"b{n}: &b{n} [*a, *a, *a, *a]\n" for n in range(50)),
         "a: &a {k: v}\nb: &b {<<: [*a, *a, *a]}\nc: {<<: [*b, *b, *b]}",
         "x: [\n" + "a,\n" * MAX_FRONTMATTER,
+        "name: " + "n" * MAX_FRONTMATTER,
     ],
 )
 def test_what_would_take_long_is_refused_at_once(text: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from serai.ahp.types import HookCustomization, McpServerCustomization
 from serai.customizations.containers import Contents, Origin
 from serai.customizations.definitions import HookDefinition, McpServerDefinition
-from serai.customizations.manifests import read_hooks, read_servers
+from serai.customizations.manifests import MAX_SERVERS, read_hooks, read_servers
 from serai.customizations.trees import FetchedTree
 
 
@@ -29,6 +29,12 @@ def servers(value: Any, *, path: str = "m.json", key: str = "mcpServers", bare: 
     origin = Origin(FetchedTree({path: text.encode()}, "virtual://x"), "c", "Test", trusted=True)
     read_servers(origin, path, key, into, bare=bare)
     return into
+
+
+def test_only_so_many_servers_of_a_file_are_read() -> None:
+    into = servers({"mcpServers": {f"{number}": {"command": "x"} for number in range(MAX_SERVERS + 5)}})
+    assert len(into.children) == len(into.definitions) == MAX_SERVERS
+    assert into.problems == ["m.json has more than 1,000 MCP servers: the rest is left out"]
 
 
 def hook_definitions(into: Contents) -> list[HookDefinition]:

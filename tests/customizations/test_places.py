@@ -67,6 +67,7 @@ WRITTEN = {
     ".gemini/settings.json": '{"theme": "x", "mcpServers": {"one": {"command": "npx"}}}',
     "opencode.json": '{"$schema": "x", "mcp": {"one": {"type": "local", "command": ["npx", "-y"]}}}',
     "opencode.jsonc": '{"mcp": {"one": {"type": "local", "command": ["npx"]}, /* two */}}',
+    "~/.claude.json": '{"numStartups": 3, "mcpServers": {"one": {"type": "stdio", "command": "npx"}}}',
     "~/.copilot/mcp-config.json": '{"mcpServers": {"one": {"type": "local", "command": "npx"}}}',
     "~/.config/opencode/opencode.json": '{"mcp": {"one": {"type": "local", "command": ["npx"]}}}',
     "~/.config/opencode/opencode.jsonc": '{"mcp": {"one": {"type": "local", "command": ["npx"]}}} // x',
@@ -86,7 +87,7 @@ def test_servers_are_read_as_each_tool_writes_them(
 def test_each_file_of_servers_has_its_example() -> None:
     home_only = {Where.HOME: "~/"}
     files = {
-        f"{home_only.get(place.where, '')}{place.folder}/{place.pattern}".lstrip("/")
+        home_only.get(place.where, "") + f"{place.folder}/{place.pattern}".lstrip("/")
         for place in PLACES
         if place.format is Format.SERVERS
     }

@@ -11,7 +11,7 @@ from typing import cast
 from msgspec import structs
 
 from serai.ahp.types import ClientPluginCustomization, PluginCustomization
-from serai.customizations.containers import Origin, clean, load_state
+from serai.customizations.containers import MAX_SHOWN, Origin, fit, in_one_line, load_state
 from serai.customizations.found import Found
 from serai.customizations.plugins import has_what_runs, read_plugin
 from serai.customizations.trees import FetchedTree
@@ -37,10 +37,11 @@ def read_client_plugin(
     into.problems += [f"{path} leads out of the plugin, so it is not read" for path in tree.refused]
     if not trusted and has_what_runs(into):
         into.warnings.insert(0, "A client published this plugin: its hooks and MCP servers do not run here")
+    fit(into, MAX_SHOWN)
     customization = PluginCustomization(
         id=plugin.id,
         uri=plugin.uri,
-        name=plugin.name or into.name or clean(plugin.uri),
+        name=plugin.name or into.name or in_one_line(plugin.uri),
         icons=plugin.icons,
         enabled=plugin.enabled,
         client_id=client_id,

@@ -1,7 +1,12 @@
-"""What containers are made of: ids, names that JSON can carry, load states."""
+"""What containers are made of: ids, names that a client can show, load states.
+
+A folder may come from a stranger, and all that its containers say goes to every client of a session. So it
+has bounds, and no characters that move a cursor or turn a text around.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -13,13 +18,32 @@ from serai.ahp.types import (
     CustomizationLoadedState,
     CustomizationLoadState,
 )
+from serai.ahp.wire import Unknown, encode
 from serai.customizations.definitions import Definition
-from serai.customizations.trees import Tree
+from serai.customizations.trees import MAX_FILE, Tree
 from serai.errors import FileUnreadable
 
-__all__ = ["Contents", "Origin", "clean", "identity", "load_state", "read_text"]
+__all__ = [
+    "MAX_SHOWN",
+    "Contents",
+    "Origin",
+    "clean",
+    "fit",
+    "identity",
+    "in_one_line",
+    "load_state",
+    "read_text",
+]
 
+MAX_SHOWN = 640 * 1024
+"""How much is shown of a working directory, and of a home, in bytes of JSON: with the rest of a new session
+it fits into a message of 1 MiB, which is as long as many clients allow."""
+
+_MAX_NAME = 256
 _MAX_PROBLEMS = 5
+_MAX_PROBLEM = 400
+# Control characters, apart from breaks and tabs, and those that turn the direction of what follows.
+_UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +76,33 @@ def identity(kind: str, *parts: str) -> str:
 
 
 def clean(text: str) -> str:
-    """A text that JSON can carry: half a surrogate pair, as odd names have, becomes a replacement sign."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    """A text that JSON can carry and that does no harm where it is shown.
+
+    Half a surrogate pair, as odd names have, control characters and such that turn a text around become
+    replacement signs.
+    """
+    if not text.isascii():  # two halves of one character that stand beside each other are put together
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _UNSHOWABLE.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def in_one_line(text: str) -> str:
+    """A name: clean, in one line, and not too long."""
+    name = " ".join(clean(text[: 4 * _MAX_NAME]).split())
+    return name if len(name) <= _MAX_NAME else name[: _MAX_NAME - 1] + "…"
+
+
+def fit(contents: Contents, room: int) -> None:
+    """Leave out what would need more room than there is, in bytes of JSON, and tell of it."""
+    children = contents.children
+    for place, child in enumerate(children):
+        room -= len(encode(child))
+        if room < 0:
+            left_out = {child.id for child in children[place:] if not isinstance(child, Unknown)}
+            contents.problems.insert(0, f"{len(children) - place:,} more are left out: there are too many")
+            del children[place:]
+            contents.definitions[:] = [item for item in contents.definitions if item.id not in left_out]
+            return
 
 
 def load_state(contents: Contents) -> CustomizationLoadState:
@@ -67,13 +114,13 @@ def load_state(contents: Contents) -> CustomizationLoadState:
     return CustomizationLoadedState()
 
 
-def read_text(origin: Origin, path: str) -> str | None:
+def read_text(origin: Origin, path: str, largest: int = MAX_FILE) -> str | None:
     """A file's text; `None` when there is none.
 
     Raises:
         FileUnreadable: It cannot be read, or is not UTF-8; the message names it.
     """
-    data = origin.tree.read(path)
+    data = origin.tree.read(path, largest)
     if data is None:
         return None
     try:
@@ -84,8 +131,14 @@ def read_text(origin: Origin, path: str) -> str | None:
 
 
 def _message(problems: Iterable[str]) -> str:
-    lines = list(dict.fromkeys(problems))
+    lines = list(dict.fromkeys(map(_shortened, problems)))
     left = len(lines) - _MAX_PROBLEMS
     if left > 0:
         lines[_MAX_PROBLEMS:] = [f"and {left:,} more"]
     return clean("\n".join(lines))
+
+
+def _shortened(problem: str) -> str:
+    """Its beginning names the file, its end says what is wrong."""
+    half = _MAX_PROBLEM // 2
+    return problem if len(problem) <= _MAX_PROBLEM else f"{problem[:half]} … {problem[-half:]}"

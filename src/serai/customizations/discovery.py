@@ -13,11 +13,20 @@ from serai.ahp.types import (
     DirectoryCustomization,
     PluginCustomization,
 )
-from serai.customizations.containers import Contents, Origin, clean, identity, load_state
+from serai.ahp.wire import encode
+from serai.customizations.containers import (
+    MAX_SHOWN,
+    Contents,
+    Origin,
+    fit,
+    identity,
+    in_one_line,
+    load_state,
+)
 from serai.customizations.definitions import Definition
 from serai.customizations.documents import read_document
 from serai.customizations.found import Found
-from serai.customizations.manifests import read_hooks, read_json, read_servers
+from serai.customizations.manifests import read_hooks, read_json, read_servers, read_servers_of_project
 from serai.customizations.places import PLACES, PLUGINS, Format, Place, PluginLayout, PluginPlace, Where
 from serai.customizations.plugins import has_what_runs, read_plugin
 from serai.customizations.trees import DiskTree
@@ -75,12 +84,15 @@ class _Finding:
         self._containers: dict[str, Customization] = {}
         self._definitions: dict[str, list[Definition]] = {}
         self._locked: set[str] = set()
+        self._room = MAX_SHOWN
+        self._project: str | None = None
 
     def found(self) -> Found:
         definitions = (item for items in self._definitions.values() for item in items)
         return Found(list(self._containers.values()), tuple(definitions), frozenset(self._locked))
 
     def look(self, tree: DiskTree, where: Where, *, trusted: bool, project: str | None) -> None:
+        self._room, self._project = MAX_SHOWN, project
         groups: dict[tuple[str, str, CustomizationType], list[Place]] = {}
         for place in PLACES:
             if place.where in {where, Where.BOTH}:
@@ -109,7 +121,7 @@ class _Finding:
         into = Contents()
         exists = False
         for place in places:
-            exists |= _read_place(origin, place, into)
+            exists |= _read_place(origin, place, self._project, into)
         writable = self._is_writable(tree, places)
         offered = writable and any(place.offered for place in places)
         if not (exists or offered or into.children or into.problems):
@@ -119,11 +131,12 @@ class _Finding:
             into.warnings.insert(0, _not_trusted(_RUNS[contents]))
         if off:
             self._locked.add(container)
+        fit(into, self._room)
         self._add(
             DirectoryCustomization(
                 id=container,
                 uri=uri,
-                name=clean(f"{source} {_PLURALS[contents]} ({tree.shown(folder)})"),
+                name=in_one_line(f"{source} {_PLURALS[contents]} ({tree.shown(folder)})"),
                 enabled=not off,
                 load=load_state(into),
                 children=into.children,
@@ -162,9 +175,12 @@ class _Finding:
             return
         entries = [entry for entry in listing.entries if entry.name[0] != "."] if listing else []
         folders = [entry.name for entry in entries if entry.is_folder]
-        for name in folders[:_MAX_PLUGINS]:
-            self._plugin(tree.below(join(row.path, name)), row.source, trusted=trusted, enabled=True)
         problems = [entry.problem for entry in entries if entry.problem]
+        for name in folders[:_MAX_PLUGINS]:
+            if self._room <= 0:
+                problems.insert(0, f"{tree.shown(row.path)} has too many plugins: the rest is left out")
+                break
+            self._plugin(tree.below(join(row.path, name)), row.source, trusted=trusted, enabled=True)
         if len(folders) > _MAX_PLUGINS:
             problems.append(
                 f"{tree.shown(row.path)} has more than {_MAX_PLUGINS} plugins: the rest is left out"
@@ -195,7 +211,7 @@ class _Finding:
         plugin = PluginCustomization(
             id=container,
             uri=uri,
-            name=f"{row.source} plugins ({tree.shown(row.path)})",
+            name=in_one_line(f"{row.source} plugins ({tree.shown(row.path)})"),
             enabled=False,
             load=load,
             children=[],
@@ -205,16 +221,17 @@ class _Finding:
     def _plugin(self, tree: DiskTree, source: str, *, trusted: bool, enabled: bool) -> None:
         uri = tree.uri("")
         container = identity("plugin", uri)
-        into = read_plugin(Origin(tree, container, source, trusted, plugin=clean(tree.root.name)))
+        into = read_plugin(Origin(tree, container, source, trusted, plugin=in_one_line(tree.root.name)))
         if not (into.manifest or into.children or into.problems):
             return
         if not trusted and has_what_runs(into):
             into.warnings.insert(0, _not_trusted("hooks and MCP servers"))
+        fit(into, self._room)
         self._add(
             PluginCustomization(
                 id=container,
                 uri=uri,
-                name=into.name or clean(tree.root.name),
+                name=into.name or in_one_line(tree.root.name),
                 enabled=enabled,
                 load=load_state(into),
                 children=into.children,
@@ -227,12 +244,13 @@ class _Finding:
     ) -> None:
         """Add a container. A home that is also the working directory counts as home: it comes later."""
         self._containers[container.id] = container
+        self._room -= len(encode(container))
         self._definitions[container.id] = definitions
         if container.enabled:
             self._locked.discard(container.id)
 
 
-def _read_place(origin: Origin, place: Place, into: Contents) -> bool:
+def _read_place(origin: Origin, place: Place, project: str | None, into: Contents) -> bool:
     """Read the files of a row. Returns whether its folder is there, when the row is about a folder."""
     found = matching(origin.tree, place.folder, place.pattern)
     into.problems += found.problems
@@ -240,6 +258,8 @@ def _read_place(origin: Origin, place: Place, into: Contents) -> bool:
         match place.format:
             case Format.HOOKS:
                 read_hooks(origin, path, into)
+            case Format.SERVERS if place.of_projects:
+                read_servers_of_project(origin, path, place.key, project, into)
             case Format.SERVERS:
                 read_servers(origin, path, place.key, into)
             case Format.MARKDOWN | Format.TOML:

@@ -15,7 +15,7 @@ from serai.ahp.types import (
     RuleCustomization,
     SkillCustomization,
 )
-from serai.customizations.containers import Contents, Origin, clean, identity, read_text
+from serai.customizations.containers import Contents, Origin, clean, identity, in_one_line, read_text
 from serai.customizations.definitions import (
     AgentDefinition,
     Definition,
@@ -93,7 +93,9 @@ def read_document(
     file = _File(
         origin,
         path,
-        clean(path.rpartition("/")[2]) if whole_name else _name(path, folder, contents, document.fields),
+        in_one_line(path.rpartition("/")[2])
+        if whole_name
+        else _name(path, folder, contents, document.fields),
         identity(contents, origin.container, path),
         origin.tree.uri(path),
         _description(document),
@@ -218,8 +220,8 @@ def _name(path: str, folder: str, contents: CustomizationType, fields: Mapping[s
     said = _text(fields, "name")
     # A prompt is started by its path; its `name`, where it has one, is a title.
     if said and (contents is not CustomizationType.PROMPT or len(parts) == 1):
-        return clean(said)
-    return clean(":".join(parts))
+        return in_one_line(said)
+    return in_one_line(":".join(parts))
 
 
 def _description(document: Document) -> str | None:

@@ -113,13 +113,13 @@ def first_paragraph(body: str) -> str | None:
 
 
 def _fields(text: str) -> dict[str, Value]:
+    if len(text) > MAX_FRONTMATTER:
+        raise Broken(f"the frontmatter is longer than {MAX_FRONTMATTER // 1024} KiB", 2)
     plain = _plain_fields(text)
     return _yaml_fields(text) if plain is None else plain
 
 
 def _yaml_fields(text: str) -> dict[str, Value]:
-    if len(text) > MAX_FRONTMATTER:
-        raise Broken(f"the frontmatter is longer than {MAX_FRONTMATTER // 1024} KiB", 2)
     if _bracket_depth(text) > _MAX_DEPTH:
         raise Broken(f"the frontmatter is nested deeper than {_MAX_DEPTH} levels", 2)
     try:

@@ -6,28 +6,45 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, cast
 
 from serai.ahp.types import HookCustomization, McpServerCustomization, TextRange
-from serai.customizations.containers import Contents, Origin, clean, identity, read_text
+from serai.customizations.containers import Contents, Origin, identity, in_one_line, read_text
 from serai.customizations.definitions import HookDefinition, McpServerDefinition
 from serai.customizations.loosejson import BrokenJson, member_spans, parse, text_range
 from serai.customizations.loosetoml import read_toml
+from serai.customizations.trees import MAX_FILE
 from serai.errors import FileUnreadable
 
-__all__ = ["add_hooks", "add_servers", "read_hooks", "read_json", "read_servers"]
+__all__ = [
+    "MAX_SERVERS",
+    "add_hooks",
+    "add_servers",
+    "read_hooks",
+    "read_json",
+    "read_servers",
+    "read_servers_of_project",
+]
 
+MAX_SERVERS = 1_000
+"""How many MCP servers of one file are read."""
+
+_MAX_MEMORY = 32 * 1024 * 1024
+"""How large a file may be that a tool keeps its memory in."""
+_MAX_PLACED = 256 * 1024
+"""In a longer text nobody is told where things stand: to find that takes seconds for a megabyte."""
 _SHELL = "powershell" if os.name == "nt" else "bash"
 _KINDS = {"local": "stdio", "remote": "http", "streamable-http": "http", "streamableHttp": "http"}
 
 
-def read_json(origin: Origin, path: str) -> tuple[dict[str, Any], str] | None:
+def read_json(origin: Origin, path: str, largest: int = MAX_FILE) -> tuple[dict[str, Any], str] | None:
     """A JSON file's object and its text; `None` when there is no file.
 
     Raises:
         FileUnreadable: It cannot be read, or holds no object; the message names it, and the line.
     """
-    text = read_text(origin, path)
+    text = read_text(origin, path, largest)
     if text is None:
         return None
     shown = origin.tree.shown(path)
@@ -70,7 +87,7 @@ def add_hooks(origin: Origin, path: str, hooks: Any, into: Contents, *, switched
         return
     child = identity("hook", origin.container, path)
     uri = origin.tree.uri(path)
-    name = clean(path.rpartition("/")[2])
+    name = in_one_line(path.rpartition("/")[2])
     into.children.append(HookCustomization(id=child, uri=uri, name=name))
     for event, entries in cast("dict[str, Any]", hooks).items():
         for matcher, hook in _hooks_of(entries):
@@ -145,6 +162,37 @@ def read_servers(origin: Origin, path: str, key: str, into: Contents, *, bare: b
         add_servers(origin, path, value[key], text, (key,), into)
 
 
+def read_servers_of_project(origin: Origin, path: str, key: str, project: str | None, into: Contents) -> None:
+    """Read the MCP servers of a file that has some for all projects, and some for single ones.
+
+    Args:
+        origin: Where the file comes from.
+        path: The file.
+        key: The member that holds the servers, in the file itself and in each of its `projects`.
+        project: The real path of the working directory, when there is one. Of servers with the same name, its
+            own counts.
+        into: Where they go.
+    """
+    try:
+        found = read_json(origin, path, _MAX_MEMORY)
+    except FileUnreadable as error:
+        into.problems.append(error.message)
+        return
+    if found is None:
+        return
+    value, text = found
+    for_all, for_one, keys = value.get(key), None, ()
+    for name, settings in _members(value.get("projects")).items():
+        if project is not None and os.path.realpath(name) == project and (own := _members(settings).get(key)):
+            for_one, keys = own, ("projects", name, key)
+    if isinstance(for_all, dict) and isinstance(for_one, dict):
+        for_all = {name: item for name, item in _members(for_all).items() if name not in for_one}
+    if for_all:
+        add_servers(origin, path, for_all, text, (key,), into)
+    if for_one:
+        add_servers(origin, path, for_one, text, keys, into)
+
+
 def add_servers(
     origin: Origin, path: str, servers: Any, text: str, keys: tuple[str, ...], into: Contents
 ) -> None:
@@ -162,8 +210,10 @@ def add_servers(
     if not isinstance(servers, dict):
         into.problems.append(f"{shown}: '{'.'.join(keys)}' is no object")
         return
-    named = cast("dict[str, Any]", servers)
-    ranges = _toml_ranges(text, keys[0], named) if path.endswith(".toml") else _json_ranges(text, keys)
+    named = dict(islice(cast("dict[str, Any]", servers).items(), MAX_SERVERS))
+    if len(named) < len(cast("dict[str, Any]", servers)):
+        into.problems.append(f"{shown} has more than {MAX_SERVERS:,} MCP servers: the rest is left out")
+    ranges = _toml_ranges(text, keys[0], named) if path.endswith(".toml") else _json_ranges(text, keys, named)
     for name, settings in named.items():
         where = ranges.get(name)
         line = f", line {where.start.line + 1}" if where else ""
@@ -178,7 +228,7 @@ def add_servers(
             continue
         child = identity("mcpServer", origin.container, path, name)
         uri = origin.tree.uri(path)
-        into.children.append(McpServerCustomization(id=child, uri=uri, name=clean(name), range=where))
+        into.children.append(McpServerCustomization(id=child, uri=uri, name=in_one_line(name), range=where))
         into.definitions.append(
             McpServerDefinition(
                 id=child,
@@ -187,7 +237,7 @@ def add_servers(
                 plugin=origin.plugin,
                 path=path,
                 uri=uri,
-                name=clean(name),
+                name=in_one_line(name),
                 runnable=origin.trusted and _is_on(item),
                 kind=_kind(item, command),
                 command=command,
@@ -230,8 +280,11 @@ def _is_on(settings: dict[str, Any]) -> bool:
     return settings.get("disabled") is not True and settings.get("enabled") is not False
 
 
-def _json_ranges(text: str, keys: tuple[str, ...]) -> dict[str, TextRange]:
-    return {name: text_range(text, *span) for name, span in member_spans(text, keys).items()}
+def _json_ranges(text: str, keys: tuple[str, ...], names: Mapping[str, Any]) -> dict[str, TextRange]:
+    if len(text) > _MAX_PLACED:
+        return {}
+    spans = member_spans(text, keys)
+    return {name: text_range(text, *spans[name]) for name in names if name in spans}
 
 
 def _toml_ranges(text: str, key: str, names: Mapping[str, Any]) -> dict[str, TextRange]:
@@ -254,6 +307,10 @@ _TOML_HEADER = re.compile(r"^\[([^\[\]\n]+)\]", re.MULTILINE)
 
 
 # -- values of strangers -----------------------------------------------------------------------------------
+
+
+def _members(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _text(settings: Mapping[str, Any], key: str) -> str | None:

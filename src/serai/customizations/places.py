@@ -42,6 +42,8 @@ class Place:
     Attributes:
         pattern: Which files in the folder: a name, `*.md`, `**/*.md` (any depth) or `*/SKILL.md`.
         key: For servers: the member that holds them.
+        of_projects: For servers: the file has some for single projects too. In such a file a tool keeps its
+            memory, so it may be long.
         always: For rules: they apply unless their globs narrow it. Otherwise the frontmatter says so.
         offered: The folder is shown even when it is not there yet, so that a client has where to write to.
     """
@@ -53,6 +55,7 @@ class Place:
     contents: CustomizationType
     format: Format = Format.MARKDOWN
     key: str = ""
+    of_projects: bool = False
     always: bool = False
     offered: bool = False
 
@@ -106,6 +109,7 @@ PLACES: tuple[Place, ...] = (
     Place("Claude Code", _BOTH, ".claude", "settings.json", _HOOK, _HOOKS),
     Place("Claude Code", _DIRECTORY, ".claude", "settings.local.json", _HOOK, _HOOKS),
     Place("Claude Code", _DIRECTORY, "", ".mcp.json", _SERVER, _SERVERS, key="mcpServers"),
+    Place("Claude Code", _HOME, "", ".claude.json", _SERVER, _SERVERS, key="mcpServers", of_projects=True),
     # GitHub Copilot and VS Code
     Place("Copilot", _DIRECTORY, ".github", "copilot-instructions.md", _RULE, always=True),
     Place("Copilot", _DIRECTORY, ".github/instructions", "**/*.md", _RULE),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from serai.ahp.types import CustomizationType
-from serai.customizations.containers import Contents, Origin, clean
+from serai.customizations.containers import Contents, Origin, in_one_line
 from serai.customizations.definitions import HookDefinition, McpServerDefinition
 from serai.customizations.documents import read_document
 from serai.customizations.manifests import add_hooks, add_servers, read_hooks, read_json, read_servers
@@ -61,7 +61,7 @@ def read_plugin(origin: Origin) -> PluginContents:
     except FileUnreadable as error:
         into.problems.append(error.message)
     name = manifest.get("name")
-    into.name = clean(name) if isinstance(name, str) and name else None
+    into.name = (in_one_line(name) or None) if isinstance(name, str) else None
     origin = Origin(origin.tree, origin.container, origin.source, origin.trusted, into.name or origin.plugin)
     for key, contents, pattern in _TEXTS:
         _read_texts(origin, key, contents, pattern, into)

@@ -20,7 +20,7 @@ from serai.errors import FileUnreadable
 __all__ = ["MAX_ENTRIES", "MAX_FILE", "DiskTree", "Entry", "FetchedTree", "Listing", "Tree"]
 
 MAX_FILE = 1024 * 1024
-"""The largest file that is read, in bytes."""
+"""The largest file that is read, in bytes, where nobody says otherwise."""
 
 MAX_ENTRIES = 20_000
 """How many entries of one folder are looked at."""
@@ -57,7 +57,7 @@ class Tree(Protocol):
         """
         ...
 
-    def read(self, path: str) -> bytes | None:
+    def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
         """A file's content; `None` when there is no such file.
 
         Raises:
@@ -115,7 +115,7 @@ class DiskTree:
                         entries.append(Entry(item.name, item.is_dir(follow_symlinks=False)))
         return Listing((info.st_dev, info.st_ino), sorted(entries), is_cut=False)
 
-    def read(self, path: str) -> bytes | None:
+    def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
         """See `Tree.read`."""
         with self._opened(path, 0) as descriptor:
             if descriptor is None:
@@ -123,9 +123,9 @@ class DiskTree:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise FileUnreadable(f"{self.shown(path)} is no file")
             with os.fdopen(descriptor, "rb", closefd=False) as file:
-                data = file.read(MAX_FILE + 1)
-        if len(data) > MAX_FILE:
-            raise _too_large(self.shown(path))
+                data = file.read(largest + 1)
+        if len(data) > largest:
+            raise _too_large(self.shown(path), largest)
         return data
 
     def uri(self, path: str) -> str:
@@ -227,11 +227,11 @@ class FetchedTree:
         entries = [Entry(name, is_folder) for name, is_folder in sorted(found.items())]
         return Listing(path.strip("/"), entries[:MAX_ENTRIES], is_cut=len(entries) > MAX_ENTRIES)
 
-    def read(self, path: str) -> bytes | None:
+    def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
         """See `Tree.read`."""
         data = self._files.get(path)
-        if data is not None and len(data) > MAX_FILE:
-            raise _too_large(self.shown(path))
+        if data is not None and len(data) > largest:
+            raise _too_large(self.shown(path), largest)
         return data
 
     def uri(self, path: str) -> str:
@@ -247,5 +247,5 @@ def _is_clean(path: str) -> bool:
     return all(part not in {"", ".", ".."} for part in path.split("/")) and "\0" not in path
 
 
-def _too_large(shown: str) -> FileUnreadable:
-    return FileUnreadable(f"{shown} is larger than {MAX_FILE // 1024 // 1024} MiB")
+def _too_large(shown: str, largest: int) -> FileUnreadable:
+    return FileUnreadable(f"{shown} is larger than {largest // 1024 // 1024} MiB")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import shutil
 
+import pytest
+
 from conformance.client import Client, connecting
 from conformance.conftest import ONE, say
 from conformance.customizations.conftest import (
@@ -19,6 +21,7 @@ from conformance.customizations.conftest import (
 )
 from hosts import WITHIN, House
 from requirements import proves
+from serai.host.customizing.customizations import TOGGLES
 
 # -- switches ----------------------------------------------------------------------------------------------
 
@@ -68,6 +71,29 @@ async def test_a_switch_holds_when_the_host_starts_again(client: Client, inn: In
         assert not by_child(again, "mop").enabled
         assert await toggle(again, by_child(again, "mop").id, enabled=True) is None
         assert by_child(again, "mop").enabled
+
+
+@pytest.mark.parametrize("last", [True, False])
+async def test_of_switches_that_come_at_once_the_last_one_holds(
+    client: Client, inn: Inn, house: House, *, last: bool
+) -> None:
+    """Also where the host has to look at the folder before it lets the first of them happen."""
+    write_skill(inn.work, "sweep")
+    await begin(client, inn)
+    container = by_child(client, "sweep").id
+    await client.close()
+    await house.restart()
+    async with connecting(house.url, "two") as again:
+        await again.initialize()
+        switches = [True, False, True] if last else [True, True, False]
+        for enabled in switches:
+            await again.dispatch(ONE, "customizationToggled", id=container, enabled=enabled)
+        await again.subscribe(ONE)
+        await again.until(lambda: (again.session(ONE).meta or {}).get(TOGGLES) == {container: last})
+        # What was switched before counts only from here on: look whether it stays so.
+        assert await toggle(again, "nobody", enabled=True) is None
+        assert by_child(again, "sweep").enabled is last
+        assert (again.session(ONE).meta or {})[TOGGLES] == {container: last}
 
 
 async def test_a_switch_of_what_is_not_there_changes_nothing(client: Client, inn: Inn) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -39,6 +40,17 @@ async def test_a_session_has_what_its_folder_and_the_home_have(client: Client, i
     assert state_of(by_child(client, "sweep")) == "loaded"
 
 
+async def test_a_skill_that_is_not_for_people_is_shown_and_not_offered(client: Client, inn: Inn) -> None:
+    write_skill(inn.work, "sweep")
+    write(inn.work / ".claude/skills/hidden/SKILL.md", "---\nname: hidden\nuser-invocable: false\n---\n")
+    write(inn.work / ".claude/commands/tidy.md", "Tidy up.\n")
+    session = await begin(client, inn)
+    assert {"sweep", "hidden", "tidy"} <= set(children(client))
+    asked = {"kind": "userMessage", "text": "/", "offset": 1}
+    offered = (await client.request("completions", session, **asked))["items"]
+    assert {item["insertText"] for item in offered} == {"/sweep", "/tidy"}
+
+
 async def test_a_session_without_a_folder_has_what_the_home_has(client: Client, inn: Inn) -> None:
     write_skill(inn.home, "cook")
     await new_session(client)
@@ -72,6 +84,22 @@ async def test_a_file_of_which_the_shape_is_wrong_is_told_of_though_it_is_empty(
     told = containers(client)["Cursor MCP servers (.cursor)"]
     assert state_of(told) == "error"
     assert told.load.message == ".cursor/mcp.json: 'mcpServers' is no object"
+
+
+async def test_no_folder_can_make_its_session_too_long_for_an_ordinary_client(
+    client: Client, house: House, inn: Inn
+) -> None:
+    for number in range(30):
+        write(inn.work / f".claude/agents/a{number}.md", f"---\nname: {'n' * 900_000}{number}\n---\n")
+    servers = {f"{'s' * 200}{number}": {"command": "x"} for number in range(4_000)}
+    write(inn.work / ".mcp.json", json.dumps({"mcpServers": servers}))
+    write(inn.work / ".claude/agents/good.md", "---\nname: good\n---\n")
+    session = await begin(client, inn)
+    assert "good" in children(client)
+    async with connecting(house.url, "two") as other:
+        await other.initialize(session)
+        assert children(other) == children(client)
+        assert max(len(frame) for frame in other.frames) < 2**20
 
 
 async def test_only_the_working_directory_is_for_clients_to_write_to(client: Client, inn: Inn) -> None:

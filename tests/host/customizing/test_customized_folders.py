@@ -86,6 +86,24 @@ async def test_who_asks_gets_what_is_there_now(place: Place) -> None:
     assert names(await folder.catch_up()) == ["AGENTS.md"]
 
 
+async def test_a_folder_that_was_away_is_followed_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(customized_folders, "_AWAY", 0.01)
+    (place.work / ".claude/agents").mkdir(parents=True)
+    place.write()
+    folder = place.folders.enter(place.work)
+    follower = Follower(folder)
+    folder.follow(follower.changed)
+    await follower.until(lambda: names(folder.found) == ["AGENTS.md"])
+    away = place.work.rename(place.work.with_name("away"))
+    await follower.until(lambda: names(folder.found) == [])
+    away.rename(place.work)
+    await follower.until(lambda: names(folder.found) == ["AGENTS.md"])
+    (place.work / ".claude/agents/new.md").write_text("---\nname: new\ndescription: x\n---\n")
+    await follower.until(lambda: "new" in names(folder.found))
+
+
 async def test_many_who_ask_at_once_do_not_look_as_often(place: Place) -> None:
     folder = place.folders.enter(place.work)
     await asyncio.gather(*(folder.catch_up() for _ in range(50)))

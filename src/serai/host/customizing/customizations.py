@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from serai.ahp import actions as a
 from serai.ahp.types import Customization, CustomizationErrorState, PluginCustomization
 from serai.ahp.wire import Unknown
-from serai.customizations import Definition, Found, difference, with_toggles
+from serai.customizations import Definition, Found, SkillDefinition, difference, with_toggles
 from serai.customizations.containers import identity
 from serai.host.customizing.published import Published
 from serai.host.project import directory_of
@@ -33,6 +33,14 @@ TOGGLES = "serai.toggles"
 
 _A_MOMENT = 1.0
 """A new session makes do with what was found so many seconds ago, until someone follows it."""
+
+
+class _Switch(NamedTuple):
+    """A client wants to switch a container."""
+
+    action: a.SessionCustomizationToggledAction
+    origin: a.ActionOrigin
+    sender: Subscriber
 
 
 class SessionCustomizations:
@@ -51,6 +59,8 @@ class SessionCustomizations:
         self._folders = session.host.customized_folders
         self._folder = self._folders.enter(directory_of(session.live.head.summary.working_directory))
         self._published = Published(session, spawn, self._published_changed)
+        self._waiting: dict[str, list[_Switch]] = {}
+        """What waits until the folder was looked at, in its order, by the container."""
         self._is_attending = False
         self._closed = False
 
@@ -94,6 +104,14 @@ class SessionCustomizations:
         await self._look()
         return _marked(self._together())
 
+    def hidden(self) -> set[str]:
+        """The ids of skills that are for the model alone, as far as is known: people are not offered them."""
+        return {
+            item.id
+            for item in self._together().definitions
+            if isinstance(item, SkillDefinition) and not item.user_invocable
+        }
+
     async def _look(self) -> None:
         await self._folder.catch_up()
         self._show()
@@ -101,33 +119,41 @@ class SessionCustomizations:
     # -- switches ------------------------------------------------------------------------------------------
 
     def holds_up(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> bool:
-        """Whether an action waits here: one that switches on what may be locked.
+        """Whether an action waits here: one that switches on what may be locked, and those that follow it.
 
         Its folder may be trusted since it was last looked at. So it is looked at first, and then the action
-        is dispatched again, or goes back with the reason.
+        is dispatched again, or goes back with the reason. What switches the same thing meanwhile comes after.
         """
-        if not (isinstance(action, a.SessionCustomizationToggledAction) and action.enabled):
+        if not isinstance(action, a.SessionCustomizationToggledAction):
             return False
+        waiting = self._waiting.get(action.id)
+        if waiting is not None:
+            waiting.append(_Switch(action, origin, sender))
+            return True
         found = self._folder.found
-        if found is not None and action.id not in found.locked:
+        if not action.enabled or (found is not None and action.id not in found.locked):
             return False
-        self._spawn(self._unlock(action, origin, sender))
+        self._waiting[action.id] = [_Switch(action, origin, sender)]
+        self._spawn(self._unlock(action.id))
         return True
 
-    async def _unlock(
-        self, action: a.SessionCustomizationToggledAction, origin: a.ActionOrigin, sender: Subscriber
-    ) -> None:
-        await self._look()
+    async def _unlock(self, container: str) -> None:
+        try:
+            await self._look()
+        finally:
+            waiting = self._waiting.pop(container)
         session, folder = self._session, self._folder
-        if action.id in (folder.found or Found()).locked:
-            remedy = f"serai config trust {shlex.quote(str(folder.directory))}"
-            reason = (
-                f"not_trusted: the folder {folder.directory} is not trusted, so nothing of it runs;"
-                f" to trust it: {remedy}"
-            )
-            session.journal.reject(session.uri, action, origin, reason, sender)
-        else:
-            session.dispatch(action, origin, sender)
+        is_locked = container in (folder.found or Found()).locked
+        remedy = f"serai config trust {shlex.quote(str(folder.directory))}"
+        reason = (
+            f"not_trusted: the folder {folder.directory} is not trusted, so nothing of it runs;"
+            f" to trust it: {remedy}"
+        )
+        for action, origin, sender in waiting:
+            if is_locked and action.enabled:
+                session.journal.reject(session.uri, action, origin, reason, sender)
+            else:
+                session.dispatch(action, origin, sender)
 
     def toggled(self, action: a.SessionCustomizationToggledAction) -> None:
         """A client has switched a container: that holds from now on, also after it was found again."""

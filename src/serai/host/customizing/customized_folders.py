@@ -24,6 +24,8 @@ _log = logging.getLogger(__name__)
 
 _GATHER = 0.05
 """How long changes are gathered before a folder is looked at again, in seconds."""
+_AWAY = 1.0
+"""A folder that is not there is looked for as often, in seconds, while someone follows it."""
 _AT_ONCE = 2
 """So many folders are looked at at the same time: others need threads too."""
 
@@ -182,6 +184,9 @@ class CustomizedFolder:
         except Exception:  # noqa: BLE001 - whatever it is, sessions go on with what is known
             _log.exception("the customisations of %s cannot be read", self.directory)
             self._look = self._look or _Look(Found(), trusted=False, is_there=False)
+        if not self._look.is_there:
+            self._deaf = True  # what is heard may come from where it went
+            self._look_later(_AWAY)
 
     def _find(self) -> _Look:
         trusted = self._ask_trust()
@@ -234,8 +239,11 @@ class CustomizedFolder:
         return await self._in_thread(watched, self.directory, self._home)
 
     def _changed(self) -> None:
+        self._look_later(_GATHER)
+
+    def _look_later(self, seconds: float) -> None:
         if self._due is None and self._followers:
-            self._due = asyncio.get_running_loop().call_later(_GATHER, self._look_again)
+            self._due = asyncio.get_running_loop().call_later(seconds, self._look_again)
 
     def _look_again(self) -> None:
         self._due = None
