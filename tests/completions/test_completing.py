@@ -18,6 +18,7 @@ from serai.completions.completing import (
     items,
     token_at,
     units,
+    words_at,
 )
 from serai.errors import InvalidParams
 
@@ -53,6 +54,14 @@ def split(marked: str) -> tuple[str, int]:
         ("/rev|iew", Token("/", "rev", 0, 4)),
         ("one\n/rev|", Token("/", "rev", 4, 8)),
         ("@/etc|", Token("@", "/etc", 0, 5)),
+        ("see @icon@|", Token("@", "icon@", 4, 10)),
+        ("see @icon@2x.p|", Token("@", "icon@2x.p", 4, 14)),
+        ("@node_modules/@ty|", Token("@", "node_modules/@ty", 0, 17)),
+        ("@a,@b|", Token("@", "b", 3, 5)),
+        ("@漢字@b|", Token("@", "b", 3, 5)),
+        (r'@"a \"q\|', Token("@", 'a "q\\', 0, 8)),
+        (r'@"a \"q|', Token("@", 'a "q', 0, 7)),
+        (r'@"back\sl|', Token("@", r"back\sl", 0, 9)),
     ],
 )
 def test_what_is_begun_is_found_with_its_place(marked: str, token: Token) -> None:
@@ -124,7 +133,7 @@ def test_a_tokens_place_holds_the_trigger_and_the_query(text: str) -> None:
         assert text[start:place] in {token.trigger + token.query, f'{token.trigger}"{token.query}'}
 
 
-@pytest.mark.parametrize("piece", ["@", "(@", '"@', '@"', "@a(", "/"])
+@pytest.mark.parametrize("piece", ["@", "(@", '"@', '@"', "@a(", "/", "a@", "@a", "-@a/", '@"\\\\'])
 def test_a_long_line_is_read_once(piece: str) -> None:
     text = piece * 300_000
     begin = time.perf_counter()
@@ -151,6 +160,32 @@ def test_a_name_with_a_space_is_put_in_quotes_and_can_be_found_again() -> None:
     again = token_at(item.insert_text, len(item.insert_text) - 1)
     assert again is not None
     assert again.query == "my file.txt"
+
+
+@given(st.text(st.sampled_from('a"\\\\ @é'), min_size=1, max_size=8))
+def test_a_name_that_is_put_in_quotes_can_be_found_again_whatever_it_has(name: str) -> None:
+    (item,) = items(Token("@", "", 0, 1), [candidate(name)])
+    if item.insert_text.startswith('@"'):
+        again = token_at(item.insert_text, len(item.insert_text) - 1)
+        assert again is not None
+        assert again.query == name
+    else:
+        assert '"' not in name
+        assert " " not in name
+
+
+@pytest.mark.parametrize(
+    ("marked", "token"),
+    [
+        ("/two w|", Token("/", "two w", 0, 6)),
+        ("one\n/two |words", Token("/", "two ", 4, 9)),
+        ("/two|", None),
+        ("a /two w|", None),
+        ("two w|", None),
+    ],
+)
+def test_a_command_may_have_several_words(marked: str, token: Token | None) -> None:
+    assert words_at(*split(marked)) == token
 
 
 def test_there_are_never_more_offers_than_fit() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -16,6 +17,7 @@ from serai.completions import index as index_module
 from serai.completions.fuzzy import search
 from serai.completions.index import FileIndex
 from serai.completions.listing import Listing
+from serai.completions.sources import FileSource
 from serai.completions.turns import in_turns
 
 
@@ -63,6 +65,92 @@ async def test_a_folder_in_a_repository_has_its_own_names(tmp_path: Path) -> Non
     index = FileIndex(tmp_path / "inner")
     assert await names(await index.listing()) == {"a.py"}
     await index.close()
+
+
+async def test_a_folder_that_its_repository_ignores_has_what_is_there(tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    write(tmp_path, "a.py", "scratch/x/file.py", "scratch/x/node_modules/y.js", "scratch/other.py")
+    (tmp_path / ".gitignore").write_text("scratch/\n")
+    index = FileIndex(tmp_path / "scratch/x")
+    assert await names(await index.listing()) == {"file.py"}
+    await index.close()
+
+
+# -- repositories in a repository --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nested(tmp_path: Path) -> Path:
+    """A repository with a submodule, a repository that was added by mistake, and one that is not known."""
+    work = tmp_path / "work"
+    write(tmp_path / "away", "deep/inside.txt")
+    write(work, "a.py", "src/b.py", "mistake/c.py", "inner/.gitignore", "inner/new.txt", "inner/built.o")
+    for folder in (tmp_path / "away", work / "mistake", work, work / "inner"):
+        git(folder, "init")
+    for folder in (tmp_path / "away", work / "mistake"):
+        git(folder, "add", ".")
+        git(folder, "commit", "-m", "first")
+    git(work, "-c", "protocol.file.allow=always", "submodule", "add", str(tmp_path / "away"), "src/sub")
+    git(work, "add", "a.py", "src/b.py", "mistake")
+    (work / "inner/.gitignore").write_text("*.o\n")
+    return work
+
+
+async def test_what_is_in_submodules_and_other_repositories_is_found(nested: Path) -> None:
+    write(nested, "src/sub/fresh.txt", "inner/innermost/d.py")
+    git(nested / "inner/innermost", "init")
+    index = FileIndex(nested)
+    found = await names(await index.listing())
+    assert found >= {
+        "src/sub/", "src/sub/deep/", "src/sub/deep/inside.txt", "src/sub/fresh.txt", "a.py", "src/b.py",
+        "mistake/", "mistake/c.py", "inner/", "inner/new.txt", "inner/innermost/", "inner/innermost/d.py",
+    }  # fmt: skip
+    assert "inner/built.o" not in found
+    assert not any(".git/" in name for name in found)
+    offered = await FileSource(index).candidates("sub")
+    assert [item.name for item in offered].count("src/sub/") == 1
+    await index.close()
+
+
+async def test_what_changes_in_a_submodule_is_found_too(nested: Path) -> None:
+    index = FileIndex(nested)
+    before = await index.listing()
+    write(nested, "src/sub/later.txt")
+    index.stale()
+    assert "src/sub/later.txt" in await names(await index.listing())
+    (nested / "src/sub/later.txt").unlink()
+    index.stale()
+    assert await names(await index.listing()) == await names(before)
+    await index.close()
+
+
+async def test_a_submodule_that_is_a_link_now_or_is_not_there_is_not_looked_into(
+    nested: Path, tmp_path: Path
+) -> None:
+    write(tmp_path, "elsewhere/secret.txt")
+    git(tmp_path / "elsewhere", "init")
+    for name in ("src/sub", "mistake"):
+        shutil.rmtree(nested / name)
+    (nested / "mistake").symlink_to(tmp_path / "elsewhere")
+    (nested / "src/sub").mkdir()
+    index = FileIndex(nested)
+    found = await names(await index.listing())
+    assert "a.py" in found
+    assert not any(name.startswith(("mistake/", "src/sub/s")) or "secret" in name for name in found)
+    await index.close()
+
+
+async def test_only_so_many_repositories_in_one_are_looked_into(
+    index: FileIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_module, "_MOST_REPOSITORIES", 3)
+    git(tmp_path, "init")
+    for number in range(5):
+        write(tmp_path, f"{number}/{number}.py")
+        git(tmp_path / str(number), "init")
+    listing = await index.listing()
+    assert not listing.whole
+    assert len([name for name in await names(listing) if name.endswith(".py")]) == 3
 
 
 async def test_without_git_the_disk_is_read_without_what_nobody_means(
@@ -204,6 +292,17 @@ async def test_a_listing_that_did_not_change_is_kept(index: FileIndex, tmp_path:
     await index.listing()
     while index._making is not None:  # noqa: ASYNC110 - there is nothing else to wait for
         await asyncio.sleep(0)
+    assert await index.listing() is first
+
+
+async def test_what_git_tells_is_the_same_however_it_comes(
+    index: FileIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(tmp_path, "init")
+    write(tmp_path, "one.py", "two.py", "three/four.py")
+    first = await index.listing()
+    monkeypatch.setattr(index_module, "_CHUNK", 5)
+    index.stale()
     assert await index.listing() is first
 
 

@@ -12,8 +12,9 @@ import pytest
 
 from serai.telemetry.channels import Level, Signal
 from serai.telemetry.cleaning import Cleaner
+from serai.telemetry.export import Exporter
+from telemetry.receiving import ALL, RESOURCE, WITHIN, Losses, Receiver
 
-WITHIN = 30.0
 SECRET = "hunter2-hunter2"
 
 
@@ -125,3 +126,29 @@ def logger_as_it_was() -> Iterator[logging.Logger]:
     assert logger.handlers == handlers
     assert logger.level == logging.INFO
     logger.setLevel(before)
+
+
+@pytest.fixture
+def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    receiver = Receiver()
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
+    yield receiver
+    receiver.close()
+
+
+@pytest.fixture
+def losses() -> Losses:
+    return Losses()
+
+
+@pytest.fixture
+def exporting(losses: Losses) -> Iterator[Callable[..., Exporter]]:
+    made: list[Exporter] = []
+
+    def make(signals: frozenset[Signal] = ALL, environ: dict[str, str] | None = None) -> Exporter:
+        made.append(Exporter(signals, RESOURCE, environ or {}, losses, losses.failed.set))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close(WITHIN)

@@ -21,7 +21,7 @@ from telemetry.oracle import (
     ExportTraceServiceRequest,
     read,
 )
-from telemetry.test_export import Receiver
+from telemetry.receiving import Receiver
 
 LOG = logging.getLogger("serai.host.host")
 CANARY = "canary-in-a-coal-mine"

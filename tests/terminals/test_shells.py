@@ -211,6 +211,53 @@ async def test_what_the_person_does_around_commands_stays(open_terminal: Open, h
     assert [part.command_line for part in shell.commands] == ["(exit 3)", "(exit 4)"]
 
 
+ZSH_SETTINGS = {
+    "arrays like those of ksh": "setopt ksh_arrays",
+    "aliases for any word": "alias -g A='| awk 1'; alias -g D='| cat'",
+    "options that end with a function": "setopt local_options nounset",
+    "words that are split": "setopt sh_word_split glob_subst",
+}
+
+
+@pytest.mark.parametrize("name", ZSH_SETTINGS)
+async def test_a_persons_settings_of_zsh_disturb_nothing_and_stay(
+    open_terminal: Open, home: Path, name: str
+) -> None:
+    hooks = "f() { echo one }; g() { echo two }; precmd_functions=(f g)"
+    (home / ".zshrc").write_text(f"PS1='me> '\n{ZSH_SETTINGS[name]}\n{hooks}\nsetopt > ~/before\n")
+    sign = "#" if os.geteuid() == 0 else "%"  # zsh shows it after a line without an end, or overwrites it
+    shell = await open_terminal("zsh")
+    await shell.sees("me> ")
+    for line, output in (("echo hello", "hello\n"), ("printf abc", "abc"), ("setopt > ~/after", "")):
+        seen = len(shell.text)
+        assert plain((await shell.run(line)).output) == output
+        await shell.until(lambda seen=seen: plain(shell.text[seen:]).endswith("me> "))
+        after = plain(shell.text[seen:]).partition("\n")[2].split()
+        assert after == (output + f"{sign} one two me>").split()
+    options = [set((home / file).read_text().split()) for file in ("before", "after")]
+    assert options[0] ^ options[1] <= {"shinstdin", "nopromptsp"}, "the second comes back with the prompt"
+
+
+@pytest.mark.parametrize("program", ["bash", "zsh"])
+async def test_who_follows_what_a_shell_does_does_not_follow_us(
+    open_terminal: Open, home: Path, program: str
+) -> None:
+    (home / f".{program}rc").write_text("PS1='me> '\nset -x\n")
+    shell = await open_terminal(program)
+    part = await shell.run("echo hello; false")
+    assert part.exit_code == 1
+    assert plain(part.output).splitlines()[-1] != "hello", "the commands are shown"
+    await shell.ready()
+    await shell.run("true")
+    assert "633" not in shell.text
+    if program == "zsh":
+        assert "__serai" not in shell.text
+    else:  # only that we are called
+        assert set(re.findall(r"__serai\w+.*", plain(shell.text))) == {
+            "__serai_first", "__serai_last", "__serai_executed",
+        }  # fmt: skip
+
+
 @pytest.mark.parametrize("zdotdir", [None, "given", "chosen"])
 async def test_zsh_reads_the_persons_files_from_where_they_are(
     open_terminal: Open, home: Path, zdotdir: str | None

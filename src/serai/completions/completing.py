@@ -1,8 +1,8 @@
 """What is being written at a place in a text, and what an offer looks like.
 
 Clients count UTF-16 units, so an emoji counts as two. Two things can be begun: a mention with `@`, at the
-start of a word, whose name may be put in quotes (`@"my file`); and a command with `/`, at the start of a
-line.
+start of a word, whose name may be put in quotes (`@"my file`; a quote or a backslash in it has a backslash
+before it); and a command with `/`, at the start of a line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,17 @@ from serai.ahp.commands import CompletionItem
 from serai.ahp.types import MessageAttachment
 from serai.errors import InvalidParams
 
-__all__ = ["ITEM_LIMIT", "TRIGGERS", "Candidate", "Token", "index_of", "items", "token_at", "units"]
+__all__ = [
+    "ITEM_LIMIT",
+    "TRIGGERS",
+    "Candidate",
+    "Token",
+    "index_of",
+    "items",
+    "token_at",
+    "units",
+    "words_at",
+]
 
 TRIGGERS = ["@", "/"]
 """What begins something that can be completed; `initialize` tells it to clients."""
@@ -30,11 +40,22 @@ _UNSPACED = (
 )
 # Not in an address (`me@host`), nor where `@` belongs to a path (`node_modules/@types`).
 _BEGINS = rf"(?<![^\W{_UNSPACED}])(?<![@/\\])"
+# There it is part of the name that is being written: `@icon@2x.png`.
+_INSIDE = rf"(?:(?<=[^\W{_UNSPACED}])|(?<=[/\\]))@"
 
 _TOKENS = (
-    ("@", re.compile(_BEGINS + r"""@(?:"(?P<quoted>[^"\n]*)|(?P<query>[^\s"@]*))\Z""")),
+    (
+        "@",
+        re.compile(
+            rf"""{_BEGINS}@(?:"(?P<quoted>(?:[^"\\\n]|\\.)*+\\?)|(?P<query>(?:[^\s"@]|{_INSIDE})*+))\Z"""
+        ),
+    ),
     ("/", re.compile(r"\A/(?P<query>\S*)\Z")),
 )
+
+
+_WORDS = re.compile(r"\A/(?P<query>\S+\s.*)\Z")
+_ESCAPED = re.compile(r"""\\(["\\])""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +105,33 @@ def token_at(text: str, offset: int) -> Token | None:
     Raises:
         InvalidParams: The offset is before the text, behind it, or inside a character.
     """
-    before = text[: index_of(text, offset)]
-    line = before[before.rfind("\n") + 1 :]
+    line = _line_before(text, offset)
     for trigger, pattern in _TOKENS:
         if (match := pattern.search(line)) is not None:
             found = match.groupdict()
-            query = found.get("quoted")
+            quoted = found.get("quoted")
             return Token(
                 trigger,
-                found["query"] if query is None else query,
+                found["query"] if quoted is None else _ESCAPED.sub(r"\1", quoted),
                 start=offset - units(match.group()),
                 end=offset,
             )
     return None
+
+
+def words_at(text: str, offset: int) -> Token | None:
+    """A command and what follows it on its line: both together may be the name of a command.
+
+    Raises:
+        InvalidParams: The offset is before the text, behind it, or inside a character.
+    """
+    match = _WORDS.search(_line_before(text, offset))
+    return match and Token("/", match["query"], start=offset - units(match.group()), end=offset)
+
+
+def _line_before(text: str, offset: int) -> str:
+    before = text[: index_of(text, offset)]
+    return before[before.rfind("\n") + 1 :]
 
 
 def items(token: Token, candidates: Iterable[Candidate]) -> list[CompletionItem]:
@@ -113,4 +148,6 @@ def items(token: Token, candidates: Iterable[Candidate]) -> list[CompletionItem]
 
 
 def _quoted(name: str) -> str:
-    return f'"{name}"' if re.search(r"\s", name) else name
+    if not re.search(r"""[\s"]""", name):
+        return name
+    return '"' + re.sub(r"""["\\]""", r"\\\g<0>", name) + '"'

@@ -1,5 +1,8 @@
 """Which files a folder has: what git says where there is git, else what is there.
 
+Repositories in a repository, such as submodules, are asked for theirs. Where git tells nothing, since all of
+the folder is ignored, what is there counts.
+
 git is asked with what a repository's own settings could make it run turned off. A listing is used for a
 moment; then it is made again, while the old one still answers, for a few seconds. Who asks later waits for
 the new one. A listing that did not change is not laid out again.
@@ -12,6 +15,8 @@ import hashlib
 import os
 import time
 from asyncio.subprocess import Process
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from serai.completions.listing import Listing, ListingBuilder
@@ -44,6 +49,9 @@ _LEFT_OUT = frozenset(
 )  # fmt: skip
 
 _GIT = ("git", *HARDENED, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+_GIT_STAGED = ("git", *HARDENED, "ls-files", "-z", "--stage")
+_SUBMODULE = b"160000 "  # how the entry of one begins in the second listing
+_MOST_REPOSITORIES = 64  # so many are looked into that are in a folder
 
 
 class FileIndex:
@@ -57,6 +65,7 @@ class FileIndex:
     def __init__(self, folder: Path, closed: Path | None = None) -> None:
         self.folder = folder
         self._closed = closed
+        self._git = _Git(folder)
         self._listing: Listing | None = None
         self._mark: bytes | None = None
         self._good_until = 0.0
@@ -96,7 +105,7 @@ class FileIndex:
     async def _make(self) -> None:
         begin = time.monotonic()
         closed = await asyncio.to_thread(_inside, self.folder, self._closed)
-        builder, mark = await _from_git(self.folder, closed) or await _from_disk(self.folder, closed)
+        builder, mark = await self._git.read(closed) or await _from_disk(self.folder, closed)
         if mark != self._mark:
             self._listing = await in_turns(builder.build())
             self._mark = mark
@@ -121,34 +130,119 @@ def _inside(folder: Path, closed: Path | None) -> str | None:
     return f"{os.path.relpath(below, above)}/" if Path(below).is_relative_to(above) else None
 
 
-async def _from_git(folder: Path, closed: str | None) -> tuple[ListingBuilder, bytes] | None:
-    """What git knows, and what is new and not ignored; `None` where git does not answer."""
-    try:
-        async with (
-            brief(*_GIT, folder=folder, environment=git_environment(os.environ)) as process,
-            asyncio.timeout(_LONGEST),
-        ):
-            read = await _read(process, closed)
-            return read if not read[0].whole or await process.wait() == 0 else None
-    except OSError:  # it takes too long, or there is no git, or no such folder
-        return None
+class _Git:
+    """What git says of a folder, and of the repositories in it: submodules and others.
+
+    Which submodules there are is another question to git. It is asked again when the answer to the first one
+    has changed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._links: dict[str, tuple[bytes, list[str]]] = {}
+        """The submodules of each repository, and the mark of what it had then."""
+
+    async def read(self, closed: str | None) -> tuple[ListingBuilder, bytes] | None:
+        """What git knows, and what is new and not ignored; `None` where it tells nothing.
+
+        It tells nothing of a folder that is ignored as a whole, as a scratch folder may be.
+        """
+        reading = _Reading(closed)
+        known, self._links = self._links, {}
+        try:
+            async with asyncio.timeout(_LONGEST):
+                if not await self._read("", reading, known) or not reading.builder.count:
+                    return None
+        except OSError:  # it takes too long, or there is no git, or no such folder
+            return None
+        try:
+            async with asyncio.timeout(_LONGEST):
+                await self._read_nested(reading, known)
+        except OSError:
+            reading.builder.whole = False
+        return reading.builder, reading.mark.digest()
+
+    async def _read_nested(self, reading: _Reading, known: dict[str, tuple[bytes, list[str]]]) -> None:
+        count = 0
+        while reading.nested and reading.builder.whole:
+            inside = reading.nested.pop(0)
+            if not await asyncio.to_thread(_is_repository, self._folder, inside):
+                continue
+            count += 1
+            if count > _MOST_REPOSITORIES:
+                reading.builder.whole = False
+            else:
+                await self._read(inside, reading, known)
+
+    async def _read(self, inside: str, reading: _Reading, known: dict[str, tuple[bytes, list[str]]]) -> bool:
+        """Read what one repository has; returns whether git answers."""
+        mark = hashlib.blake2b()
+        async with self._asked(_GIT, inside) as process:
+            async for told, paths in _entries(process):
+                mark.update(told)
+                reading.add(inside, paths, b"/\0" in told)
+                if reading.builder.count >= ENTRY_LIMIT:
+                    reading.builder.whole = False
+                    break
+            if reading.builder.whole and await process.wait() != 0:
+                return False
+        reading.mark.update(os.fsencode(inside) + b"\0" + mark.digest())
+        links = known.get(inside)
+        if links is None or links[0] != mark.digest():
+            links = (mark.digest(), await self._submodules(inside))
+        self._links[inside] = links
+        reading.nested += [f"{inside}{name}/" for name in links[1]]
+        return True
+
+    async def _submodules(self, inside: str) -> list[str]:
+        found: list[bytes] = []
+        async with self._asked(_GIT_STAGED, inside) as process:
+            async for told, entries in _entries(process):
+                if _SUBMODULE in told:
+                    found += [entry.partition(b"\t")[2] for entry in entries if entry.startswith(_SUBMODULE)]
+        return list(map(os.fsdecode, found))
+
+    def _asked(self, command: tuple[str, ...], inside: str) -> AbstractAsyncContextManager[Process]:
+        return brief(*command, folder=self._folder / inside, environment=git_environment(os.environ))
 
 
-async def _read(process: Process, closed: str | None) -> tuple[ListingBuilder, bytes]:
+class _Reading:
+    """What was read so far."""
+
+    def __init__(self, closed: str | None) -> None:
+        self._closed = closed
+        self.builder = ListingBuilder()
+        self.mark = hashlib.blake2b()
+        self.nested: list[str] = []
+        """Folders that may be repositories of their own, and are to be read."""
+
+    def add(self, inside: str, paths: list[bytes], has_folders: bool) -> None:
+        """Add what git has told of a repository. A folder in it is one that git does not look into."""
+        names = list(map(os.fsdecode, paths))
+        if inside:
+            names = [inside + name for name in names]
+        if self._closed is not None:
+            names = [name for name in names if not name.startswith(self._closed)]
+        if has_folders:
+            self.nested += [name for name in names if name.endswith("/")]
+        self.builder.add(names)
+
+
+async def _entries(process: Process) -> AsyncIterator[tuple[bytes, list[bytes]]]:
+    """What git tells, whole entries at a time: as it is, and taken apart."""
     if process.stdout is None:
         raise RuntimeError("the process was started without a pipe")
-    builder = ListingBuilder()
-    mark = hashlib.blake2b()
     rest = b""
     while chunk := await process.stdout.read(_CHUNK):
-        mark.update(chunk)
-        *paths, rest = (rest + chunk).split(b"\0")
-        names = map(os.fsdecode, paths)
-        builder.add(names if closed is None else (name for name in names if not name.startswith(closed)))
-        if builder.count >= ENTRY_LIMIT:
-            builder.whole = False
-            break
-    return builder, mark.digest()
+        told, end, rest = (rest + chunk).rpartition(b"\0")
+        if end:
+            yield told + end, told.split(b"\0")
+
+
+def _is_repository(folder: Path, inside: str) -> bool:
+    """Whether there is one, and no link on the way to it. Reads the disk."""
+    place = Path(os.path.realpath(folder), inside)
+    return os.path.realpath(place) == str(place) and os.path.lexists(place / ".git")
 
 
 async def _from_disk(folder: Path, closed: str | None) -> tuple[ListingBuilder, bytes]:

@@ -17,11 +17,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from unicodedata import normalize
 
 from serai.ahp.commands import CompletionItem
 from serai.ahp.rules.session import COMPLETION
 from serai.ahp.types import MessageResourceAttachment, SimpleMessageAttachment
-from serai.completions.completing import ITEM_LIMIT, Candidate, items, token_at
+from serai.completions.completing import ITEM_LIMIT, Candidate, items, token_at, words_at
 from serai.completions.fuzzy import Found, search
 from serai.completions.index import FileIndex
 from serai.completions.turns import in_turns
@@ -54,13 +55,17 @@ async def complete(text: str, offset: int, sources: Sequence[Source]) -> list[Co
         InvalidParams: The offset is before the text, behind it, or inside a character (`params.offset`).
     """
     token = token_at(text, offset)
-    if token is None:
+    words = words_at(text, offset) if token is None else None
+    begun = token or words
+    if begun is None:
         return []
     found: list[Candidate] = []
     for source in sources:
-        if source.trigger == token.trigger and len(found) < ITEM_LIMIT:
-            found += await source.candidates(token.query)
-    return items(token, found)
+        if source.trigger == begun.trigger and len(found) < ITEM_LIMIT:
+            found += await source.candidates(begun.query)
+    if words:  # most likely it is said to a command, so only a name that begins just so is meant
+        found = [item for item in found if _folded(item.name).startswith(_folded(words.query))]
+    return items(begun, found)
 
 
 class FileSource:
@@ -78,7 +83,12 @@ class FileSource:
     async def candidates(self, query: str) -> Sequence[Candidate]:
         """Files and folders that fit and are there; a folder's name ends with `/`."""
         listing = await self._index.listing()
-        found = await in_turns(search(listing, query.removeprefix("./"), ITEM_LIMIT))
+        query = query.removeprefix("./")
+        # A letter with a sign is one character, or two as macOS has them.
+        spellings = {query: None} | {normalize(form, query): None for form in ("NFC", "NFD")}
+        found: list[Found] = []
+        for spelling in spellings:
+            found += await in_turns(search(listing, spelling, ITEM_LIMIT - len(found)))
         return await asyncio.to_thread(_attached, self._index.folder, found)
 
 
@@ -108,7 +118,7 @@ class PromptSource:
 
     async def candidates(self, query: str) -> Sequence[Candidate]:
         """Those whose name begins with the query, then those that have it elsewhere or in the description."""
-        small = query.lower()
+        small = _folded(query)
         placed = [
             (place, prompt) for prompt in self._prompts() if (place := _place(prompt, small)) is not None
         ]
@@ -117,12 +127,16 @@ class PromptSource:
 
 
 def _place(prompt: Prompt, query: str) -> int | None:
-    name = prompt.name.lower()
+    name = _folded(prompt.name)
     if name.startswith(query):
         return 0
     if query in name:
         return 1
-    return 2 if query in prompt.description.lower() else None
+    return 2 if query in _folded(prompt.description) else None
+
+
+def _folded(text: str) -> str:
+    return normalize("NFC", text.lower())
 
 
 def _offered(prompt: Prompt) -> Candidate:
@@ -141,7 +155,7 @@ def _offered(prompt: Prompt) -> Candidate:
 
 def _attached(folder: Path, found: list[Found]) -> list[Candidate]:
     """What is really there of what was found: git also knows files that were deleted. Reads the disk."""
-    candidates: list[Candidate] = []
+    candidates: dict[str, Candidate] = {}  # git names a submodule like a file, and what is in it too
     for item in found:
         path = folder / item.path
         try:
@@ -157,5 +171,6 @@ def _attached(folder: Path, found: list[Found]) -> list[Candidate]:
             content_type=kind,
             meta={KIND: "folder" if is_folder else "file"},
         )
-        candidates.append(Candidate(f"{item.path}/" if is_folder else item.path, attachment))
-    return candidates
+        name = f"{item.path}/" if is_folder else item.path
+        candidates.setdefault(name, Candidate(name, attachment))
+    return list(candidates.values())

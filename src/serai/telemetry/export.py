@@ -21,6 +21,7 @@ __all__ = ["Exporter", "Plan", "metric_interval", "plan_export"]
 
 _log = logging.getLogger(__name__)
 
+_JSON = "http/json"
 _CLOSE_GRACE = 0.5
 """How long the thread may take to see that it has to give up."""
 
@@ -46,12 +47,12 @@ def plan_export(environ: Mapping[str, str]) -> Plan:
         if not _is_asked_for(signal, environ, problems):
             continue
         protocol = _setting("PROTOCOL", signal, environ) or "http/protobuf"
-        if protocol == "http/protobuf":
+        if protocol in {"http/protobuf", _JSON}:
             signals.add(signal)
         else:
             problems.append(
                 f"{signal} are not exported, since OTLP over {protocol!r} is not supported. "
-                "Set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf, and an endpoint that speaks it"
+                "Set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf or http/json, and an endpoint that speaks it"
             )
     return Plan(frozenset(signals), tuple(problems))
 
@@ -148,7 +149,8 @@ class Exporter:
     Args:
         signals: What to export: see `plan_export`.
         resource: Who is telling.
-        environ: Where the bounds of the queues are set. The SDK reads the environment of the process.
+        environ: Where the form (protobuf or JSON) and the bounds of the queues are set. The SDK reads the
+            environment of the process.
         lost: Is told how many records of a signal were lost, on either thread.
         failed: Is told, on the thread, when nothing can be exported at all; `signals` is empty then.
     """
@@ -166,6 +168,7 @@ class Exporter:
         self._resource = resource
         self._lost = lost
         self._failed = failed
+        self._as_json = {signal for signal in signals if _setting("PROTOCOL", signal, environ) == _JSON}
         self._lanes = _lanes(signals, environ)
         self._changed = Condition()
         self._closing = False
@@ -230,12 +233,15 @@ class Exporter:
         try:
             from serai.telemetry import sdk  # noqa: PLC0415 - an extra, and slow to load
 
-            makers: dict[Signal, Callable[[Attributes], _Out]] = {
+            makers: dict[Signal, Callable[..., _Out]] = {
                 Signal.TRACES: sdk.TracesOut,
                 Signal.LOGS: sdk.LogsOut,
                 Signal.METRICS: sdk.MetricsOut,
             }
-            outs = {signal: makers[signal](self._resource) for signal in self.signals}
+            outs = {
+                signal: makers[signal](self._resource, as_json=signal in self._as_json)
+                for signal in self.signals
+            }
         except ModuleNotFoundError as error:
             _log.warning(
                 "telemetry is not exported, since %s is not installed. Run: pip install 'serai[otel]'",

@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from google.protobuf.message import Message
 from opentelemetry import trace
 from opentelemetry._logs import LogRecord as SdkLogRecord
 from opentelemetry._logs import SeverityNumber
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk._logs import ReadableLogRecord
 from opentelemetry.sdk._logs.export import LogRecordExportResult
 from opentelemetry.sdk.metrics import export as sdk_metrics
@@ -27,6 +31,7 @@ from opentelemetry.trace.status import Status
 from opentelemetry.trace.status import StatusCode as SdkStatusCode
 
 from serai.telemetry.deltas import Deltas
+from serai.telemetry.export_json import JsonSession
 from serai.telemetry.otlp import SCOPE
 from serai.telemetry.records import (
     Attributes,
@@ -50,11 +55,11 @@ _SAMPLED = trace.TraceFlags(trace.TraceFlags.SAMPLED)
 class TracesOut:
     """Sends spans to the endpoint for traces. `OTEL_TRACES_SAMPLER` says which."""
 
-    def __init__(self, resource: Attributes) -> None:
+    def __init__(self, resource: Attributes, *, as_json: bool = False) -> None:
         self._resource = Resource(resource)
         self._scope = _scope(SCOPE)
         self._sampler = TracerProvider(resource=self._resource, shutdown_on_exit=False).sampler
-        self._exporter = OTLPSpanExporter()
+        self._exporter = OTLPSpanExporter(session=_session(ExportTraceServiceRequest, as_json))
 
     def send(self, spans: Sequence[SpanRecord]) -> bool:
         """Send spans. Returns whether they arrived; those that are not sampled need not."""
@@ -93,9 +98,9 @@ _STATUSES = {code: SdkStatusCode[code.name] for code in StatusCode}
 class LogsOut:
     """Sends log records to the endpoint for logs."""
 
-    def __init__(self, resource: Attributes) -> None:
+    def __init__(self, resource: Attributes, *, as_json: bool = False) -> None:
         self._resource = Resource(resource)
-        self._exporter = OTLPLogExporter()
+        self._exporter = OTLPLogExporter(session=_session(ExportLogsServiceRequest, as_json))
 
     def send(self, records: Sequence[LogRecord]) -> bool:
         """Send records. Returns whether they arrived."""
@@ -126,12 +131,12 @@ class LogsOut:
 class MetricsOut:
     """Sends readings to the endpoint for metrics: cumulative, unless differences are preferred."""
 
-    def __init__(self, resource: Attributes) -> None:
+    def __init__(self, resource: Attributes, *, as_json: bool = False) -> None:
         self._resource = Resource(resource)
         self._scope = _scope(SCOPE)
         preference = os.environ.get("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "")
         self._deltas = Deltas() if preference.strip().lower() in {"delta", "lowmemory"} else None
-        self._exporter = OTLPMetricExporter()
+        self._exporter = OTLPMetricExporter(session=_session(ExportMetricsServiceRequest, as_json))
 
     def send(self, readings: Sequence[list[Metric]]) -> bool:
         """Send the last of some readings: it has all that was in the ones before."""
@@ -186,6 +191,10 @@ def _distribution_points(spread: Distribution) -> list[sdk_metrics.HistogramData
         )
         for point in spread.points
     ]
+
+
+def _session(message: type[Message], as_json: bool) -> JsonSession | None:
+    return JsonSession(message) if as_json else None
 
 
 def _scope(name: str) -> InstrumentationScope:

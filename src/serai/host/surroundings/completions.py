@@ -69,12 +69,13 @@ class Completions:
 
 
 def _prompts(session: Session) -> Iterator[Prompt]:
+    hidden = session.customizations.hidden()
     for container in session.live.head.customizations or ():
         if not getattr(container, "enabled", False):
             continue
         for child in getattr(container, "children", None) or ():
             match child:
-                case SkillCustomization():
+                case SkillCustomization() if child.id not in hidden:
                     yield Prompt(child.name, child.description or "", child.uri, "skill")
                 case PromptCustomization():
                     yield Prompt(child.name, child.description or "", child.uri, "prompt")

@@ -37,6 +37,7 @@ from serai.files import (
 )
 from serai.files.refusals import denied
 from serai.host.expecting import Answers
+from serai.host.surroundings.client_resources import gives
 from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_of
 from serai.journal.subscriptions import Subscriber
 
@@ -223,13 +224,15 @@ class Files:
     async def of_clients(self, method: str, params: wire.Value, asker: str) -> Any:
         """Have a client do something with a resource of its own, such as `virtual://...`.
 
-        The active clients of sessions publish resources; they are asked one after the other.
+        Asked are the active clients of sessions that have shown all that the command names, one after the
+        other.
 
         Raises:
             ProtocolError: None of them has it, or the one that has it says no.
         """
         refusal: ProtocolError | None = None
-        active = (session.live.head.active_client for session in reversed(self._host.sessions.in_memory()))
+        heads = (session.live.head for session in reversed(self._host.sessions.in_memory()))
+        active = (head.active_client for head in heads if gives(head, params))
         for client_id in dict.fromkeys(client.client_id for client in active if client is not None):
             if client_id == asker:
                 continue

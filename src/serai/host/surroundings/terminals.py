@@ -27,7 +27,7 @@ from serai.ahp.types import (
     TerminalUnclassifiedPart,
 )
 from serai.errors import InvalidParams, ProtocolError
-from serai.host.project import directory_of
+from serai.host.project import directory_of, problem_with_folder
 from serai.host.surroundings.terminal import HostTerminal
 from serai.processes.processes import Processes
 from serai.terminals.terminal import Terminal
@@ -85,7 +85,7 @@ class Terminals:
                 exit_code=record.exit_code if had_ended else _HUNG_UP,
             )
             self._add(HostTerminal(self._host, record.uri, state, self))
-        if known:
+        if rows:  # also of terminals that were erased with their session
             self._tell_root()
 
     # -- making and ending ---------------------------------------------------------------------------------
@@ -136,9 +136,9 @@ class Terminals:
             SeraiError: The program cannot be started.
         """
         _check_uri(uri)
+        if cwd is not None and (problem := await asyncio.to_thread(problem_with_folder, cwd)):
+            raise InvalidParams(problem, field="params.cwd")
         folder = await self._folder(cwd, claim)
-        if cwd is not None and not await asyncio.to_thread(folder.is_dir):
-            raise InvalidParams(f"there is no folder {folder}", field="params.cwd")
         if uri in self._all:
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.ALREADY_EXISTS)
         state = TerminalState(

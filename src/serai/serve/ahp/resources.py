@@ -16,6 +16,7 @@ from serai.changes.showing import CONTENT_SCHEME
 from serai.files import Content, Roots
 from serai.files.content_types import content_type, guessed_type
 from serai.host.content import BLOB_SCHEME, read_blob, read_result
+from serai.host.surroundings.client_resources import named_in
 
 if TYPE_CHECKING:
     from serai.serve.ahp.peer import AhpPeer
@@ -51,7 +52,7 @@ async def read(peer: AhpPeer, request: jsonrpc.Request) -> None:
         peer.respond(request, read_result(data, kind, params.encoding))
         return
     if not _is_file(params.uri):
-        peer.respond(request, await _of_clients(peer, request, params.uri))
+        peer.respond(request, await _of_clients(peer, request))
         return
     with await _opened(peer, params) as content:
         if content.size <= _LONG:
@@ -91,9 +92,8 @@ def _serving(method: str, do: Callable[[Any, Roots], Any]) -> Serve:
 
     async def serve(peer: AhpPeer, request: jsonrpc.Request) -> None:
         params = request.params
-        uri: str = getattr(params, "uri", None) or params.source
-        if not _is_file(uri):
-            peer.respond(request, await _of_clients(peer, request, uri))
+        if not any(map(_is_file, named_in(params))):
+            peer.respond(request, await _of_clients(peer, request))
             return
         roots = await peer.host.files.for_client(peer.client_id)
         peer.respond(request, await peer.host.files.run(do, params, roots))
@@ -108,9 +108,8 @@ def _is_file(uri: str) -> bool:
     return not colon or scheme.lower() == "file" or "/" in scheme
 
 
-async def _of_clients(peer: AhpPeer, request: jsonrpc.Request, uri: str) -> Any:
+async def _of_clients(peer: AhpPeer, request: jsonrpc.Request) -> Any:
     """A resource of another scheme is one that a client publishes."""
-    del uri
     return await peer.host.files.of_clients(request.method, request.params, peer.client_id)
 
 

@@ -9,7 +9,8 @@
 #     ESC ] 633 ; NONCE ; D ; STATUS BEL         it has ended
 #     ESC ] 633 ; NONCE ; P ; Cwd=PATH BEL       where the shell is
 #
-# The nonce keeps the output of programs from passing for marks.
+# The nonce keeps the output of programs from passing for marks. Where commands are shown as they run (set -x), ours are
+# not; `local -` brings that back when a function returns.
 
 __serai_nonce=${SERAI_NONCE-}
 __serai_login=${SERAI_SHELL_LOGIN-}
@@ -27,7 +28,14 @@ if [[ -n $__serai_login ]]; then
 elif [[ -r ~/.bashrc ]]; then
   builtin source ~/.bashrc
 fi
-builtin unset __serai_login
+
+{
+  if [[ $- == *x* ]]; then
+    builtin set +x
+    __serai_xtrace=1
+  fi
+  builtin unset __serai_login
+} 2>/dev/null
 
 if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
   ((BASH_VERSINFO[0] > 4 || (BASH_VERSINFO[0] == 4 && BASH_VERSINFO[1] >= 4))); then
@@ -57,7 +65,7 @@ if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
   # Before a command runs, in a subshell: PS0 calls it. If the number in the history has not changed since the
   # prompt, the history did not take this line.
   __serai_executed() {
-    local line sure=1 __serai_escaped
+    { local - line sure=1 __serai_escaped; builtin set +x; } 2>/dev/null
     [[ $HISTCMD == "$__serai_number" ]] && sure=0
     line=$(HISTTIMEFORMAT='' builtin history 1)
     [[ $line =~ ^\ *[0-9]+[\ *]\ (.*)$ ]] && line=${BASH_REMATCH[1]}
@@ -67,13 +75,13 @@ if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
 
   # Before each prompt: first, while $? is still the command's, and last, when the person's own code has set PS1.
   __serai_first() {
-    __serai_status=$?
+    { __serai_status=$?; local -; builtin set +x; } 2>/dev/null
     __serai_mark "D;$__serai_status"
     return "$__serai_status"
   }
 
   __serai_last() {
-    local __serai_escaped
+    { local - __serai_escaped; builtin set +x; } 2>/dev/null
     __serai_number=$HISTCMD
     __serai_escape "$PWD"
     __serai_mark "P;Cwd=$__serai_escaped"
@@ -90,4 +98,9 @@ if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
     PROMPT_COMMAND=$'__serai_first\n'${PROMPT_COMMAND-}$'\n__serai_last'
   fi
   PS0='$(__serai_executed)'${PS0-}
+fi
+
+if [[ -n ${__serai_xtrace-} ]]; then
+  builtin unset __serai_xtrace
+  builtin set -x
 fi

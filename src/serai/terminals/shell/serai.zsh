@@ -1,9 +1,24 @@
 # Serai's shell integration for zsh. The marks are those of serai.bash; `B` is not needed, since zsh itself says
 # what was typed. It is read after the person's own .zshrc.
 
+#
+# A person's settings stay as they are, and none of them disturbs this. The functions turn off that commands are
+# shown (xtrace), which zsh restores when they return, and so it does with local_options.
+
+{
+  if [[ -o xtrace ]]; then
+    builtin unsetopt xtrace
+    __serai_xtrace=1
+  fi
+  if [[ -o aliases ]]; then  # a word here may be one: they are resolved when a function is read
+    builtin unsetopt aliases
+    __serai_aliases=1
+  fi
+} 2>/dev/null
+
 typeset -g __serai_nonce=${SERAI_NONCE-}
 typeset -gi __serai_partial_line=0
-builtin unset SERAI_NONCE
+builtin unset SERAI_NONCE __serai_directory
 
 __serai_mark() {
   builtin printf '\e]633;%s;%s\a' "$__serai_nonce" "$1"
@@ -24,13 +39,18 @@ __serai_escape() {
   __serai_escaped=$text
 }
 
+__serai_show_partial_line() {
+  builtin emulate -L zsh
+  builtin print -Pn -- "%B%S%#%s%b${(l:COLUMNS-1:: :):-}\r \r"
+}
+
 __serai_precmd() {
-  local exit_status=$? __serai_escaped
+  { local exit_status=$? __serai_escaped; builtin unsetopt xtrace local_options } 2>/dev/null
   __serai_mark "D;$exit_status"
   if (( __serai_partial_line )); then
     __serai_partial_line=0
-    setopt prompt_sp
-    builtin print -Pn -- "%B%S%#%s%b${(l:COLUMNS-1:: :):-}\r \r"
+    builtin setopt prompt_sp
+    __serai_show_partial_line
   fi
   __serai_escape "$PWD"
   __serai_mark "P;Cwd=$__serai_escaped"
@@ -39,19 +59,28 @@ __serai_precmd() {
 }
 
 __serai_preexec() {
-  local __serai_escaped
+  { local __serai_escaped; builtin unsetopt xtrace local_options } 2>/dev/null
   __serai_escape "$1"
   __serai_mark "C;1;$__serai_escaped"
   # Zsh marks a last line without an end before it calls anyone. So that this does not count as the command's
   # output, it is done after the command's end instead; not if the person has a precmd, which would come before.
-  if [[ -o prompt_sp && -o prompt_cr && -z ${PROMPT_EOL_MARK+set} ]] && (( ! $+functions[precmd] )); then
-    unsetopt prompt_sp
+  if [[ -o prompt_sp && -o prompt_cr && -z ${PROMPT_EOL_MARK+set} ]] && (( ! ${+functions[precmd]} )); then
+    builtin unsetopt prompt_sp
     __serai_partial_line=1
   fi
 }
 
 if [[ -n $__serai_nonce ]]; then
   typeset -ga precmd_functions preexec_functions
-  precmd_functions=(__serai_precmd $precmd_functions)
+  precmd_functions=(__serai_precmd "${precmd_functions[@]}")
   preexec_functions+=(__serai_preexec)
+fi
+
+if [[ -n ${__serai_aliases-} ]]; then
+  builtin unset __serai_aliases
+  builtin setopt aliases
+fi
+if [[ -n ${__serai_xtrace-} ]]; then
+  builtin unset __serai_xtrace
+  builtin setopt xtrace
 fi

@@ -8,4 +8,3 @@ if [[ -r ${ZDOTDIR:-$HOME}/.zshrc ]]; then
   builtin source "${ZDOTDIR:-$HOME}/.zshrc"
 fi
 builtin source "${__serai_directory:h}/serai.zsh"
-builtin unset __serai_directory
