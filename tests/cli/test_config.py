@@ -107,3 +107,27 @@ def test_an_error_names_the_file(place: Path) -> None:
     (place / "home" / "serai.toml").write_text("prot = 1")
     with pytest.raises(ConfigInvalid, match="prot"):
         serai_config("show")
+
+
+def test_show_in_a_folder_that_is_gone(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "project").rmdir()
+    assert serai_config("show") == 0
+    assert "7777" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["nothing", "file", "n" * 300])
+def test_show_of_a_project_that_is_not_there_says_so(place: Path, name: str) -> None:
+    (place / "file").touch()
+    with pytest.raises(ConfigInvalid, match=f"there is no folder {place / name}"):
+        serai_config("show", "--project", str(place / name))
+
+
+def test_show_says_that_the_list_of_trusted_folders_is_damaged(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "home").mkdir()
+    (place / "home" / "trust.json").touch(0o600)
+    (place / "home" / "trust.json").write_text("{broken")
+    with pytest.raises(ConfigInvalid, match=r"trust\.json is damaged.*config trust DIR"):
+        serai_config("show")
+    assert capsys.readouterr().out == ""

@@ -18,6 +18,7 @@ from serai.cli import main
 from serai.cli.machine import _watches
 from serai.config.keys import find_database_key
 from serai.config.paths import find_paths
+from serai.config.trust import Trust
 from serai.processes.census import MARK, Identity, look
 from serai.processes.records import Record, Records
 from serai.store.connection import connect
@@ -188,3 +189,16 @@ def test_a_home_that_is_no_directory_is_told(tmp_path: Path, capsys: pytest.Capt
     found = doctor(tmp_path / "file" / "home", capsys)["home"]
     assert not found["well"]
     assert found["says"].endswith(f"{tmp_path / 'file'} is no directory")
+
+
+def test_trusted_folders_are_counted_and_a_damaged_list_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert doctor(tmp_path, capsys)["trust"]["says"] == "no folder is trusted"
+    Trust(tmp_path / "trust.json").trust(tmp_path)
+    assert doctor(tmp_path, capsys)["trust"]["says"] == "1 folder is trusted, with all that is in it"
+    (tmp_path / "trust.json").write_text("{broken")
+    found = doctor(tmp_path, capsys)["trust"]
+    assert not found["well"]
+    assert "is damaged" in found["says"]
+    assert "'serai config trust DIR'" in found["remedy"]

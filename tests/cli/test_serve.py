@@ -6,13 +6,15 @@ import asyncio
 import json
 import re
 import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from cli.programs import run, running
+from cli.programs import Program, run, running
 from serai.cli.addresses import called_by, is_everywhere, url_of
-from serai.client import connect
+from serai.client import Client, connect
 from serai.config.keys import find_database_key
 from serai.config.paths import find_paths
 from serai.store.connection import connect as open_database
@@ -29,10 +31,12 @@ async def test_the_lock_names_the_port_that_was_free(tmp_path: Path) -> None:
         assert holder["pid"] == host.process.pid
         listed = await run("--home", str(tmp_path), "sessions", "--json", home=tmp_path / "other")
         assert (listed.code, listed.out, listed.err) == (0, "[]\n", "")
-        second = await run("serve", "--port", "0", home=tmp_path)
-        assert second.code == 1
-        assert f"is in use by the process {host.process.pid} at {address}, since" in second.err
-        assert "Traceback" not in second.err
+        for words in (("serve", "--port", "0"), ("restore", "copy.db"), ("sessions", "purge", "x")):
+            second = await run(*words, home=tmp_path)
+            assert second.code == 1
+            assert f"is in use by the process {host.process.pid} at {address}, since" in second.err
+            assert "Stop that host, or name another --home" in second.err
+            assert "Traceback" not in second.err
 
 
 async def test_a_host_on_all_addresses_prints_those_that_work(tmp_path: Path) -> None:
@@ -84,6 +88,72 @@ async def test_a_damage_that_is_found_later_is_logged_with_the_name_of_the_file(
     damage(paths.database, PAGE_SIZE * (page - 1) + 100)
     async with running("serve", "--port", "0", home=tmp_path) as host:
         await host.says(rf"the database is damaged: {paths.database}: .*; 'serai doctor' tells more")
+
+
+@asynccontextmanager
+async def client_of(host: Program) -> AsyncGenerator[Client]:
+    url = (await host.says(r"address  (\S+)"))[1]
+    async with asyncio.timeout(30), connect(url) as client:
+        yield client
+
+
+@pytest.mark.parametrize("was_busy", [True, False])
+async def test_a_folder_that_became_a_circle_of_links_stops_neither_the_host_nor_its_session(
+    tmp_path: Path, *, was_busy: bool
+) -> None:
+    folder, other, uri = tmp_path / "work", tmp_path / "other", "ahp-session:/one"
+    make_folder(folder)
+    async with running("serve", "--port", "0", home=tmp_path / "home") as host, client_of(host) as client:
+        session = await client.create_session(uri=uri, working_directory=folder.as_uri())
+        await session.prompt("work 60" if was_busy else "hello")
+        await session.until(lambda state: bool(state.active_turn) == was_busy)
+        host.process.kill()
+        await host.ended()
+    lead_in_circles(folder, other)
+    async with running("serve", "--port", "0", home=tmp_path / "home") as host, client_of(host) as client:
+        session = await client.open_session(uri)
+        await session.until(lambda state: state.active_turn is None)
+        assert session.state.turns[-1].state == ("error" if was_busy else "complete")
+        await client.create_session()
+        assert len(await client.list_sessions()) == 2
+        await host.says(f"{folder} cannot be")
+        assert "Traceback" not in await all_said_by(host)
+
+
+async def all_said_by(host: Program) -> str:
+    """Stop a host, and return all that it has printed."""
+    host.process.terminate()
+    assert host.process.stdout is not None
+    return host.printed + (await host.process.stdout.read()).decode()
+
+
+async def test_a_host_starts_also_in_a_folder_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_folder(tmp_path / "gone")
+    monkeypatch.chdir(tmp_path / "gone")
+    remove_folder(tmp_path / "gone")
+    async with running("serve", "--port", "0", home=tmp_path / "home") as host, client_of(host) as client:
+        session = await client.create_session()
+        assert session.state.summary.working_directory is None
+        turn = await session.prompt("hello")
+        await turn.result()
+        assert "Traceback" not in await all_said_by(host)
+
+
+def make_folder(folder: Path) -> None:
+    folder.mkdir()
+
+
+def remove_folder(folder: Path) -> None:
+    folder.rmdir()
+
+
+def lead_in_circles(folder: Path, other: Path) -> None:
+    """Put a link in the place of an empty folder that leads back to itself."""
+    folder.rmdir()
+    folder.symlink_to(other)
+    other.symlink_to(folder)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]"])

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cli.programs import Program, running
+from cli.programs import Program, run, running
 from conformance.client import Client, connecting
 from harness.acp.conftest import LOADS, QUICK, RESUMES, notices, said, say
 
@@ -68,3 +68,26 @@ async def test_an_agent_that_dies_of_its_session_gets_a_new_one(tmp_path: Path) 
     assert "User: echo one\\n\\nYou: one" in said(turn)
     (notice,) = notices(turn)
     assert re.search("works in a new session of its own, since the agent 'quick' is gone", notice)
+
+
+async def test_a_trusted_folders_agent_counts_also_when_it_is_the_hosts_own(tmp_path: Path) -> None:
+    folders = {name: tmp_path / name for name in ("trusted", "other")}
+    for folder in folders.values():
+        make_folder(folder, 'default_agent = "demo"\n')
+    describe_agent(tmp_path)
+    assert (await run("config", "trust", str(folders["trusted"]), home=tmp_path)).code == 0
+    async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host) as client:
+        await client.dispatch("ahp-root://", "root/configChanged", config={"defaultAgent": "quick"})
+        await client.hear("root/configChanged")
+        chosen: dict[str, str] = {}
+        for name, folder in folders.items():
+            uri = f"ahp-session:/{name}"
+            await client.request("createSession", uri, workingDirectory=folder.as_uri())
+            await client.subscribe(uri)
+            chosen[name] = client.session(uri).summary.provider
+        assert chosen == {"trusted": "demo", "other": "quick"}
+
+
+def make_folder(folder: Path, settings: str) -> None:
+    folder.mkdir()
+    (folder / "serai.toml").write_text(settings)

@@ -365,7 +365,7 @@ class TestSessions:
                 await soon(session.set_title("x"))
             with pytest.raises(SessionGone):
                 _ = session.state
-            with pytest.raises(ProtocolError):
+            with pytest.raises(SessionGone):
                 await soon(one.open_session(session.uri))
 
     async def test_one_that_another_client_disposed_of_says_so_from_then_on(self) -> None:
@@ -461,6 +461,14 @@ class TestEnds:
             assert session.state.active_turn is not None  # the last that was known
             await soon(client.close())
             assert _tasks_of_client() == []
+
+    async def test_a_session_that_is_not_there_is_gone(self) -> None:
+        async with House(echo=echo) as house, house.client() as client:
+            with pytest.raises(SessionGone, match="there is no session ahp-session:/nothing"):
+                await soon(client.open_session("ahp-session:/nothing"))
+            assert "ahp-session:/nothing" not in client.subscriptions
+            await soon(client.create_session(uri="ahp-session:/nothing"))
+            assert await soon(client.open_session("ahp-session:/nothing"))
 
     async def test_cancelled_calls_leave_the_client_usable(self) -> None:
         async with House(sleeper=sleeper) as house, house.client() as client:

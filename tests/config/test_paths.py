@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from serai.config.paths import find_paths
+from serai.config.paths import find_paths, here
 from serai.errors import ConfigInvalid
 
 
@@ -60,3 +60,17 @@ def test_a_home_that_cannot_be_made_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(ConfigInvalid, match="--home"):
         find_paths(tmp_path / "file" / "home", {}).make_home()
+
+
+def test_in_a_folder_that_is_gone_there_is_no_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    assert here() == gone
+    gone.rmdir()
+    assert here() is None
+    assert find_paths(tmp_path, {}).home == tmp_path
+    with pytest.raises(ConfigInvalid, match="home in it"):
+        find_paths("home in it", {})
+    with pytest.raises(ConfigInvalid, match="this folder is gone"):
+        find_paths(None, {"SERAI_HOME": "home in it"})

@@ -202,6 +202,17 @@ def test_what_an_untrusted_folder_may_not_do_is_ignored_and_reported(paths: Path
     assert set(configuration.provenance.values()) == {Provenance(Source.DEFAULT)}
 
 
+def test_an_untrusted_folder_that_says_what_holds_anyway_has_chosen_nothing(
+    paths: Paths, project: Path
+) -> None:
+    wanted(project, 'default_agent = "demo"\n')
+    configuration = load(paths, {}, project=project)
+    assert configuration.ignored == ()
+    assert configuration.provenance["default_agent"] == Provenance(Source.DEFAULT)
+    Trust(paths.trust).trust(project)
+    assert load(paths, {}, project=project).provenance["default_agent"].source is Source.PROJECT
+
+
 def test_a_trusted_folder_may_do_it(paths: Paths, project: Path) -> None:
     Trust(paths.trust).trust(project.parent)
     wanted(project, 'port = 80\ndefault_agent = "shell"\n')
@@ -246,3 +257,11 @@ def test_a_project_that_is_not_there_changes_nothing(paths: Paths, tmp_path: Pat
     (tmp_path / "file").write_text("")
     assert load(paths, {}, project=tmp_path / "nowhere").settings == Settings()
     assert load(paths, {}, project=tmp_path / "file").settings == Settings()
+
+
+@pytest.mark.parametrize("name", ["loop", "a\0b", "n" * 300])
+def test_a_project_that_nobody_can_find_is_refused_with_words(paths: Paths, project: Path, name: str) -> None:
+    (project / "loop").symlink_to(project / "pool")
+    (project / "pool").symlink_to(project / "loop")
+    with pytest.raises(ConfigInvalid, match="cannot be"):
+        load(paths, {}, project=project / name)

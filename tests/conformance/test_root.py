@@ -155,9 +155,12 @@ async def test_a_choice_survives_the_death_of_the_host(client: Client, tmp_path:
         assert values(again) == {"defaultAgent": "second"}
 
 
-async def test_a_folder_that_has_its_own_default_comes_before_all_others(tmp_path: Path) -> None:
-    settings = HostSettings(summary_delay=0.01)
-    own = HostSettings(summary_delay=0.01, default_provider="third")
+@pytest.mark.parametrize("of_folder", ["third", "demo"])
+async def test_a_folder_that_has_its_own_default_comes_before_all_others(
+    tmp_path: Path, of_folder: str
+) -> None:
+    settings = HostSettings(summary_delay=0.01, default_provider="demo")
+    own = HostSettings(summary_delay=0.01, default_provider=of_folder, folder_provider=of_folder)
 
     def settings_of(directory: str | None) -> HostSettings:
         return own if directory == tmp_path.as_uri() else settings
@@ -171,6 +174,26 @@ async def test_a_folder_that_has_its_own_default_comes_before_all_others(tmp_pat
         await choose(client, defaultAgent="second")
         assert await provider_of_a_new_session(client) == "second"
         await new_session(client, TWO, workingDirectory=tmp_path.as_uri())
-        assert client.session(TWO).summary.provider == "third"
+        assert client.session(TWO).summary.provider == of_folder
         resolved = await client.request("resolveSessionConfig", workingDirectory=tmp_path.as_uri())
-        assert resolved["values"] == {"tone": "third"}
+        assert resolved["values"].get("tone") == ("third" if of_folder == "third" else None)
+
+
+async def test_a_settings_file_that_was_changed_since_the_start_is_no_choice_of_a_folder(
+    tmp_path: Path,
+) -> None:
+    """The file of a person is read again for each session: what it says by now is for the next start."""
+
+    def settings_of(directory: str | None) -> HostSettings:
+        del directory
+        return HostSettings(summary_delay=0.01, default_provider="third")
+
+    agents = [agent("second"), agent("third")]
+    async with (
+        housing(harnesses=agents, settings_of=settings_of) as house,
+        connecting(house.url, "c") as client,
+    ):
+        await client.initialize(ROOT)
+        await choose(client, defaultAgent="second")
+        await new_session(client, workingDirectory=tmp_path.as_uri())
+        assert client.session(ONE).summary.provider == "second"

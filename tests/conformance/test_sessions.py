@@ -148,6 +148,47 @@ async def test_what_cannot_be_created_is_refused_and_leaves_nothing(
     assert client.notes == []
 
 
+@pytest.mark.parametrize(
+    ("folder", "why"),
+    [
+        ("https://example.com/", "no folder of this machine"),
+        ("file://elsewhere/tmp", "no folder of this machine"),
+        ("file:///tmp/%00x", "no folder of this machine"),
+        ("file:///dev/null", "is no folder"),
+        ("file:///dev/null/below", "not a directory"),
+        ("{}/loop", "symbolic links"),
+        ("{}/" + "n" * 300, "name too long"),
+        ("file:///" + "a/" * 3000, "name too long"),
+    ],
+)
+async def test_a_folder_that_cannot_be_is_refused_by_all_who_take_one(
+    client: Client, tmp_path: Path, caplog: pytest.LogCaptureFixture, folder: str, why: str
+) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "pool")
+    (tmp_path / "pool").symlink_to(tmp_path / "loop")
+    where = {"workingDirectory": folder.replace("{}", tmp_path.as_uri())}
+    for method, channel, more in (
+        ("createSession", ONE, {}),
+        ("resolveSessionConfig", ROOT, {}),
+        ("sessionConfigCompletions", ROOT, {"property": "pace"}),
+    ):
+        with pytest.raises(Refused) as refused:
+            await client.request(method, channel, **where, **more)
+        assert refused.value.code == -32602
+        assert refused.value.data["field"] == "params.workingDirectory"
+        assert why in refused.value.message.lower()
+    assert (await client.request("listSessions"))["items"] == []
+    assert "Traceback" not in caplog.text
+
+
+async def test_a_folder_that_is_not_there_yet_is_taken(client: Client, tmp_path: Path) -> None:
+    folder = tmp_path / "later"
+    await new_session(client, workingDirectory=folder.as_uri())
+    state = client.session(ONE)
+    assert (state.lifecycle, state.summary.working_directory) == ("ready", folder.as_uri())
+    assert state.summary.project is None
+
+
 async def test_the_default_provider_is_taken_when_none_is_named(client: Client, session: str) -> None:
     assert client.session(session).summary.provider == "demo"
 

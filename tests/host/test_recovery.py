@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import msgspec
+import pytest
 
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
@@ -13,6 +14,7 @@ from serai.ahp.types import ModelSelection, UserMessage
 from serai.harness.callback import CallbackHarness
 from serai.host.deliveries import deliveries_channel, unsettled
 from serai.host.host import Host
+from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import StoredRow
@@ -171,3 +173,52 @@ async def test_an_agent_whose_turn_was_taken_away_cannot_speak_in_one_of_the_sam
         await turns[0].say("from before")
         assert session.live.turn.snapshot().response_parts == []
     await host.close()
+
+
+async def test_a_session_that_cannot_be_brought_back_stops_no_start_and_comes_back_later(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = MemoryStore()
+    reached = asyncio.Event()
+
+    async def answer(turn: Turn) -> None:
+        del turn
+        reached.set()
+        await asyncio.Event().wait()
+
+    def make(settings_of: Any = None) -> Host:
+        return Host(store, [CallbackHarness("one", answer)], lambda frame: frame, settings_of=settings_of)
+
+    host = make()
+    await host.open()
+    uris = [f"ahp-session:/{number}" for number in range(3)]
+    async with asyncio.timeout(WITHIN):
+        for uri in uris:
+            params = CreateSessionParams(channel=uri, provider="one", working_directory=f"file:///{uri[-1]}")
+            session = await host.create(params, "c")
+            await session.ready()
+            reached.clear()
+            start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="hello"))
+            session.dispatch(start, a.ActionOrigin(client_id="c", client_seq=1), Nobody())
+            await reached.wait()
+            await host.journal.committed()
+    store.crash()
+
+    is_bad = True
+
+    def settings_of(directory: str | None) -> HostSettings:
+        if is_bad and directory == "file:///1":
+            raise RuntimeError("nobody has thought of this")
+        return HostSettings()
+
+    again = make(settings_of)
+    await again.open()
+    assert {session.uri for session in again.sessions.in_memory()} == {uris[0], uris[2]}
+    assert {summary.resource for summary in again.sessions.summaries()} == set(uris)
+    assert f"{uris[1]} could not be brought back" in caplog.text
+    is_bad = False
+    recovered = await again.sessions.bring(uris[1])
+    assert recovered is not None
+    assert recovered.live.turn is None
+    assert recovered.live.head.turns[-1].state == "error"
+    await again.close()

@@ -110,6 +110,11 @@ def put(file: Path, data: bytes) -> None:
     file.write_bytes(data)
 
 
+def remove(file: Path) -> None:
+    """Take a file away."""
+    file.unlink()
+
+
 def damage(file: Path, offset: int) -> None:
     """Overwrite a few bytes of a file; a negative offset counts from its end."""
     with file.open("r+b") as stream:

@@ -50,6 +50,24 @@ class TestLookingItOver:
         assert str(caught.value) == str(of_host.value)
         assert digest(path) == before
 
+    @pytest.mark.parametrize("place", [0, 17])
+    async def test_one_with_a_damaged_beginning_is_told_as_a_host_tells_it(
+        self, path: Path, place: int
+    ) -> None:
+        await fill(path)
+        damage(path, place)
+        with pytest.raises(StorageUnreadable) as of_host:
+            await SqliteStore(path, KEY).open()
+        for look in (
+            lambda: look_over(path, KEY, full=True),
+            lambda: back_up(path, KEY, path.with_name("copy.db")),
+            lambda: disposed_sessions(path, KEY),
+        ):
+            with pytest.raises(StorageUnreadable) as caught:
+                look()
+            assert (caught.value.code, str(caught.value)) == (of_host.value.code, str(of_host.value))
+        assert not path.with_name("copy.db").exists()
+
     async def test_what_is_wrong_is_told_with_the_name_of_the_file(self, path: Path, opened: Opened) -> None:
         await fill(path)
         database = connect(path, KEY)

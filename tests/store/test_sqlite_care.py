@@ -18,7 +18,7 @@ from serai.store.database import Database
 from serai.store.sqlite import SqliteStore
 from store.conftest import Opened
 from store.faults import Disk
-from store.kinds import KEY, copy_files, put, size_of
+from store.kinds import KEY, copy_files, put, remove, size_of
 from store.kinds import damage as damage_file
 
 A = "ahp-session:/a"
@@ -188,6 +188,51 @@ class TestRestore:
         present = SqliteStore(aside, KEY)
         await opened(present)
         assert [row.action for row in await present.rows(A, 0)] == [b"1", b"2"]
+
+    async def used(self, path: Path) -> int:
+        """Use a restored database for a while. Returns the last number that was given out."""
+        store = SqliteStore(path, KEY)
+        await store.open()
+        last = await store.append(Batch(items=[Row(A, b"seen by a client")] * 20)) + 19
+        await store.close()
+        return last
+
+    async def test_the_same_copy_twice_gives_out_no_number_twice(self, path: Path, copy: Path) -> None:
+        restore(copy, path, KEY)
+        seen = await self.used(path)
+        restore(copy, path, KEY)
+        store = SqliteStore(path, KEY, locator_interval=3)
+        opening = await store.open()
+        assert opening.last_committed < seen < opening.first_new
+        for _ in range(10):
+            await store.append(Batch(items=[Row(A, b"{}")]))
+        assert await store.check(full=True) == []
+        await store.close()
+
+    @pytest.mark.parametrize("fate", ["removed", "empty", "damaged", "new"])
+    async def test_nor_where_the_restored_one_was_lost(self, path: Path, copy: Path, fate: str) -> None:
+        restore(copy, path, KEY)
+        seen = await self.used(path)
+        if fate == "damaged":
+            damage_file(path, 100)
+        elif fate == "empty":
+            put(path, b"")
+        else:
+            remove(path)
+        if fate == "new":
+            await self.used(path)
+        restore(copy, path, KEY)
+        store = SqliteStore(path, KEY)
+        assert seen < (await store.open()).first_new < 1 << 53
+        await store.close()
+
+    async def test_nor_with_a_clock_that_was_set_back(self, path: Path, copy: Path) -> None:
+        restore(copy, path, KEY)
+        seen = await self.used(path)
+        restore(copy, path, KEY, now=lambda: 0.0)
+        store = SqliteStore(path, KEY)
+        assert (await store.open()).first_new > seen
+        await store.close()
 
     async def test_a_log_goes_with_its_database(self, path: Path, copy: Path, opened: Opened) -> None:
         path.with_name("history.db-wal").write_bytes(b"some log")

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from serai.config.load import Configuration, load
-from serai.config.paths import find_paths
+from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
+from serai.errors import ConfigInvalid
 
 __all__ = ["configure"]
 
@@ -52,8 +53,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _show(options: argparse.Namespace) -> int:
-    project = Path(options.project) if options.project else Path.cwd()
+    project = Path(options.project) if options.project else here()
+    if options.project and not is_folder(real(Path(options.project))):
+        raise ConfigInvalid(f"--project: there is no folder {options.project}")
     paths = find_paths(options.home, os.environ)
+    Trust(paths.trust).folders()  # damage is told, also where no file of a project asks for trust
     configuration = load(paths, os.environ, project=project)
     of_host = load(paths, os.environ)
     if options.json:
@@ -122,5 +126,5 @@ def _distrust(options: argparse.Namespace) -> int:
     for folder in taken:
         print(f"{folder} is no longer trusted")
     if not taken:
-        print(f"{Path(options.folder).resolve()} was not trusted")
+        print(f"{real(Path(options.folder))} was not trusted")
     return 0

@@ -20,6 +20,7 @@ from serai.client.lines import about_size
 from serai.config.keys import find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import Paths, find_paths
+from serai.config.trust import Trust
 from serai.errors import SeraiError
 from serai.harness.demo import DemoHarness
 from serai.store.lock import FileLock, Holder
@@ -57,6 +58,7 @@ def _examine(paths: Paths) -> Iterator[Finding]:
     yield _home(paths)
     yield from _key_and_database(paths)
     yield _token(paths)
+    yield _trust(paths)
     yield asyncio.run(_agents(configuration))
     holder = FileLock(paths.database).holder()
     yield _free_port(configuration) if holder is None else _running(holder)
@@ -104,6 +106,17 @@ def _token(paths: Paths) -> Finding:
     except SeraiError as error:
         return bad("token", error)
     return Finding("token", well=True, says=f"{paths.token}, for you alone")
+
+
+def _trust(paths: Paths) -> Finding:
+    try:
+        count = len(Trust(paths.trust).folders())
+    except SeraiError as error:
+        return bad("trust", error)
+    says = f"{count} folders are trusted" if count > 1 else "1 folder is trusted"
+    return Finding(
+        "trust", well=True, says=f"{says}, with all that is in it" if count else "no folder is trusted"
+    )
 
 
 async def _agents(configuration: Configuration) -> Finding:

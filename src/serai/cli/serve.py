@@ -7,16 +7,15 @@ import asyncio
 import logging
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 from serai.cli.addresses import called_by, is_everywhere, url_of
 from serai.config.keys import KEY_VARIABLE, DatabaseKey, find_database_key, find_token
-from serai.config.load import Configuration, load
-from serai.config.paths import find_paths
+from serai.config.load import Configuration, Source, load
+from serai.config.paths import find_paths, here
 from serai.config.settings import Settings
 from serai.config.trust import Trust
-from serai.errors import ConfigInvalid, SeraiError
+from serai.errors import ConfigInvalid
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.host.project import directory_of
@@ -111,25 +110,18 @@ async def _run(
 
 async def _look_for_agents(host: Host, configuration: Configuration) -> None:
     """Offer the agents that are installed. Nothing of it is loaded before the host is ready."""
-    from serai.agents.catalogue import make_catalogue  # noqa: PLC0415 - see above
-    from serai.agents.finding import Finder  # noqa: PLC0415 - the same
-    from serai.agents.registry import Registry, load_registry  # noqa: PLC0415 - the same
+    from serai.agents.finding import Finder  # noqa: PLC0415 - see above
+    from serai.agents.known import known_agents  # noqa: PLC0415 - the same
     from serai.cli.agents import managed_secrets  # noqa: PLC0415 - the same
     from serai.harness.acp.installed import offer_installed  # noqa: PLC0415 - the same
 
-    place = configuration.settings.agent_registry
-    registry = Registry()
-    if place:
-        try:
-            registry = await load_registry(place)
-        except SeraiError as error:
-            _log.warning("%s", error)
-    catalogue = make_catalogue(configuration.agents, registry.definitions)
+    catalogue, _ = await known_agents(configuration, lambda warning: _log.warning("%s", warning))
     host.redactor.register_all(managed_secrets(catalogue))
     await offer_installed(host, catalogue, Finder())
 
 
-def _host_settings(settings: Settings) -> HostSettings:
+def _host_settings(settings: Settings, folder_provider: str | None = None) -> HostSettings:
+    place = here()
     return HostSettings(
         default_provider=settings.default_agent,
         client_grace=settings.client_grace_seconds,
@@ -138,7 +130,8 @@ def _host_settings(settings: Settings) -> HostSettings:
         requests_per_connection=settings.requests_per_connection,
         queue_limit=settings.mailbox_size,
         retention_days=settings.retention_days,
-        default_directory=Path.cwd().as_uri(),
+        default_directory=None if place is None else place.as_uri(),
+        folder_provider=folder_provider,
     )
 
 
@@ -157,7 +150,8 @@ def _settings_of(configuration: Configuration, flags: dict[str, Any], directory:
         return _host_settings(configuration.settings)
     for ignored in narrowed.ignored:
         _log.warning("%s", ignored)
-    return _host_settings(narrowed.settings)
+    agent, chosen_by = narrowed.settings.default_agent, narrowed.provenance["default_agent"].source
+    return _host_settings(narrowed.settings, agent if chosen_by is Source.PROJECT else None)
 
 
 def _welcome(configuration: Configuration, key: DatabaseKey, urls: list[str]) -> None:

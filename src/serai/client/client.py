@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterable
 
 from serai.ahp import commands as c
+from serai.ahp.errors import AhpErrorCode
 from serai.ahp.extensions import SignInMethodsResult
 from serai.ahp.types import (
     ROOT,
@@ -27,7 +28,7 @@ from serai.client.session import SessionClient
 from serai.client.signing_in import SignIn, begin_sign_in, list_sign_in_methods
 from serai.client.terminal import TerminalClient
 from serai.client.transport import websocket_opener
-from serai.errors import SeraiError, SessionGone
+from serai.errors import ProtocolError, SeraiError, SessionGone
 
 __all__ = ["Client", "connect"]
 
@@ -183,13 +184,17 @@ class Client(ChannelClient):
         """Follow a session that there is. The same session gives the same object.
 
         Raises:
-            ProtocolError: There is no such session.
-            SessionGone: It was left again in the meantime.
+            SessionGone: There is no such session, or it was left again in the meantime.
         """
         session = self._followers.get(uri)
         if not isinstance(session, SessionClient):
             session = self._followers[uri] = SessionClient(self, uri)
-        await self._follow(uri, session)
+        try:
+            await self._follow(uri, session)
+        except ProtocolError as error:
+            if error.number not in {AhpErrorCode.SESSION_NOT_FOUND, AhpErrorCode.NOT_FOUND}:
+                raise
+            raise SessionGone(f"there is no session {uri}") from error
         return session
 
     async def dispose_session(self, uri: URI) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from serai.config.agents import AgentSettings, read_agents
-from serai.config.paths import CONFIG_NAME, Paths
+from serai.config.paths import CONFIG_NAME, Paths, real
 from serai.config.settings import FROM_PROJECTS, UNTRUSTED, Narrowing, Settings, is_loopback, narrows
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
@@ -128,7 +128,7 @@ def load(
 
     Raises:
         ConfigInvalid: A source has a key that there is not, or a value that cannot be. The message names the
-            source, the key and what is expected.
+            source, the key and what is expected. Or the project leads nowhere.
     """
     found = _Values()
     defaults = {key: getattr(Settings(), key) for key in _TYPES}
@@ -156,7 +156,7 @@ def load(
 
 
 def _add_project(found: _Values, paths: Paths, project: Path) -> tuple[Ignored, ...]:
-    file = project.resolve() / CONFIG_NAME
+    file = real(project) / CONFIG_NAME
     if file == paths.user_config.resolve():
         return ()
     values, agents = _from_file(file)
@@ -167,6 +167,8 @@ def _add_project(found: _Values, paths: Paths, project: Path) -> tuple[Ignored, 
             if not narrows(rule, found.values[key], value):
                 ignored.append(Ignored(key, value, file, _reason(rule, project)))
                 del values[key]
+            elif rule is Narrowing.NOTHING:
+                del values[key]  # it says what holds anyway, and so it has not chosen it
         # An agent is a program to start: nothing about it is harmless.
         why = _reason(Narrowing.NOTHING, project)
         ignored += [Ignored(f"agents.{name}", None, file, why) for name in agents]

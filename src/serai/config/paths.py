@@ -16,7 +16,7 @@ import platformdirs
 
 from serai.errors import ConfigInvalid
 
-__all__ = ["CONFIG_NAME", "HOME_VARIABLE", "Paths", "find_paths"]
+__all__ = ["CONFIG_NAME", "HOME_VARIABLE", "Paths", "find_paths", "here", "is_folder", "real"]
 
 HOME_VARIABLE = "SERAI_HOME"
 CONFIG_NAME = "serai.toml"
@@ -68,8 +68,39 @@ class Paths:
         return self.home
 
 
+def here() -> Path | None:
+    """The working directory of this process; `None` when it was removed."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None
+
+
+def real(path: Path) -> Path:
+    """Where a path leads, with all links followed. It need not exist.
+
+    Raises:
+        ConfigInvalid: It leads nowhere: its links go round in a circle, say.
+    """
+    try:
+        return path.resolve()
+    except OSError as error:  # it begins in a working directory that is gone
+        raise ConfigInvalid(f"{path} cannot be followed: {error.strerror}") from None
+    except (RuntimeError, ValueError) as error:  # a circle, or a NUL
+        raise ConfigInvalid(f"{path} cannot be followed: {error}") from None
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder. Unlike `Path.is_dir`, it says no to what cannot be looked at."""
+    return os.path.isdir(path)  # noqa: PTH112 - see above
+
+
 def find_paths(home: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> Paths:
-    """Where the files are, for a `--home` that was given or not, and an environment."""
+    """Where the files are, for a `--home` that was given or not, and an environment.
+
+    Raises:
+        ConfigInvalid: The home is named from the working directory, and that is gone.
+    """
     if home is not None:
         return _all_in(Path(home), "--home")
     if named := environ.get(HOME_VARIABLE):
@@ -83,5 +114,11 @@ def find_paths(home: str | os.PathLike[str] | None, environ: Mapping[str, str]) 
 
 
 def _all_in(home: Path, source: str) -> Paths:
-    absolute = Path(os.path.abspath(home.expanduser()))  # noqa: PTH100 - links stay as they were named
+    try:
+        absolute = Path(os.path.abspath(home.expanduser()))  # noqa: PTH100 - links stay as they were named
+    except FileNotFoundError:
+        raise ConfigInvalid(
+            f"{source}: {home} begins where you are, and this folder is gone",
+            remedy="Go to another folder, or write the whole path",
+        ) from None
     return Paths(home=absolute, user_config=absolute / CONFIG_NAME, source=source)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from serai.config.paths import is_folder, real
 from serai.config.private import read_private, replace_private
 from serai.errors import ConfigInvalid
 
@@ -47,9 +48,13 @@ class Trust:
         return sorted(map(Path, document.folders))
 
     def is_trusted(self, path: Path) -> bool:
-        """Whether a folder, or one that it is in, is trusted."""
-        real = path.resolve()
-        return any(real.is_relative_to(folder) for folder in self.folders())
+        """Whether a folder, or one that it is in, is trusted.
+
+        Raises:
+            ConfigInvalid: The list cannot be read, or the path leads nowhere.
+        """
+        place = real(path)
+        return any(place.is_relative_to(folder) for folder in self.folders())
 
     def trust(self, path: Path) -> Path:
         """Trust a folder and all that is in it. Returns where it really is.
@@ -57,13 +62,13 @@ class Trust:
         Raises:
             ConfigInvalid: There is no such folder, or the list cannot be written.
         """
-        real = path.resolve()
-        if not real.is_dir():
+        place = real(path)
+        if not is_folder(place):
             raise ConfigInvalid(f"{path} is no folder")
         folders = self.folders()
-        if real not in folders:
-            self._write([*folders, real])
-        return real
+        if place not in folders:
+            self._write([*folders, place])
+        return place
 
     def distrust(self, path: Path) -> list[Path]:
         """Trust a folder no longer, nor any folder in it. Returns those that were taken from the list.
@@ -71,16 +76,16 @@ class Trust:
         Raises:
             ConfigInvalid: It is in a folder that is trusted as a whole, or the list cannot be written.
         """
-        real = path.resolve()
+        place = real(path)
         folders = self.folders()
-        taken = [folder for folder in folders if folder.is_relative_to(real)]
+        taken = [folder for folder in folders if folder.is_relative_to(place)]
         left = [folder for folder in folders if folder not in taken]
         if taken:
             self._write(left)
         for folder in left:
-            if real.is_relative_to(folder):
+            if place.is_relative_to(folder):
                 raise ConfigInvalid(
-                    f"{real} is still trusted, since {folder} is",
+                    f"{place} is still trusted, since {folder} is",
                     remedy=f"Run 'serai config distrust {folder}'",
                 )
         return taken

@@ -1,13 +1,16 @@
-"""Which project a working directory belongs to."""
+"""Folders that are named by a URI: which they are, whether they can be, and to which project they belong."""
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from serai.ahp.types import ProjectInfo
+from serai.config.paths import is_folder
 
-__all__ = ["directory_of", "project_of"]
+__all__ = ["directory_of", "problem_with_folder", "project_of"]
 
 
 def directory_of(uri: str | None) -> Path | None:
@@ -17,15 +20,35 @@ def directory_of(uri: str | None) -> Path | None:
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or not parts.path.startswith("/"):
         return None
-    return Path(unquote(parts.path))
+    path = unquote(parts.path)
+    return None if "\0" in path else Path(path)
+
+
+def problem_with_folder(uri: str, *, may_be_missing: bool = False) -> str | None:
+    """Why a URI names no folder of this machine, or `None` when it does. Reads the disk.
+
+    Args:
+        uri: What a client has named.
+        may_be_missing: Whether it is enough that there could be such a folder.
+    """
+    directory = directory_of(uri)
+    if directory is None:
+        return "it is no folder of this machine, as a file: URI"
+    try:
+        mode = directory.stat().st_mode
+    except FileNotFoundError:
+        return None if may_be_missing else "there is no such folder"
+    except OSError as error:
+        return f"it cannot be a folder: {error.strerror}"
+    return None if stat.S_ISDIR(mode) else "it is no folder"
 
 
 def project_of(uri: str | None) -> ProjectInfo | None:
     """The repository that a working directory is in, or else the directory itself. Reads the disk."""
     directory = directory_of(uri)
-    if directory is None or not directory.is_dir():
+    if directory is None or not is_folder(directory):
         return None
-    root = next(
-        (folder for folder in (directory, *directory.parents) if (folder / ".git").exists()), directory
-    )
+    folders = (directory, *directory.parents)
+    # Unlike the method of `Path`, this says no to what cannot be looked at.
+    root = next((folder for folder in folders if os.path.exists(folder / ".git")), directory)  # noqa: PTH110 - see above
     return ProjectInfo(uri=root.as_uri(), display_name=root.name or "/")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import SessionStatus, SessionSummary
-from serai.errors import ProtocolError
+from serai.errors import ProtocolError, SeraiError
 from serai.host.deliveries import deliveries_channel, unsettled
 from serai.host.session import Session
 from serai.host.settings import HostSettings
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from serai.host.host import Host
 
 __all__ = ["Sessions"]
+
+_log = logging.getLogger(__name__)
 
 _COLLECT_AFTER = 8 * 1024 * 1024
 """After so many bytes of state were put out of memory, they are really freed."""
@@ -59,7 +62,15 @@ class Sessions:
             summary, more = listed(row)
             self._host.files.session_known(row.uri, summary.working_directory, more)
             if summary.status & SessionStatus.IN_PROGRESS:
-                await self.bring(row.uri)
+                try:
+                    await self.bring(row.uri)
+                except Exception as error:  # noqa: BLE001 - no session may keep all others from their host
+                    _log.error(
+                        "%s could not be brought back, and is left for later: %s",
+                        row.uri,
+                        error,
+                        exc_info=not isinstance(error, SeraiError),
+                    )
 
     async def close(self) -> None:
         """End what runs in them."""
@@ -100,9 +111,7 @@ class Sessions:
             directory: The URI of its working directory.
         """
         settings = await asyncio.to_thread(self._settings_of, directory)
-        if settings.default_provider != self._host.settings.default_provider:
-            return settings.default_provider
-        return self._host.root.default_provider
+        return settings.folder_provider or self._host.root.default_provider
 
     # -- into memory ---------------------------------------------------------------------------------------
 

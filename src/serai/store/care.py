@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
 
 from serai.errors import DatabaseCorrupt, StorageUnreadable
-from serai.store.connection import connect, unreadable
+from serai.store.connection import connect, look_at, raw_key, salt_of, unreadable
 from serai.store.database import Database
 from serai.store.files import beside, sync
 from serai.store.locator import decode
 from serai.store.lock import FileLock
+from serai.store.mentions import RECORDS, ROOT, terminals_of, without
 from serai.store.migrations import MIGRATIONS
 from serai.store.opening import inspect
 from serai.store.queries import SQL
@@ -34,6 +36,10 @@ _WITH_MARKS = 2
 # A restored copy does not know which numbers were given out after it was made. No host gives out as many as
 # this between two restores, and there is room for two million of them below 2 ** 53.
 _RESTORE_JUMP = 1 << 32
+
+# The same copy may be restored again, and what was given out in between be lost. So a restored database has
+# numbers from now on, in microseconds: no host uses them up faster. 2 ** 53 of them last to 2255.
+_NUMBERS_PER_SECOND = 1_000_000
 
 
 def check(connection: Database, *, full: bool) -> list[str]:
@@ -105,6 +111,7 @@ def erase(db: Database, uri: str) -> dict[str, int]:
                 db.execute(SQL[query], (channel,))
         for query in ("purge_session", "purge_disposed", "purge_head", "purge_turns", "purge_uses"):
             db.execute(SQL[query], (uri,))
+        _erase_mentions(db, uri)
         if suspects:
             suspects -= {digest for (digest,) in db.execute(SQL["used_blobs"])}
             suspects -= _references(db.execute(SQL["contents_with_blobs"], (_BLOB_PREFIX,)))
@@ -112,14 +119,27 @@ def erase(db: Database, uri: str) -> dict[str, int]:
     return channels
 
 
+def _erase_mentions(db: Database, uri: str) -> None:
+    records = (action for _, action in db.execute(SQL["rows_of_channel"], (RECORDS,)))
+    terminals = terminals_of(uri, records)
+    for channel in (RECORDS, ROOT) if terminals else ():
+        for seq, action in db.execute(SQL["rows_of_channel"], (channel,)).fetchall():
+            left = without(channel, action, terminals)
+            if left is not action:
+                db.execute(SQL["rewrite_row"], (left, seq))
+
+
 def _references(contents: Iterable[tuple[bytes, ...]]) -> set[str]:
     return {digest.decode() for (content,) in contents for digest in _BLOB_REFERENCE.findall(content)}
 
 
-def restore(backup: Path, destination: Path, key: bytes | str) -> Path | None:
+def restore(
+    backup: Path, destination: Path, key: bytes | str, *, now: Callable[[], float] = time.time
+) -> Path | None:
     """Put a copy in the place of a database, and return where the present one was moved to, if there is one.
 
     The copy is checked in full first. It blocks; no host may run on the database.
+    No number is given out that was given out before, also when the same copy is restored a second time.
 
     Raises:
         DatabaseLocked: A host runs on the database.
@@ -141,7 +161,8 @@ def restore(backup: Path, destination: Path, key: bytes | str) -> Path | None:
                 if beside(backup, suffix).exists():
                     shutil.copyfile(beside(backup, suffix), beside(fresh, suffix))
                     beside(fresh, suffix).chmod(0o600)
-            _adopt(fresh, raw, backup)
+            given_out = max(_given_out(destination, key), round(now() * _NUMBERS_PER_SECOND))
+            _adopt(fresh, raw, backup, given_out)
             sync(fresh)
             aside = _move_aside(destination)
             fresh.replace(destination)
@@ -158,7 +179,20 @@ def restore(backup: Path, destination: Path, key: bytes | str) -> Path | None:
     return aside
 
 
-def _adopt(fresh: Path, raw: bytes, backup: Path) -> None:
+def _given_out(database: Path, key: bytes | str) -> int:
+    """Which numbers a database may have given out; 0 when it cannot be read, or is not there."""
+    try:
+        connection = look_at(database, raw_key(key, salt_of(database)))
+        try:
+            state: tuple[int, int, int] | None = connection.execute(SQL["state"]).get
+            return state[0] if state else 0
+        finally:
+            connection.close()
+    except (OSError, apsw.Error):
+        return 0
+
+
+def _adopt(fresh: Path, raw: bytes, backup: Path, given_out: int) -> None:
     """Check a copy in full, and set aside the numbers that may have been given out since it was made."""
     try:
         connection = connect(fresh, raw)
@@ -171,7 +205,7 @@ def _adopt(fresh: Path, raw: bytes, backup: Path) -> None:
                     f"{backup} is damaged ({problems[0]})", remedy="Name another copy; nothing was changed"
                 )
             ceiling = connection.execute(SQL["state"]).get[0]
-            connection.execute(SQL["open_state"], (ceiling + _RESTORE_JUMP,))
+            connection.execute(SQL["open_state"], (max(ceiling + _RESTORE_JUMP, given_out),))
         finally:
             connection.close()
     except apsw.Error as error:

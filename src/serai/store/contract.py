@@ -242,7 +242,11 @@ class Store(Protocol):
     # -- care ----------------------------------------------------------------------------------------------
 
     async def purge(self, uri: str) -> None:
-        """Erase all that is kept of a session, for good: rows, head, turns, and blobs that only it uses."""
+        """Erase all that is kept of a session, for good.
+
+        These are its rows, head and turns, the blobs that only it uses, and what the channels of the host as
+        a whole say of its terminals.
+        """
         ...
 
     async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:

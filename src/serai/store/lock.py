@@ -69,7 +69,7 @@ class FileLock:
             os.close(descriptor)
             raise DatabaseLocked(
                 f"{self._database} is in use by {holder}",
-                remedy="Stop that host, or start this one with another --home",
+                remedy="Stop that host, or name another --home",
             ) from error
         self._descriptor = descriptor
         self.say(address)

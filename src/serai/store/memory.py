@@ -27,6 +27,7 @@ from serai.store.contract import (
     TurnRow,
 )
 from serai.store.days import day_of, first_day_kept
+from serai.store.mentions import RECORDS, ROOT, terminals_of, without
 from serai.store.settled import failed, settled
 
 __all__ = ["MemoryStore"]
@@ -219,7 +220,14 @@ class MemoryStore:
         erased = [row for row in self._rows if row.channel in channels]
         suspects = set(_references([*(row.action for row in erased), *self._contents(uri)]))
         suspects |= {digest for digest, users in self._users.items() if uri in users}
-        self._rows = [row for row in self._rows if row.channel not in channels]
+        terminals = terminals_of(uri, (row.action for row in self._rows if row.channel == RECORDS))
+        self._rows = [
+            row._replace(action=without(row.channel, row.action, terminals))
+            if row.channel in {RECORDS, ROOT}
+            else row
+            for row in self._rows
+            if row.channel not in channels
+        ]
         self._numbers = [row.seq for row in self._rows]
         self._sessions.pop(uri, None)
         self._heads.pop(uri, None)

@@ -16,7 +16,16 @@ from serai.store.files import beside, sync
 from serai.store.migrations import APPLICATION_ID, Migration, migrate
 from serai.store.queries import SQL
 
-__all__ = ["PAGE_SIZE", "check_schema", "create", "inspect", "prepare", "refuse_empty", "refuse_second_name"]
+__all__ = [
+    "PAGE_SIZE",
+    "check_header",
+    "check_schema",
+    "create",
+    "inspect",
+    "prepare",
+    "refuse_empty",
+    "refuse_second_name",
+]
 
 PAGE_SIZE = 2048
 """Half the usual one. A commit of a dozen small rows writes a few pages, however full: with pages of 4 KiB
@@ -65,7 +74,7 @@ def inspect(path: Path, key: bytes | str, *, newest: int) -> bytes:
         SchemaNewer: A newer Serai wrote it.
         WrongKey: The key does not open it, or it is not ours.
     """
-    _check_header(path)
+    check_header(path)
     raw = raw_key(key, salt_of(path))
     try:
         connection = look_at(path, raw)
@@ -134,8 +143,12 @@ def create(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> byt
     return raw
 
 
-def _check_header(path: Path) -> None:
-    """What can be seen without the key."""
+def check_header(path: Path) -> None:
+    """See that a file looks like a database of ours. That can be seen without the key.
+
+    Raises:
+        WrongKey: It does not.
+    """
     with path.open("rb") as file:
         header = file.read(_HEADER_SIZE)
     if header.startswith(b"SQLite format 3\0"):

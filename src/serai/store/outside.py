@@ -20,7 +20,7 @@ from serai.store.contract import SessionRow
 from serai.store.database import Database
 from serai.store.files import copy_database
 from serai.store.migrations import MIGRATIONS
-from serai.store.opening import check_schema, refuse_empty, refuse_second_name
+from serai.store.opening import check_header, check_schema, refuse_empty, refuse_second_name
 from serai.store.queries import SQL
 
 __all__ = ["back_up", "disposed_sessions", "look_over"]
@@ -81,6 +81,7 @@ def _visit(database: Path, key: bytes | str, job: Callable[[Database], T]) -> T:
     if not database.stat().st_size:
         refuse_empty(database)
     refuse_second_name(database)
+    check_header(database)
     try:
         connection = connect(database, raw_key(key, salt_of(database)))
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from serai.ahp import commands as c
@@ -10,7 +11,7 @@ from serai.ahp.channels import ChannelKind, kind_of, problem_with_choice
 from serai.errors import InvalidParams
 from serai.host.agents import Learning
 from serai.host.creating import resolved_config
-from serai.host.project import directory_of
+from serai.host.project import problem_with_folder
 from serai.serve.ahp.following import unknown
 
 if TYPE_CHECKING:
@@ -41,12 +42,22 @@ async def create(peer: AhpPeer, request: jsonrpc.Request) -> None:
         raise InvalidParams("a session's URI begins with ahp-session:/", field="params.channel")
     if problem := problem_with_choice(params.channel):
         raise InvalidParams(f"a session's URI {problem}", field="params.channel")
-    if params.working_directory is not None and directory_of(params.working_directory) is None:
-        raise InvalidParams(
-            "it is no folder of this machine, as a file: URI", field="params.workingDirectory"
-        )
+    await _check_folder(params.working_directory)
     await peer.host.create(params, peer.client_id)
     peer.respond(request)
+
+
+async def _check_folder(uri: str | None) -> None:
+    """See that a client has named no folder that cannot be. One that is not there yet may come.
+
+    Raises:
+        InvalidParams: It cannot be.
+    """
+    if uri is None:
+        return
+    problem = await asyncio.to_thread(problem_with_folder, uri, may_be_missing=True)
+    if problem is not None:
+        raise InvalidParams(problem, field="params.workingDirectory")
 
 
 async def dispose(peer: AhpPeer, request: jsonrpc.Request) -> None:
@@ -79,6 +90,7 @@ async def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """Which settings a session has, and which values with those given. An agent may have to be asked."""
     params: c.ResolveSessionConfigParams = request.params
     host = peer.host
+    await _check_folder(params.working_directory)
     provider = params.provider or await host.sessions.provider_for(params.working_directory)
     harness = await host.sought(provider)
     if isinstance(harness, Learning):
@@ -92,6 +104,7 @@ async def complete_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """The values of a setting that contain what was typed."""
     params: c.SessionConfigCompletionsParams = request.params
     host = peer.host
+    await _check_folder(params.working_directory)
     harness = host.harness(params.provider or await host.sessions.provider_for(params.working_directory))
     known = harness.schema.properties.get(params.property)
     if known is None:

@@ -153,6 +153,13 @@ DELETE FROM blob_uses WHERE session = ?
 -- purge_blob --
 DELETE FROM blobs WHERE digest = ?
 
+-- rows_of_channel --
+-- A scan, for the same reason.
+SELECT seq, action FROM journal WHERE channel = (SELECT id FROM channels WHERE name = ?)
+
+-- rewrite_row --
+UPDATE journal SET action = ? WHERE seq = ?
+
 -- uses_of_session --
 SELECT digest FROM blob_uses WHERE session = ?
 
