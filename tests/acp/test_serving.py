@@ -117,6 +117,33 @@ async def test_a_request_that_the_agent_takes_back_is_stopped(
     assert person.given_up == 1
 
 
+async def test_a_cancel_also_gives_up_what_was_asked_under_the_id_of_a_session_that_nobody_opened(
+    session: AcpSession, person: Any, converse: Any
+) -> None:
+    person.patient = True
+    turn = session.prompt("subagent child")
+    async with asyncio.timeout(30):
+        await person.asked.wait()
+    turn.cancel()
+    conversation = await converse(session)
+    assert json.loads(conversation.texts[-1]) == CANCELLED
+    assert person.given_up == 1
+
+
+async def test_unless_it_may_be_about_another_session(
+    agent: Agent, session: AcpSession, person: Any, tmp_path: Path, converse: Any
+) -> None:
+    await agent.new_session(tmp_path)
+    person.patient = True
+    turn = session.prompt("subagent child")
+    async with asyncio.timeout(30):
+        await person.asked.wait()
+    turn.cancel()
+    person.released.set()
+    conversation = await converse(session)
+    assert json.loads(conversation.texts[-1]) == SELECTED
+
+
 async def test_nobody_is_asked_any_more_when_the_agent_is_gone(
     agent: Agent, session: AcpSession, person: Any, converse: Any
 ) -> None:

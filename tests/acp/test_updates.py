@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from serai.acp import PermissionRequest, RawUpdate, frames
+from serai.acp import PermissionRequest, RawUpdate, SessionInfoUpdate, frames
 from serai.acp.frames import SessionUpdate
 from serai.acp.handlers import HANDLERS
 from serai.acp.updates import Update
@@ -49,6 +49,11 @@ def read(update: dict[str, Any]) -> Update:
         (USAGE, {"cost": {"amount": None}}, "used", 3),
         (USAGE, {"cost": {"amount": None}}, "cost", None),
         (USAGE, {"used": "many"}, "size", 10),
+        (USAGE, {"used": -1}, "used", None),
+        (USAGE, {"size": 10**400}, "size", None),
+        (USAGE, {"cost": {"amount": -3}}, "cost", None),
+        (USAGE, {"cost": {"amount": 10**400, "currency": "USD"}}, "cost", None),
+        (USAGE, {"cost": {"amount": 1e300}}, "used", 3),
     ],
 )
 def test_an_odd_field_is_left_out_alone(
@@ -57,6 +62,23 @@ def test_an_odd_field_is_left_out_alone(
     update = read({**base, **odd})
     assert update.kind == base["sessionUpdate"]
     assert getattr(update, field) == value
+
+
+@pytest.mark.parametrize(
+    ("told", "title"),
+    [
+        ("T\nnew\0line", "T new line"),
+        ("\x1b]0;x\x07 Work\u2028\x85", "]0;x  Work"),
+        ("👩\u200d💻 mit Ümläut", "👩\u200d💻 mit Ümläut"),
+        ("\n", ""),
+        (None, None),
+    ],
+)
+def test_a_title_is_one_line_without_what_a_terminal_obeys(told: str | None, title: str | None) -> None:
+    for odd in ({}, {"updatedAt": 5}):
+        update = read({"sessionUpdate": "session_info_update", "title": told, **odd})
+        assert isinstance(update, SessionInfoUpdate)
+        assert update.title == title
 
 
 @pytest.mark.parametrize(

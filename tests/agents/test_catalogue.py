@@ -240,6 +240,18 @@ async def test_a_named_binary_is_what_is_started(machine: Machine, tmp_path: Pat
     assert found.launch.argv == (str(mine), "--acp")
 
 
+@pytest.mark.parametrize("name", ["mine", "gemini"])
+@pytest.mark.parametrize(("args", "version"), [(("agent.py",), None), ((), "3.11.7"), (None, "3.11.7")])
+async def test_a_program_with_arguments_of_ones_own_is_not_asked_for_its_version(
+    name: str, args: tuple[str, ...] | None, version: str | None, machine: Machine, tmp_path: Path
+) -> None:
+    """It may be an interpreter, or start agents in another way: its version is not theirs."""
+    program = machine.program(tmp_path / "opt" / "python", "Python 3.11.7")
+    catalogue = make_catalogue({name: AgentSettings(command=str(program), args=args)})
+    found = await Finder(machine.surroundings).find(catalogue.definition_for(name))
+    assert (found.version, found.reason) == (version, "")
+
+
 # -- a registry --------------------------------------------------------------------------------------------
 
 

@@ -42,6 +42,17 @@ def test_an_earlier_session_goes_on_where_it_was() -> None:
     assert tracker.spent_usd == pytest.approx(0.8)
 
 
+async def test_a_figure_that_cannot_be_does_not_count() -> None:
+    async def boast(turn: ScriptedTurn) -> None:
+        turn.update("usage_update", used=1, size=10, cost={"amount": 10**400, "currency": "USD"})
+        turn.update("usage_update", used=-1, size=10, cost={"amount": -3})
+        turn.tokens.update(inputTokens=10**400, outputTokens=-5)
+
+    tracker = CostTracker(prices={"*": Price(1.0, 1.0)})
+    result = await agents.ask(ScriptedAgent(boast), "go", costs=tracker)
+    assert (result.cost, result.usage, result.context_used, tracker.spent_usd) == (None, None, None, 0)
+
+
 def test_an_agent_that_counts_anew_is_understood() -> None:
     tracker = CostTracker()
     meter = tracker.meter("a", "s")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -163,8 +163,10 @@ class Answers(BaseHTTPRequestHandler):
     """Answers by path; `/slow` waits for `stop`."""
 
     stop: threading.Event
+    asked: ClassVar[list[str]]
 
     def do_GET(self) -> None:
+        self.asked.append(self.path)
         match self.path:
             case "/registry.json":
                 self._give(registry(entry({"npx": {"package": "one"}})))
@@ -201,9 +203,16 @@ class Answers(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with serving(monkeypatch) as address:
+        yield address
+
+
+@contextmanager
+def serving(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
+    """A server of registries, and its address."""
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    Answers.stop = threading.Event()
+    Answers.stop, Answers.asked = threading.Event(), []
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

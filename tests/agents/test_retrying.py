@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from processes.watching import until
 from serai import agents
 from serai.agents import Context, CostTracker, Renewed, Retries, Why
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
+from serai.agents.testing.inside import Ended, Wire
 from serai.agents.transience import is_anothers_turn, is_transient
 from serai.errors import (
     AgentClosed,
@@ -24,6 +25,7 @@ from serai.errors import (
     SessionLoadFailed,
     UsageLimitReached,
 )
+from serai.processes.child import Exit
 
 AT_ONCE = Retries(waits=())
 
@@ -109,6 +111,52 @@ async def test_a_session_that_cannot_be_opened_again_is_a_new_one() -> None:
         assert (await session.ask("two")).text == "b"
         assert session.id == "session-2"
     assert "knows nothing of what was said before" in warnings[0]
+
+
+REOPENING = ("session/resume", "session/load")
+
+
+class Frail(ScriptedAgent):
+    """Does not survive to be asked for an earlier session."""
+
+    def answer(self, method: str, params: Mapping[str, Any]) -> Any:
+        if method in REOPENING:
+            raise Ended(Exit(code=3))
+        return super().answer(method, params)
+
+
+class Taciturn(ScriptedAgent):
+    """Never answers who asks for an earlier session."""
+
+    async def play(self, wire: Wire) -> None:
+        receive = wire.receive
+
+        async def hear() -> dict[str, Any] | None:
+            while (message := await receive()) is not None:
+                if message.get("method") not in REOPENING:
+                    break
+                self.requests.append(message)
+            return message
+
+        wire.receive = hear
+        await super().play(wire)
+
+
+@pytest.mark.parametrize("kind", [Frail, Taciturn])
+async def test_an_agent_that_fails_over_the_earlier_session_is_started_again_for_a_new_one(
+    kind: type[ScriptedAgent],
+) -> None:
+    renewed: list[Renewed] = []
+    agent = kind(["a", leave, "b"], capabilities=EVERYTHING)
+    async with agents.session(
+        agent, retries=AT_ONCE, on_renewed=renewed.append, inactivity_timeout=0.3
+    ) as session:
+        await session.ask("one")
+        assert (await session.ask("two")).text == "b"
+        assert renewed == [Renewed(Why.GONE, Context.LOST, "session-2")]
+        assert session.host.is_running
+    assert [method for method in agent.methods if method in REOPENING] == list(REOPENING)
+    assert agent.starts == 4  # at first, for each of the two ways, and for the new session
 
 
 async def test_an_agent_that_is_busy_goes_on_in_its_session() -> None:

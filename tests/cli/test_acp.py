@@ -58,6 +58,14 @@ def test_the_answer_is_found_wherever_it_is(
     assert list(json.loads(out)) == list(EXPECTED)
 
 
+def test_what_is_not_quite_json_is_read_as_it_is_in_a_conversation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = json.dumps({**RESULT, "_meta": {"score": float("nan"), "name": "caf?"}}).encode()
+    code, out, _ = run(tmp_path / "a.json", content.replace(b"?", b"\xe9"), capsys)
+    assert (code, json.loads(out)) == (0, EXPECTED)
+
+
 @pytest.mark.parametrize("words", [["acp", "capabilities"], ["acp", "capabilities", "-"]])
 def test_it_reads_standard_input(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

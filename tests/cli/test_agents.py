@@ -139,6 +139,19 @@ def test_a_registry_adds_agents(machine: Machine, capsys: pytest.CaptureFixture[
     assert "gone.json cannot be read" in capsys.readouterr().err
 
 
+def test_a_registry_of_the_configuration_that_cannot_be_had_is_told_and_its_agents_are_missing(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speaker(machine)
+    file = machine.root / "serai" / "serai.toml"
+    file.write_text(f'agent_registry = "{machine.root}/gone.json"\n{file.read_text()}')
+    assert main(["agents"]) == 0
+    printed = capsys.readouterr()
+    assert "speaker " in printed.out
+    assert "gone.json cannot be read: No such file or directory. Its agents are missing" in printed.err
+    assert main(["agents", "probe", "speaker"]) == 0
+
+
 def test_what_configuration_gives_to_an_agent_under_a_secrets_name_is_managed() -> None:
     env = {"KEY": KEY, "MINE_MODE": "fast-and-loose", "PROXY": "http://me:pass-word-1@x"}
     catalogue = make_catalogue({"mine": AgentSettings(command="mine", env=env)})
@@ -167,6 +180,19 @@ def test_what_a_probe_heard_is_shown_until_the_agent_is_another_one(
     speaker(machine, "no-session")
     assert row(capsys, "speaker")[-1] == "unknown"
     assert KEY not in (machine.root / "serai" / "agents.json").read_text()
+
+
+def test_the_version_of_an_interpreter_is_not_the_agents(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speaker(machine)
+    assert row(capsys, "speaker")[2] == "-"
+    told = listed(capsys)["speaker"]
+    assert (told["version"], told["reason"]) == (None, None)
+    assert main(["agents", "probe", "speaker"]) == 0
+    capsys.readouterr()
+    assert row(capsys, "speaker")[2] == "9.9.9"  # what it said itself
+    assert listed(capsys)["speaker"]["version"] == "9.9.9"
 
 
 def test_an_agent_that_wanted_a_sign_in_is_not_signed_in_to_until_it_does_no_longer(

@@ -75,6 +75,16 @@ async def test_the_prompt_can_be_an_option_or_a_file(asking: Asking, tmp_path: P
     assert "more than once" in (await asking.ask("-p", "echo a", "echo b")).err
 
 
+async def test_a_registry_that_cannot_be_had_stops_nobody_who_does_not_need_it(asking: Asking) -> None:
+    file = asking.home / "serai.toml"
+    file.write_text('agent_registry = "http://127.0.0.1:1/registry.json"\n' + file.read_text())
+    assert (await asking.ask("echo a")).out == "a\n"
+    done = await run("ask", "other", "echo a", home=asking.home)
+    assert done.code == 1
+    assert "serai: the registry http://127.0.0.1:1/registry.json cannot be had" in done.err
+    assert "there is no agent 'other'" in done.err
+
+
 async def test_the_result_as_json(asking: Asking) -> None:
     done = await asking.ask("--json", "work")
     result = json.loads(done.out)

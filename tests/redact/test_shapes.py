@@ -122,6 +122,12 @@ def test_keys_of_providers_are_masked_with_their_kind(key: str, kind: str, surro
         ("login --api-key={}", "api-key"),
         ("Authorization: Bearer {}", "bearer-token"),
         ("authorization: bearer {}", "bearer-token"),
+        ("Authorization: Token {}", "token"),
+        ("curl -H 'authorization:token {}' https://x.example", "token"),
+        ('{{"Authorization": "Token {}"}}', "token"),
+        ('{{"authorization":"token {}"}}', "token"),
+        ("{{'Authorization': 'Token {}'}}", "token"),
+        ('{{\\"Authorization\\": \\"Token {}\\"}}', "token"),
     ],
 )
 @pytest.mark.parametrize("value", [rnd(40, ALNUM + "/+"), rnd(32, HEX), rnd(24), rnd(64, URL_SAFE)])
@@ -247,6 +253,7 @@ ORDINARY = [
     "from huggingface_hub import hf_hub_download",
     "the bearer of-this-letter, bearer authentication-mechanisms-are",
     "basic knowledge-of-mathematics",
+    "Authorization: Token authentication-is-used, error: token expired-on-2026-01-31-at-noon",
     "https://example.com:8080/a@b and git@github.com:a/b and ssh://git@host:22/x",
     "https://registry.npmjs.org/a/-/a-1.0.0.tgz#3f786850e387550fdab836ed7e6dc881de23001b",
     "f'https://{user}:{password}@{host}/' 'http://%s:%s@host' postgres://$USER:$PASS@host",

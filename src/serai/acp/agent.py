@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, KeysView, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -83,7 +83,7 @@ class Agent:
             overhear=overhear,
         )
         self._has = client.capabilities
-        self._serving = Serving(self._connection.peer, client, self._has, self._heard)
+        self._serving = Serving(self._connection.peer, client, self._has, self._heard, self._open_ids)
         self._handshake = Handshake.of(None)
         self._patience = _limit(inactivity_timeout)
         self._sessions = Sessions(
@@ -396,6 +396,9 @@ class Agent:
     def _heard(self, session_id: str | None) -> None:
         self._connection.heard()
         self._sessions.heard(session_id)
+
+    def _open_ids(self) -> KeysView[str]:
+        return self._sessions.open.keys()
 
     def _notified(self, message: Notification) -> None:
         params = object_of(message.params)

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from serai.acp.auth_context import masking
 from serai.acp.capabilities import AuthMethod
 from serai.acp.frames import AUTH_REQUIRED, INTERNAL_ERROR, METHOD_NOT_FOUND
 from serai.acp.shapes import is_list, is_object
@@ -118,7 +119,7 @@ class Failures:
 
     def __init__(self, agent: str, mask: Callable[[str], str]) -> None:
         self._agent = agent
-        self._mask = mask
+        self._mask = masking(mask)
         self.methods: tuple[AuthMethod, ...] = ()
         """The ways to sign in that it has told of."""
         self.argv: tuple[str, ...] = ()

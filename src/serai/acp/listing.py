@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from serai.acp.shapes import object_of, objects_of, text_of
+from serai.acp.shapes import line_of, object_of, objects_of, text_of
 
 __all__ = ["SessionInfo", "SessionPage", "read_page"]
 
@@ -38,7 +38,7 @@ def read_page(told: Any) -> SessionPage:
         SessionInfo(
             session_id,
             text_of(each.get("cwd")),
-            text_of(each.get("title")),
+            line_of(each.get("title")),
             text_of(each.get("updatedAt")),
             each,
         )

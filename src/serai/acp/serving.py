@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, KeysView
 from typing import Any
 
 import msgspec
@@ -41,6 +41,7 @@ class Serving:
         client: Who answers.
         capabilities: What the client has said that it has.
         answered: Is told the session whose request has its answer; `None` for no session.
+        sessions: The ids of the sessions that are open.
     """
 
     def __init__(
@@ -49,11 +50,13 @@ class Serving:
         client: ClientSide,
         capabilities: ClientCapabilities,
         answered: Callable[[str | None], None],
+        sessions: Callable[[], KeysView[str]],
     ) -> None:
         self._peer = peer
         self._client = client
         self._capabilities = capabilities
         self._answered = answered
+        self._sessions = sessions
         self._pending: set[_Pending] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
@@ -61,8 +64,15 @@ class Serving:
         """Sessions in which nobody is asked any more."""
 
     def is_busy(self, session_id: str) -> bool:
-        """Whether the agent waits for an answer in this session: a person, perhaps, who takes their time."""
-        return any(pending.session_id in (session_id, None) for pending in self._pending)
+        """Whether the agent waits for an answer in this session: a person, perhaps, who takes their time.
+
+        What it asks under an id that nobody opened, a subagent's for instance, may belong to any session.
+        """
+        sessions = self._sessions()
+        return any(
+            pending.session_id == session_id or pending.session_id not in sessions
+            for pending in self._pending
+        )
 
     @property
     def is_waited_for(self) -> bool:
@@ -84,7 +94,7 @@ class Serving:
             self._peer.refuse(request.id, frames.INVALID_PARAMS, f"{request.method}: {problem}")
             return
         pending = _Pending(request, asked.session_id)
-        if pending.session_id in self.cancelling and request.method in GIVEN_UP:
+        if request.method in GIVEN_UP and self._is_given_up(pending):
             self._peer.answer(request.id, GIVEN_UP[request.method])
             return
         self._pending.add(pending)
@@ -95,7 +105,7 @@ class Serving:
     def give_up(self, session_id: str) -> None:
         """Ask nobody any more in this session: whoever was asked need not answer, and the agent is told."""
         self.cancelling.add(session_id)
-        for pending in [each for each in self._pending if each.session_id == session_id]:
+        for pending in [each for each in self._pending if self._is_given_up(each)]:
             if pending.method in GIVEN_UP and self._take(pending):
                 self._peer.answer(pending.id, GIVEN_UP[pending.method])
                 self._stop(pending)
@@ -132,6 +142,13 @@ class Serving:
         else:
             if self._take(pending):
                 self._peer.answer(pending.id, result)
+
+    def _is_given_up(self, pending: _Pending) -> bool:
+        """Whether it was asked in a session that is cancelled; under no such id, where all of them are."""
+        asked_in, sessions = pending.session_id, self._sessions()
+        if asked_in is None or asked_in in sessions:
+            return asked_in in self.cancelling
+        return bool(sessions) and sessions <= self.cancelling
 
     def _refuse(self, pending: _Pending, code: int, message: str, data: Any = None) -> None:
         if self._take(pending):

@@ -160,13 +160,19 @@ class Sessions:
         if session is not None:
             session.receive(update, size)
         elif session_id not in self._past:
+            self.heard(session_id)
             self._limbo.put(session_id, update, size)
 
     def heard(self, session_id: str | None) -> None:
-        """The agent asks something, or was answered, in a session; `None` for any of them."""
+        """The agent asks something, or was answered, in a session; in any of them, for one that is not open.
+
+        An agent tells of its subagents under ids of their own, and does not say which session has them.
+        """
+        if session_id in self.open:
+            self.open[session_id].heard()
+            return
         for session in list(self.open.values()):
-            if session_id in (session.id, None):
-                session.heard()
+            session.heard()
 
     def end(self, reason: Callable[[], AgentError]) -> None:
         """The agent is gone: turns that run fail with the reason."""

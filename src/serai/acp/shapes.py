@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
-__all__ = ["is_list", "is_object", "list_of", "object_of", "objects_of", "text_of", "texts_of"]
+__all__ = [
+    "MOST",
+    "is_amount",
+    "is_list",
+    "is_object",
+    "line_of",
+    "list_of",
+    "object_of",
+    "objects_of",
+    "text_of",
+    "texts_of",
+]
+
+MOST = 2**53
+"""The largest number of tokens, or of a currency, that can be meant. Larger ones cannot be reckoned with."""
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
@@ -36,6 +52,16 @@ def objects_of(value: Any) -> list[Mapping[str, Any]]:
 def text_of(value: Any) -> str | None:
     """The value when it is text."""
     return value if isinstance(value, str) else None
+
+
+def line_of(value: Any) -> str | None:
+    """The value when it is text, as one line and without what a terminal would obey."""
+    return _CONTROLS.sub(" ", value).strip() if isinstance(value, str) else None
+
+
+def is_amount(value: Any) -> bool:
+    """Whether it is a number of something: not below nothing, and not beyond all measure."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
 
 
 def texts_of(value: Any) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Callable
 
+from serai.acp.auth_context import masking
 from serai.acp.lines import Lines
 
 __all__ = ["LINES", "Tail"]
@@ -29,7 +30,7 @@ class Tail:
     """
 
     def __init__(self, mask: Callable[[str], str], hear: Callable[[str], None] | None = None) -> None:
-        self._mask = mask
+        self._mask = masking(mask)
         self._hear = hear
         self._lines = Lines()
         self._kept: deque[str] = deque(maxlen=LINES)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from serai.acp.shapes import object_of, text_of
+from serai.acp.shapes import is_amount, object_of, text_of
 from serai.errors import AgentError
 
 __all__ = ["Failure", "Finished", "PromptTurn", "Silence"]
@@ -20,16 +20,23 @@ class Finished:
     stop_reason: str
     """`end_turn`, `max_tokens`, `max_turn_requests`, `refusal`, `cancelled`, or something newer."""
     usage: dict[str, Any] | None = None
-    """The tokens that the turn has used, from agents that tell: `inputTokens`, `outputTokens`, ..."""
+    """The tokens that the turn has used, from agents that tell: `inputTokens`, `outputTokens`, ... A number
+    that cannot be is left out."""
     raw: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @classmethod
     def of(cls, result: Any) -> Finished:
         """What the answer to `session/prompt` says. An agent that gives no reason has ended its turn."""
         raw = dict(object_of(result))
+        told = object_of(raw.get("usage"))
+        usage = {
+            name: value
+            for name, value in told.items()
+            if not isinstance(value, int | float) or is_amount(value)
+        }
         return cls(
             stop_reason=text_of(raw.get("stopReason")) or "end_turn",
-            usage=dict(object_of(raw.get("usage"))) or None,
+            usage=usage or None,
             raw=raw,
         )
 

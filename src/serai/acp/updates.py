@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from serai.acp.mending import mended
-from serai.acp.shapes import is_list, is_object
-from serai.contract.record import Number
+from serai.acp.shapes import MOST, is_amount, is_list, is_object, line_of
 
 __all__ = [
     "AgentMessageChunk",
@@ -43,6 +42,9 @@ __all__ = [
 
 Block: TypeAlias = dict[str, Any]
 """A content block, as JSON: `type` is `text`, `image`, `audio`, `resource_link`, `resource` or newer."""
+
+Amount: TypeAlias = Annotated[int, Meta(ge=0, le=MOST)] | Annotated[float, Meta(ge=0, le=float(MOST))]
+"""A number of something. One that cannot be is left out."""
 
 LINE = "line"
 """Where an update keeps the line that it came in, from which `raw` is read when someone asks for it."""
@@ -153,21 +155,25 @@ class SessionInfoUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", 
     """What the session is about."""
 
     title: str | None = None
+    """One line, whatever the agent wrote."""
     updated_at: str | None = None
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "title", line_of(self.title))
 
 
 class Cost(Struct, frozen=True, kw_only=True):
     """What the session has cost since it began. It is never a difference: do not add it up."""
 
-    amount: Number
+    amount: Amount
     currency: str = "USD"
 
 
 class UsageUpdate(TypedUpdate, frozen=True, kw_only=True, rename="camel", tag="usage_update"):
     """How full the context window is, and what the session has cost so far."""
 
-    used: Number | None = None
-    size: Number | None = None
+    used: Amount | None = None
+    size: Amount | None = None
     cost: Cost | None = None
     """Cumulative for the session."""
 
@@ -250,8 +256,8 @@ def _text_or_id(value: Any) -> Any:
     return _text(_id(value))
 
 
-def _number(value: Any) -> Any:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else msgspec.UNSET
+def _amount(value: Any) -> Any:
+    return value if is_amount(value) else msgspec.UNSET
 
 
 def _object(value: Any) -> Any:
@@ -271,7 +277,7 @@ def _objects_if_any(value: Any) -> Any:
 
 
 def _cost(value: Any) -> Any:
-    if not is_object(value) or _number(value.get("amount")) is msgspec.UNSET:
+    if not is_object(value) or not is_amount(value.get("amount")):
         return msgspec.UNSET
     return {name: each for name, each in value.items() if name != "currency" or isinstance(each, str)}
 
@@ -290,8 +296,8 @@ _MENDING: dict[str, Callable[[Any], Any]] = {
     "entries": _objects,
     "availableCommands": _objects,
     "configOptions": _objects,
-    "used": _number,
-    "size": _number,
+    "used": _amount,
+    "size": _amount,
     "cost": _cost,
 }
 """How a field is mended, by its name on the wire: `content` is that of a tool call."""

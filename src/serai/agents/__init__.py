@@ -4,7 +4,7 @@
 
     answer = await agents.ask("claude", "What is in this folder?")
 
-catalogue.py, definitions.py, registry.py   which agents there are
+catalogue.py, definitions.py, registry.py, known.py   which agents there are
 finding.py, places.py, packages.py          where they are
 introducing.py, models.py, probing.py       what they say of themselves
 

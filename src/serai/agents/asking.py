@@ -20,12 +20,12 @@ from serai.agents.hosting import WireHost
 from serai.agents.json_answers import shape_of
 from serai.agents.models import Models, models_of
 from serai.agents.opening import Opening
-from serai.agents.options import Options, checked_options
+from serai.agents.options import Options, checked_options, log_warning
 from serai.agents.parts import Prompt
 from serai.agents.results import AskResult, JsonResult
 from serai.agents.retrying import persistently, read_retries
 from serai.agents.sessions import WireSession
-from serai.agents.starting import list_models
+from serai.agents.starting import folder_of, list_models
 from serai.agents.streaming import AgentStream, Cancelling, Events
 from serai.agents.workplace import default_catalogue, default_finder
 from serai.processes.uninterrupted import to_its_end
@@ -166,7 +166,7 @@ async def capabilities(agent: AgentRef, **options: Unpack[Options]) -> AgentCapa
         AgentError: It does not start.
     """
     checked = checked_options(options)
-    async with _elsewhere(checked) as there:
+    async with _elsewhere(agent, checked) as there:
         host = await WireHost.start(agent, there)
         try:
             return host.capabilities
@@ -189,7 +189,7 @@ async def models(agent: AgentRef, **options: Unpack[Options]) -> Models:
         AgentError: It does not start, or makes no session: mostly, nobody is signed in.
     """
     checked = checked_options(options)
-    async with _elsewhere(checked) as there:
+    async with _elsewhere(agent, checked) as there:
         if listed := await list_models(agent, there):
             return models_of((), listed)
         async with session(agent, **there) as opened:
@@ -197,13 +197,13 @@ async def models(agent: AgentRef, **options: Unpack[Options]) -> Models:
 
 
 @asynccontextmanager
-async def _elsewhere(options: Options) -> AsyncGenerator[Options]:
+async def _elsewhere(agent: AgentRef, options: Options) -> AsyncGenerator[Options]:
     """The options for an empty folder. The project's own configuration counts all the same."""
     with tempfile.TemporaryDirectory(prefix="serai-") as folder:
         there = cast("Options", {**options, "cwd": folder})
-        if "catalogue" not in there:
-            here = Path(options.get("cwd") or Path.cwd())
-            there["catalogue"] = await asyncio.to_thread(default_catalogue, here)
+        if isinstance(agent, str) and "catalogue" not in there:
+            warn = options.get("on_warning") or log_warning
+            there["catalogue"] = await default_catalogue(folder_of(options), warn, name=agent)
         yield there
 
 
@@ -211,7 +211,8 @@ async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = 
     """Which agents can be used on this machine. All are looked for at once; none of them is started.
 
     Args:
-        catalogue: The agents; by default those of Serai and of the configuration files.
+        catalogue: The agents; by default those of Serai, of the configuration files, and of
+            the registry that these name. One that cannot be had is logged, and its agents are missing.
         finder: Finds them; by default on this machine.
 
     Raises:
@@ -219,7 +220,7 @@ async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = 
     """
     here = Path.cwd()
     if catalogue is None:
-        catalogue = await asyncio.to_thread(default_catalogue, here)
+        catalogue = await default_catalogue(here, log_warning)
     found = await (finder or default_finder(here)).find_all(catalogue)
     return [
         Detected(

@@ -103,8 +103,9 @@ def make_catalogue(
 ) -> Catalogue:
     """All agents that are known.
 
-    A registry adds agents; one that Serai knows already, by a name or by its package, stays as it is. What
-    configuration says comes last: it changes agents and adds some.
+    A registry adds agents; one that Serai knows already, by a name or by its package, stays as it is, and so
+    does one that configuration describes with its command and its arguments. What configuration says comes
+    last: it changes agents and adds some.
 
     Args:
         settings: What configuration says, by name: `Configuration.agents`.
@@ -113,16 +114,17 @@ def make_catalogue(
     Raises:
         ConfigInvalid: Configuration describes a new agent without a command, or names clash.
     """
-    own = built_in()
+    own, settings = built_in(), settings or {}
+    described = {name for name, entry in settings.items() if entry.is_whole}
     packages = {way.package for one in own for way in one.ways if way.package}
     new = [
         one
         for one in registry
-        if not any(own.resolve(name) for name in one.names)
+        if not any(own.resolve(name) or name in described for name in one.names)
         and not any(way.package in packages for way in one.ways)
     ]
     catalogue = own.adding(*new)
-    for name, entry in (settings or {}).items():
+    for name, entry in settings.items():
         is_known = catalogue.resolve(name) is not None
         before = catalogue.definition_for(name) if is_known else _new(name, entry)
         catalogue = catalogue.adding(_changed(before, entry))
@@ -149,5 +151,7 @@ def _changed(definition: AgentDefinition, entry: AgentSettings) -> AgentDefiniti
     if entry.args is not None:
         ways = tuple(msgspec.structs.replace(way, args=entry.args) for way in ways if way.is_acp) or ways
     changes["ways"] = ways
+    if entry.is_whole and entry.args:  # it may be `python agent.py`: the version would be that of python
+        changes["version_args"] = ()
     changes["env"] = {**definition.env, **entry.env}
     return msgspec.structs.replace(definition, **changes)

@@ -102,6 +102,7 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """The command that signs in."""
     signed_in: Evidence = Evidence()
     version_args: tuple[str, ...] = ("--version",)
+    """What makes its program tell the version. Without any, that of the program is not the agent's."""
     models_args: tuple[str, ...] = ()
     """What makes its program list the models, one on a line."""
     fs: bool = False

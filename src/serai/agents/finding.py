@@ -217,19 +217,19 @@ class Finder:
         if path is None:
             return None
         package = await asyncio.to_thread(package_of, path)
-        found = Found(definition, installed=True, path=path, way=way)
+        version = _version_of(package) if definition.version_args else None
+        found = Found(definition, installed=True, path=path, way=way, version=version)
         folders = [path.parent]
         argv = (str(path),)
         if await asyncio.to_thread(is_script, path):
             node, reason = await self._node(node_needed(package, way))
             if node is None:
-                return replace(found, version=_version_of(package), reason=reason)
+                return replace(found, reason=reason)
             folders.append(node.parent)
             if path.suffix:  # a file that was named, not a command that npm has made
                 argv = (str(node), str(path))
         found = self._usable(found, argv, *folders)
-        version = _version_of(package)
-        if version is None:
+        if version is None and definition.version_args:
             # Found so, it is started with the same variables, if it can be started at all.
             env = dict(found.launch.env) if found.launch is not None else dict(definition.env)
             version = await self._version((*argv, *definition.version_args), env)

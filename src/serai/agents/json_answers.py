@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
+from serai.acp.shapes import is_object
 from serai.depth import MAX_DEPTH, checked
 from serai.errors import Mismatch, ParseError
 
@@ -22,6 +23,7 @@ T = TypeVar("T")
 LARGEST = 5 * 1024 * 1024
 """An answer with more characters is not read."""
 _ISSUES = 10
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _ISSUE_LENGTH = 300
 _STEPS = 500_000
 """How many brackets and strings are looked at, so that an answer full of them takes no time."""
@@ -225,6 +227,10 @@ def _json_schema(schema: Mapping[str, Any] | bool) -> Shape[Any]:
     # A registry of its own: what a schema refers to elsewhere is not fetched.
     nothing_else: Registry[Any] = Registry()
     validator: Any = kind(document, registry=nothing_else)
+    try:
+        _resolve(document, kind)
+    except Unresolvable as error:
+        raise Mismatch(f"the schema refers to what is not in it: {error}", field="schema") from None
 
     def read(data: bytes) -> Any:
         value = msgspec.json.decode(data)
@@ -237,6 +243,31 @@ def _json_schema(schema: Mapping[str, Any] | bool) -> Shape[Any]:
         return value
 
     return Shape(document, read)
+
+
+def _resolve(document: Any, kind: Any) -> None:
+    """Follow all that a JSON Schema refers to: itself, and the schemas of schemas that everybody has.
+
+    Raises:
+        Unresolvable: Something is not there.
+    """
+    from jsonschema_specifications import REGISTRY  # noqa: PLC0415 - as above
+    from referencing.jsonschema import specification_with  # noqa: PLC0415 - the same
+
+    specification: Any = specification_with(kind.META_SCHEMA["$schema"])
+    whole: Any = specification.create_resource(document)
+    todo: list[tuple[Any, Any]] = [(REGISTRY.resolver_with_root(whole), whole)]
+    seen: set[int] = set()
+    while todo:
+        resolver, schema = todo.pop()
+        if id(schema.contents) in seen:
+            continue
+        seen.add(id(schema.contents))
+        for name in _REFERENCES:
+            if is_object(schema.contents) and isinstance(there := schema.contents.get(name), str):
+                found = resolver.lookup(there)
+                todo.append((found.resolver, specification.create_resource(found.contents)))
+        todo.extend((resolver.in_subresource(each), each) for each in schema.subresources())
 
 
 def _path(parts: Any) -> str:

@@ -20,7 +20,7 @@ from serai.agents.finding import Found
 from serai.config.private import replace_private
 from serai.errors import ConfigInvalid
 
-__all__ = ["FILE", "AgentMemory", "Remembered", "signed_in_of"]
+__all__ = ["FILE", "AgentMemory", "Remembered", "signed_in_of", "version_of"]
 
 FILE = "agents.json"
 """The name of the file, in the home."""
@@ -128,6 +128,11 @@ def signed_in_of(found: Found, remembered: Remembered | None) -> bool | None:
     if found.signed_in is None or found.signed_in == said:
         return said
     return None
+
+
+def version_of(found: Found, remembered: Remembered | None) -> str | None:
+    """The version that is installed; where that does not show, the one that the agent told last."""
+    return found.version or (remembered.told_version if remembered is not None else None)
 
 
 def _valid(kept: Remembered | None, found: Found) -> Remembered | None:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, cast
 from serai.acp import AcpSession
 from serai.agents.options import OPENINGS, Options
 from serai.agents.retrying import Context
-from serai.errors import CapabilityNotSupportedError, SessionLoadFailed
+from serai.errors import (
+    AgentClosed,
+    AgentInactive,
+    CapabilityNotSupportedError,
+    LineTooLong,
+    SessionLoadFailed,
+)
 from serai.processes.uninterrupted import to_its_end
 
 if TYPE_CHECKING:
@@ -22,8 +28,9 @@ async def renew(
 ) -> tuple[WireHost, AcpSession, Context]:
     """A new agent for a session whose own has been ended, and the session there.
 
-    It is resumed where the agent can, else loaded; where it can do neither, it is a new one. When this fails
-    or is cancelled, nothing of the new agent is left.
+    It is resumed where the agent can, else loaded; where it can do neither, it is a new one. An agent that
+    does not survive one way, or falls silent over it, is started again for the next. When this fails or is
+    cancelled, nothing of the new agent is left.
 
     Args:
         session: The session.
@@ -45,6 +52,10 @@ async def renew(
                 try:
                     acp = await host.admit(session, cast("Options", {**plain, name: session.id}))
                 except (SessionLoadFailed, CapabilityNotSupportedError):
+                    continue
+                except (AgentClosed, AgentInactive, LineTooLong):
+                    await host.close()
+                    host = await host.again()
                     continue
                 return host, acp, context
         acp = await host.admit(session, cast("Options", plain))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ from serai.acp import Launch
 from serai.agents.adapters import Adapter, AgentRef
 from serai.agents.definitions import AgentDefinition, Way
 from serai.agents.finding import Finder, Found
-from serai.agents.options import Options
+from serai.agents.options import Options, log_warning
 from serai.agents.workplace import default_catalogue, default_finder
 from serai.processes.environment import inheritable
 from serai.redact import Redactor
@@ -30,7 +29,8 @@ async def find(agent: str | AgentDefinition, options: Options) -> Found:
     if isinstance(agent, str):
         catalogue = options.get("catalogue")
         if catalogue is None:
-            catalogue = await asyncio.to_thread(default_catalogue, folder_of(options))
+            warn = options.get("on_warning") or log_warning
+            catalogue = await default_catalogue(folder_of(options), warn, name=agent)
         agent = catalogue.definition_for(agent)
     if (program := options.get("program")) is not None:
         agent = agent.started_by(_program(program))

@@ -6,15 +6,16 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from serai.agents.catalogue import Catalogue, make_catalogue
+from serai.agents.catalogue import Catalogue
 from serai.agents.finding import Finder
+from serai.agents.known import known_agents
 from serai.agents.places import Surroundings
-from serai.config.load import load
+from serai.config.load import Configuration, load
 from serai.config.paths import find_paths
 from serai.config.trust import Trust
 from serai.processes.child import Child
@@ -71,14 +72,23 @@ class Workplace:
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
 
-def default_catalogue(cwd: Path) -> Catalogue:
-    """Serai's own agents, and those of the person's and the project's configuration.
+async def default_catalogue(cwd: Path, warn: Callable[[str], None], *, name: str | None = None) -> Catalogue:
+    """Serai's own agents, and those of the person's and the project's configuration and of its registry.
+
+    Args:
+        cwd: The project.
+        warn: Is told what could not be had.
+        name: The agent that is looked for; `None` for all of them.
 
     Raises:
         ConfigInvalid: A configuration file is wrong.
     """
-    configuration = load(find_paths(None, os.environ), os.environ, project=cwd)
-    return make_catalogue(configuration.agents)
+    configuration = await asyncio.to_thread(_configuration, cwd)
+    return (await known_agents(configuration, warn, name=name)).catalogue
+
+
+def _configuration(cwd: Path) -> Configuration:
+    return load(find_paths(None, os.environ), os.environ, project=cwd)
 
 
 def default_finder(cwd: Path) -> Finder:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from serai.acp.capabilities import AgentCapabilities
+from serai.acp.mending import mended
 from serai.acp.shapes import is_object, object_of
 from serai.depth import checked
 from serai.errors import FileUnreadable, Mismatch, ParseError
@@ -47,10 +48,7 @@ def _capabilities(options: argparse.Namespace) -> int:
 
 def _result(data: bytes) -> Mapping[str, Any]:
     """The result of `initialize`, wherever in the document it is."""
-    try:
-        document = msgspec.json.decode(checked(data.removeprefix(b"\xef\xbb\xbf")))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ParseError(f"this is not readable JSON: {error}") from None
+    document = _document(data.removeprefix(b"\xef\xbb\xbf"))
     if not is_object(document):
         raise Mismatch("expected an object: the answer to 'initialize'", field="")
     if is_object(recorded := document.get("initialize")):
@@ -64,6 +62,18 @@ def _result(data: bytes) -> Mapping[str, Any]:
     if "agentCapabilities" not in document and _OWN_FIELDS & document.keys():
         return {"agentCapabilities": document}
     return document
+
+
+def _document(data: bytes) -> Any:
+    """The JSON, also what is not quite JSON and would be understood in a conversation with an agent."""
+    try:
+        return msgspec.json.decode(checked(data))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        problem = error
+    try:
+        return msgspec.json.decode(checked(mended(data)))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise ParseError(f"this is not readable JSON: {problem}") from None
 
 
 def _read(name: str) -> bytes:

@@ -16,13 +16,14 @@ import msgspec
 
 from serai.acp import Handshake
 from serai.acp.shapes import object_of
-from serai.agents.catalogue import Catalogue, built_in, make_catalogue
+from serai.agents.catalogue import built_in, make_catalogue
 from serai.agents.definitions import AgentDefinition
 from serai.agents.finding import Finder, Found
 from serai.agents.introducing import Introduction, introduce
+from serai.agents.known import Known, known_agents
 from serai.agents.places import Surroundings
-from serai.agents.registry import Registry, load_registry
-from serai.agents.remembering import FILE, AgentMemory, Remembered, signed_in_of
+from serai.agents.registry import load_registry
+from serai.agents.remembering import FILE, AgentMemory, Remembered, signed_in_of, version_of
 from serai.cli.agents_table import table_of
 from serai.cli.connecting import add_connection_options, client_of
 from serai.cli.signing_in import SignInDialog
@@ -94,7 +95,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 async def _show_all(options: argparse.Namespace) -> int:
-    catalogue, registry, finder = await _open(options)
+    (catalogue, registry), finder = await _open(options)
     found = await finder.find_all(catalogue)
     memory = _memory(options)
     agents = [(one, memory.recall(one)) for one in found]
@@ -105,7 +106,7 @@ async def _show_all(options: argparse.Namespace) -> int:
     for line in table_of(agents):
         print(line)
     if registry.skipped:
-        print(f"serai: {len(registry.skipped)} agents of the registry cannot be used here", file=sys.stderr)
+        _warn(f"{len(registry.skipped)} agents of the registry cannot be used here")
     return 0
 
 
@@ -113,18 +114,27 @@ def _memory(options: argparse.Namespace) -> AgentMemory:
     return AgentMemory(find_paths(options.home, os.environ).home / FILE)
 
 
-async def _open(options: argparse.Namespace) -> tuple[Catalogue, Registry, Finder]:
-    """The agents that are known here, what came of the registry, and who finds them."""
+async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[Known, Finder]:
+    """The agents that are known here, and who finds them.
+
+    Without a registry that was named here and now nothing would be as it is meant: it is an error.
+    """
     paths = find_paths(options.home, os.environ)
     here = Path.cwd()
     configuration = load(paths, os.environ, project=here)
     for ignored in configuration.ignored:
-        print(f"serai: {ignored}", file=sys.stderr)
-    place = options.registry or configuration.settings.agent_registry
-    registry = await load_registry(place) if place else Registry()
-    catalogue = make_catalogue(configuration.agents, registry.definitions)
+        _warn(str(ignored))
+    if options.registry:
+        registry = await load_registry(options.registry)
+        known = Known(make_catalogue(configuration.agents, registry.definitions), registry)
+    else:
+        known = await known_agents(configuration, _warn, name=name)
     project = here if Trust(paths.trust).is_trusted(here) else None
-    return catalogue, registry, Finder(Surroundings.here(project=project))
+    return known, Finder(Surroundings.here(project=project))
+
+
+def _warn(warning: str) -> None:
+    print(f"serai: {warning}", file=sys.stderr)
 
 
 def _probe(options: argparse.Namespace) -> int:
@@ -132,7 +142,7 @@ def _probe(options: argparse.Namespace) -> int:
 
 
 async def _show_one(options: argparse.Namespace) -> int:
-    catalogue, _, finder = await _open(options)
+    (catalogue, _), finder = await _open(options, options.agent)
     found = await finder.find(catalogue.definition_for(options.agent))
     launch = found.launching()
     redactor = Redactor(managed_from_environment(os.environ) | managed_secrets(catalogue))
@@ -190,7 +200,7 @@ def _document(found: Found, remembered: Remembered | None) -> dict[str, Any]:
         "installed": found.installed,
         "usable": found.launch is not None,
         "path": str(found.path) if found.path else None,
-        "version": found.version,
+        "version": version_of(found, remembered),
         "signedIn": signed_in_of(found, remembered),
         "capabilities": remembered.capabilities if remembered else None,
         "toldAt": remembered.at if remembered else None,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from serai.acp import AgentCapabilities
 from serai.agents.finding import Found
-from serai.agents.remembering import Remembered, signed_in_of
+from serai.agents.remembering import Remembered, signed_in_of, version_of
 from serai.cli.terminal import clean
 
 __all__ = ["table_of"]
@@ -45,7 +45,7 @@ def table_of(agents: Sequence[tuple[Found, Remembered | None]], width: int | Non
 
 
 def _row(found: Found, remembered: Remembered | None) -> tuple[str, ...]:
-    version = clean(found.version or "-")
+    version = clean(version_of(found, remembered) or "-")
     if len(version) > _LONGEST_VERSION:
         version = version[: _LONGEST_VERSION - 1] + "…"
     signed_in = {True: "yes", False: "no", None: "unknown"}[signed_in_of(found, remembered)]

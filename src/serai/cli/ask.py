@@ -30,11 +30,11 @@ from serai.agents import (
     ask_json,
     stream,
 )
-from serai.agents.catalogue import Catalogue, make_catalogue
+from serai.agents.catalogue import Catalogue
 from serai.agents.filters import TOOL_KINDS
 from serai.agents.finding import Finder
+from serai.agents.known import known_agents
 from serai.agents.places import Surroundings
-from serai.agents.registry import Registry, load_registry
 from serai.cli.agents import managed_secrets
 from serai.cli.terminal import Terminal, open_terminal
 from serai.config.load import load
@@ -169,11 +169,11 @@ async def _agents(options: argparse.Namespace, terminal: Terminal) -> tuple[Cata
     configuration = load(paths, os.environ, project=options.cwd)
     for ignored in configuration.ignored:
         terminal.note(f"serai: {ignored}")
-    place = configuration.settings.agent_registry
-    registry = await load_registry(place) if place else Registry()
+    known = await known_agents(
+        configuration, lambda warning: terminal.note(f"serai: {warning}"), name=options.agent
+    )
     project = options.cwd if Trust(paths.trust).is_trusted(options.cwd) else None
-    catalogue = make_catalogue(configuration.agents, registry.definitions)
-    return catalogue, Finder(Surroundings.here(project=project))
+    return known.catalogue, Finder(Surroundings.here(project=project))
 
 
 async def _show(turn: AgentStream, terminal: Terminal) -> AskResult:

@@ -255,6 +255,10 @@ def _credentials() -> Iterator[Shape]:
     bearer, basic = (Pattern((word, Run(" ", 1, 2), *token), any_case=True) for word in ("bearer", "basic"))
     yield Shape("bearer-token", bearer, _is_somewhat_random)
     yield Shape("basic-credentials", basic, _is_random)
+    # The scheme alone begins with a common letter; after what ends a header's name it is found at once.
+    for before in (":", ": ", ':"', ': "', ": '", ':\\"', ': \\"'):
+        scheme = Pattern((f"{before}token", Run(" ", 1, 2), *token), any_case=True, at_word=False)
+        yield Shape("token", scheme, _is_somewhat_random)
     userinfo = Run(r"^\s/@\"'<>{}()\[\]\\`|,", 1, 256)
     yield Shape("url-password", Pattern(("://", VALUE, userinfo, "@"), at_word=False), _in_url)
 

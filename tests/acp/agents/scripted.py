@@ -170,6 +170,25 @@ def permission(session: str, *requests: str) -> Any:
         say(session, json.dumps(answer_to(request).get("result")))
 
 
+def subagent(session: str, child: str) -> Any:
+    """Asks under the id of a session that it has made by itself. Then it is silent until it is cancelled."""
+    ask(child, "child")
+    answer = answer_to("child").get("result")
+    if not any(message.get("method") == "session/cancel" for message in HEARD):
+        silence(session)
+    say(session, json.dumps(answer))
+    return {"stopReason": "cancelled"}
+
+
+def busy_subagent(session: str, child: str, seconds: str) -> Any:
+    """Tells of nothing but such a session, for some time."""
+    end = time.monotonic() + float(seconds)
+    while time.monotonic() < end:
+        say(child, "at work")
+        time.sleep(0.02)
+    say(session, "done")
+
+
 def storm(session: str, count: str) -> Any:
     """Asks all at once, and waits for all the answers. Stops early when it is cancelled."""
     for number in range(int(count)):
