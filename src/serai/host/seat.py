@@ -13,6 +13,7 @@ from serai.ahp.types import (
     ROOT,
     AgentSelection,
     ModelSelection,
+    PendingMessage,
     PendingMessageKind,
     SessionInputRequest,
     SessionInputResponseKind,
@@ -86,6 +87,11 @@ class Seat:
         return self._session.live.head.turns
 
     @property
+    def steering(self) -> PendingMessage | None:
+        """The message that someone wants to reach the agent in the turn that runs."""
+        return self._session.live.head.steering_message
+
+    @property
     def processes(self) -> Processes:
         """Where processes are started."""
         return self._session.host.processes
@@ -148,16 +154,24 @@ class Seat:
             self._session.act(a.SessionModelChangedAction(model=model))
 
     def queue(self, message: UserMessage, sender: str) -> None:
-        """Have a message wait as the next one."""
+        """Have a message wait as the next one. After a turn that was interrupted, someone has to go on."""
         self._session.enqueue(message, sender)
 
-    def queue_steering(self, sender: str) -> None:
-        """The steering message cannot reach the agent in this turn: it waits as the next message."""
-        waiting = self._session.live.head.steering_message
-        if waiting is not None:
-            kind = PendingMessageKind.STEERING.value
-            self._session.drop_pending(kind, waiting.id, "requeued")
-            self._session.enqueue(waiting.user_message, sender)
+    def take_steering(self, message: PendingMessage, evidence: str) -> None:
+        """The agent has a steering message, also when its turn is over. One that was replaced is not there.
+
+        Args:
+            message: Which one.
+            evidence: How that is known: it stands in the receipt.
+        """
+        if self.steering is message:
+            self._session.turns.take_steering(message, evidence)
+
+    def queue_steering(self, message: PendingMessage, sender: str) -> None:
+        """A steering message does not reach the agent in its turn: if it still waits, it is the next one."""
+        if self.steering is message:
+            self._session.drop_pending(PendingMessageKind.STEERING.value, message.id, "requeued")
+            self._session.enqueue(message.user_message, sender)
 
     async def ask(self, request: SessionInputRequest) -> Answers:
         """Ask the person something, in a turn or not. Cancelling takes the question back."""

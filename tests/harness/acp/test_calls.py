@@ -11,8 +11,6 @@ import pytest
 from conformance.client import Client, calls_of
 from harness.acp.conftest import Inn, begin, confirm, ended, notices, pending, said, say, status
 from harness.acp.test_choosing import CHOOSY
-from serai.acp import PermissionOption
-from serai.harness.acp.calls import choose, offered
 
 
 def steps(client: Client) -> list[str]:
@@ -223,6 +221,20 @@ async def test_a_question_that_the_agent_takes_back_is_not_asked_any_more(inn: I
     assert (run.tool_call_id, status(run)) == ("c#1", "completed")
 
 
+@pytest.mark.parametrize("then", ["end", "crash"])
+async def test_a_call_that_begins_before_the_answer_and_has_no_end_was_not_skipped(
+    inn: Inn, client: Client, then: str
+) -> None:
+    inn.offer(modes=True)
+    session = await inn.session(client)
+    turn = await begin(client, session, f"hasty {then}")
+    await pending(client, session)
+    await client.dispatch(session, "configChanged", config={"mode": "do"})
+    (call,) = calls_of(await ended(client, session, turn))
+    assert (status(call), call.success) == ("completed", False)
+    assert call.error.message == "the agent did not tell how this ended"
+
+
 async def test_output_that_grows_is_not_written_down_at_every_step(inn: Inn, client: Client) -> None:
     inn.offer()
     session = await inn.session(client)
@@ -318,27 +330,3 @@ async def test_what_an_agent_writes_is_shown_beforehand_and_is_a_change(
 def _files(client: Client, uri: str) -> list[str]:
     state: Any = client.state.confirmed(uri)
     return [file.edit.after.uri for file in state.files] if state else []
-
-
-# -- options -----------------------------------------------------------------------------------------------
-
-
-def test_an_option_of_an_unknown_kind_is_for_who_chooses_it_and_never_a_no() -> None:
-    options = [PermissionOption("a", "A", "allow_session"), PermissionOption("b", "B", "perhaps")]
-    assert [option.kind for option in offered(options)] == ["approve", "approve"]
-    assert choose(options, "b", approved=True) == "b"
-    assert choose(options, None, approved=True) == "a"
-    assert choose(options, "b", approved=False) is None
-    assert choose(options[1:], None, approved=True) is None
-
-
-@pytest.mark.parametrize("chosen", ["x", None])
-def test_a_no_whose_option_also_allows_cancels(chosen: str | None) -> None:
-    options = [PermissionOption("x", "Yes", "allow_once"), PermissionOption("x", "No", "reject_once")]
-    assert choose(options, chosen, approved=False) is None
-
-
-def test_a_plain_yes_is_not_for_ever_when_there_is_a_choice() -> None:
-    always = [PermissionOption("x", "X", "allow_always"), PermissionOption("y", "Y", "allow_session")]
-    assert choose(always, None, approved=True) is None
-    assert choose(always[:1], None, approved=True) == "x"

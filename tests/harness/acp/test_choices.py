@@ -154,6 +154,7 @@ async def test_a_wish_that_cannot_be_is_told_in_the_first_turn(inn: Inn, client:
     session = await inn.session(client, model={"id": "huge"}, config={"mode": "do"})
     turn = await say(client, session, "echo hi")
     assert notices(turn) == ["Quick offers no choice of models.", "Quick has no setting 'mode'."]
+    assert values(client) == {}
     assert notices(await say(client, session, "echo hi")) == []
 
 

@@ -153,13 +153,18 @@ async def test_a_choice_at_which_the_agent_dies_is_tried_again_with_the_next_one
     assert await asked(client, session) == [["mode", "c"]]
 
 
-async def test_a_choice_that_the_agent_does_not_answer_stays_and_is_told(inn: Inn, client: Client) -> None:
+async def test_a_choice_that_the_agent_does_not_answer_is_told_and_set_back_and_no_other_turn_waits_for_it(
+    inn: Inn, client: Client
+) -> None:
     inn.offer(CHOOSY, deaf="high", timeouts={"inactivity_timeout": 0.2})
     session = await inn.session(client)
     await change(client, effort="high")
     turn = await say(client, session, "settings")
     assert [told.partition(":")[0] for told in notices(turn)] == ["Quick did not set effort to 'high'"]
-    assert values(client)["effort"] == "high"
+    assert values(client)["effort"] == "low"
+    assert await asked(client, session) == [["effort", "high"]]
+    await change(client, effort="high")  # again, as someone wishes
+    assert await asked(client, session) == [["effort", "high"]] * 2
 
 
 # -- whatever other sessions do ----------------------------------------------------------------------------

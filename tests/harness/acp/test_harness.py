@@ -171,47 +171,6 @@ async def test_a_program_that_is_gone_is_no_session_and_says_how_to_get_it(inn: 
     assert error.error_type == "agent_not_installed"
 
 
-# -- steering ----------------------------------------------------------------------------------------------
-
-
-async def steer(client: Client, session: str, text: str) -> None:
-    await client.dispatch(session, "pendingMessageSet", kind="steering", id="s1", userMessage={"text": text})
-
-
-async def test_steering_is_refused_where_the_agent_does_not_offer_it(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    turn = await begin(client, session, "wait")
-    await client.hear("delta", content="waiting")
-    await steer(client, session, "left")
-    assert (await client.hear("pendingMessageSet"))["rejectionReason"].startswith("capability_unsupported")
-    await client.dispatch(session, "turnCancelled", turnId=turn)
-    await ended(client, session, turn)
-
-
-async def test_a_steering_message_reaches_the_turn_that_runs(inn: Inn, client: Client) -> None:
-    inn.offer(**STEERS)
-    session = await inn.session(client)
-    turn = await begin(client, session, "until_steered")
-    await client.hear("delta", content="working")
-    await steer(client, session, "left")
-    assert said(await ended(client, session, turn)) == "workingleft"
-    await client.until(lambda: client.session(session).steering_message is None)
-    assert client.session(session).queued_messages is None
-
-
-async def test_a_steering_message_that_comes_too_late_is_the_next_one(inn: Inn, client: Client) -> None:
-    inn.offer(steering_outcome="promptRequired", **STEERS)
-    session = await inn.session(client)
-    turn = await begin(client, session, "until_steered")
-    await client.hear("delta", content="working")
-    await steer(client, session, "echo later")
-    await ended(client, session, turn)
-    await client.until(lambda: len(client.session(session).turns) == 2)
-    assert said(client.session(session).turns[1]) == "later"
-    assert client.session(session).steering_message is None
-
-
 # -- others ------------------------------------------------------------------------------------------------
 
 

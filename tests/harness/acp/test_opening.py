@@ -94,6 +94,17 @@ async def test_history_that_is_told_in_the_next_turn_is_known_by_what_it_says(
     ]
 
 
+async def test_history_is_known_also_when_the_next_prompt_has_an_old_message_in_it(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(keep=keep, capabilities=RESUMES, late="prompt")
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    await say(client, session, "echo two")
+    client = await back(inn)
+    assert said(await say(client, session, "echo new echo one")) == "newechoone"
+
+
 async def test_history_that_is_told_in_the_next_turn_need_not_be_the_same_to_the_letter(
     inn: Inn, client: Client, keep: str
 ) -> None:

@@ -47,9 +47,46 @@ def test_an_answer_is_old_as_far_as_it_is_the_one_that_was_given() -> None:
 
 
 def test_a_message_that_is_the_present_one_is_new_and_so_is_one_that_nobody_knows() -> None:
-    replay = Replay([turn("hello", "hi")], "hello again")
+    replay = Replay([turn("hello", "hi")], "hello")
     assert old(replay, (USER, "hello"), (AGENT, "hi")) == [False, False]
     assert old(replay, (USER, "what?"), (AGENT, "hi")) == [False, False]
+    replay = Replay([turn("hello", "hi")], "hello again")
+    assert old(replay, (USER, "hello"), (USER, " again"), (AGENT, "hi"))[1:] == [False, False]
+
+
+def test_an_old_message_is_old_also_when_it_is_a_piece_of_the_present_one() -> None:
+    replay = Replay([turn("one", "1"), turn("two", "2")], "not one but two")
+    told = [(USER, "one"), (AGENT, "1"), (USER, "two"), (AGENT, "2"), (AGENT, "3")]
+    assert old(replay, *told) == [True, True, True, True, False]
+    assert old(replay, (USER, "not "), (USER, "one"), (USER, " but two"), (AGENT, "1")) == [False] * 4
+    replay = Replay([turn("yes", "1")], "yes, please")
+    assert old(replay, (USER, "yes"), (AGENT, "1"), (AGENT, "2")) == [True, True, False]
+    assert old(replay, (USER, "yes"), (USER, ", please"), (AGENT, "1"))[1:] == [False, False]
+
+
+def test_a_message_that_was_said_before_is_old_where_it_follows_on_what_was_before_it() -> None:
+    turns = [turn("hello", "hi"), turn("go on", "one"), turn("go on", "two"), turn("stop", "well")]
+    replay = Replay(turns, "go on")
+    told = [(USER, "hello"), (AGENT, "hi"), (USER, "go on"), (AGENT, "one"), (USER, "go on"), (AGENT, "two")]
+    assert old(replay, *told, (USER, "stop"), (AGENT, "well")) == [True] * 8
+    assert old(replay, (USER, "go on"), (AGENT, "one"), (AGENT, "more")) == [False] * 3
+
+
+def test_once_a_turn_is_over_its_prompt_is_not_repeated() -> None:
+    replay = Replay([turn("hello", "hi")])
+    assert replay.prompted("hello")
+    assert old(replay, (USER, "hello"), (AGENT, "hi")) == [False, False]
+    replay.answered()
+    assert old(replay, (USER, "hello"), (AGENT, "hi"), (AGENT, "new")) == [True, True, False]
+    assert not replay.prompted("hello")
+
+
+def test_a_picture_in_an_old_message_does_not_make_its_answer_new() -> None:
+    picture = read_update({"sessionUpdate": USER, "content": {"type": "image", "data": "eA=="}})
+    replay = Replay([turn("hello", "hi")], "hello you")
+    assert old(replay, (USER, "hello")) == [True]
+    assert replay.is_old(picture)
+    assert old(replay, (AGENT, "hi"), (AGENT, "new")) == [True, False]
 
 
 def test_a_call_that_is_not_of_that_turn_is_new() -> None:

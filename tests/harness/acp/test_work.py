@@ -178,6 +178,41 @@ async def test_an_agent_that_does_not_stop_is_ended_and_started_again(inn: Inn, 
     assert "new session of its own" in notices(after)[0]
 
 
+async def test_whoever_waits_for_an_agent_that_does_not_stop_is_told_so_and_what_became_of_it(
+    inn: Inn, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("serai.harness.acp.session._SOON", 0.01)
+    inn.offer(timeouts={"cancel_timeout": 0.5})
+    session = await inn.session(client)
+    turn = await begin(client, session, "until_steered")
+    await client.hear("delta", content="working")
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    turn = await begin(client, session, "echo back")
+    await client.until(lambda: (now := client.session(session).active_turn) is not None and notices(now))
+    after = await ended(client, session, turn)
+    waits, ended_and_opened = notices(after)
+    assert waits.startswith("Quick has not stopped yet what was cancelled.")
+    assert ended_and_opened.startswith("Quick did not stop when it was told to, and was ended. ")
+    assert "new session of its own" in ended_and_opened
+    assert said(after) == "back"
+    assert notices(await say(client, session, "echo more")) == []
+
+
+async def test_that_an_agent_was_ended_is_told_also_when_it_does_not_come_back(
+    inn: Inn, client: Client
+) -> None:
+    (marker := inn.folder / "in").touch()
+    inn.offer(signed_in=str(marker), timeouts={"cancel_timeout": 0.1})
+    session = await inn.session(client)
+    turn = await begin(client, session, "until_steered")
+    await client.hear("delta", content="working")
+    marker.unlink()
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    after = await say(client, session, "echo back")
+    assert after.error.error_type == "auth_required"
+    assert notices(after)[0] == "Quick did not stop when it was told to, and was ended."
+
+
 async def test_a_silent_agent_fails_its_turn(inn: Inn, client: Client) -> None:
     inn.offer(timeouts={"inactivity_timeout": 0.2})
     session = await inn.session(client)

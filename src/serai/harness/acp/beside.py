@@ -42,6 +42,7 @@ class Beside:
         self._logger = logger
         self._notices: list[str] = []
         self._aside = ""
+        self._end = ""
         self.is_renamed = False
         """Whether a person has given the session a title."""
 
@@ -56,13 +57,19 @@ class Beside:
         self._logger.warning("%s", self._seat.mask(sentence))
         self._notices.append(sentence)
 
+    def ended(self) -> None:
+        """The agent was ended, for it did not stop. It is told with what becomes of its session then."""
+        self._end = f"{self._label} did not stop when it was told to, and was ended."
+        self._logger.warning("%s", self._end)
+
     def overheard(self, text: str) -> None:
         """The agent has said something while no turn ran."""
         self._aside = (self._aside + text)[:_ASIDE]
 
     async def tell(self, turn: Turn) -> None:
         """Tell the person what has come up since the last turn."""
-        notices, self._notices = self._notices, []
+        end, self._end = self._end, ""
+        notices, self._notices = ([end] if end else []) + self._notices, []
         aside, self._aside = self._aside, ""
         for notice in notices:
             await turn.notice(notice)
@@ -89,7 +96,8 @@ class Beside:
         )
         self._seat.note(LOGIN, None)
         if notice := notice_of(opened, self._label, retold=retold):
-            self._notices.append(notice)
+            end, self._end = self._end, ""
+            self._notices.append(f"{end} {notice}".strip())
         self.show_commands(opened.session)
 
     def needs_sign_in(self, error: AuthRequired) -> None:

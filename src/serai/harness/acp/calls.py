@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from serai.acp import PermissionOption, PermissionRequest, ToolCallUpdate
+from serai.acp import PermissionRequest, ToolCallUpdate
 from serai.acp import ToolCall as AcpToolCall
 from serai.acp.shapes import is_object
 from serai.ahp.types import (
-    ConfirmationOption,
-    ConfirmationOptionKind,
     FileEdit,
     FreeForm,
     ToolCallConfirmationReason,
     ToolResultContent,
     ToolResultTextContent,
-    UserMessage,
 )
 from serai.contract import AgentSessionEvent, ToolCalled, ToolCompleted, ToolFailed
 from serai.harness.acp.contents import contents_of, edit_of, edited_paths, size_of, text_in
+from serai.harness.acp.permitting import Answer, choose, offered
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 
-__all__ = ["Answer", "Calls", "choose", "offered"]
+__all__ = ["Calls"]
 
 _NOT_NEEDED = ToolCallConfirmationReason.NOT_NEEDED.value
 _LARGEST_OUTPUT = 16 * 1024
@@ -50,59 +48,6 @@ _NAMES = {
     "fetch": "Fetch",
     "switch_mode": "Switch mode",
 }
-
-
-class Answer(NamedTuple):
-    """What a person said to a request for permission."""
-
-    option: str | None
-    """The agent's id of the option; `None` to cancel."""
-    suggestion: UserMessage | None = None
-    """What they would rather have."""
-    is_unsayable: bool = False
-    """Whether they said yes, and there is no option for that."""
-
-
-def offered(options: Iterable[PermissionOption]) -> list[ConfirmationOption]:
-    """The agent's options, as AHP has them.
-
-    What is not known to reject stands among the ways to say yes: a no must never allow anything.
-    """
-    return [
-        ConfirmationOption(
-            id=option.id,
-            label=option.name,
-            kind=(ConfirmationOptionKind.DENY if _rejects(option) else ConfirmationOptionKind.APPROVE).value,
-            group=1 if _rejects(option) else 0,
-        )
-        for option in options
-    ]
-
-
-def choose(options: Iterable[PermissionOption], chosen: str | None, *, approved: bool) -> str | None:
-    """The option that a yes or a no means. A plain yes is for once; what cannot be said cancels."""
-    options = list(options)
-    if approved:
-        if any(option.id == chosen and not _rejects(option) for option in options):
-            return chosen
-        fitting = [option for option in options if _allows(option)]
-        once = next((option.id for option in fitting if option.kind == "allow_once"), None)
-        if once is None and len(fitting) == 1:
-            return fitting[0].id  # there is but one way to say yes
-        return once
-    also_yes = {option.id for option in options if not _rejects(option)}
-    fitting = [option for option in options if _rejects(option) and option.id not in also_yes]
-    if any(option.id == chosen for option in fitting):
-        return chosen
-    return next((option.id for option in fitting if option.kind == "reject_once"), None)
-
-
-def _allows(option: PermissionOption) -> bool:
-    return option.kind.startswith("allow")
-
-
-def _rejects(option: PermissionOption) -> bool:
-    return option.kind.startswith(("reject", "deny"))
 
 
 class _Stage(Enum):
@@ -137,6 +82,8 @@ class _Call:
     raw_input: Any = None
     raw_output: Any = None
     confirmed: str = _NOT_NEEDED
+    is_hasty: bool = False
+    """Whether the agent has begun it before it was told that it may."""
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     editing: AsyncExitStack = field(default_factory=AsyncExitStack)
     edited: set[str] = field(default_factory=set[str])
@@ -161,6 +108,11 @@ class _Call:
         if self.showing is not None:
             self.showing.cancel()
             self.showing = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether it runs, as far as the agent says."""
+        return self.stage is _Stage.RUNNING or (self.stage is _Stage.ASKED and self.is_hasty)
 
     @property
     def message(self) -> str:
@@ -221,6 +173,8 @@ class Calls:
         if call.stage in _OVER:
             return
         await self._attend_edits(call)
+        if update.status == "in_progress" and call.asking.locked():
+            call.is_hasty = True
         if call.stage is _Stage.STREAMING:
             if changed:
                 self._grow(call)
@@ -245,20 +199,14 @@ class Calls:
                 call = self._begin(call.id, request.tool_call)
             if call.learn(request.tool_call) and call.stage is _Stage.STREAMING:
                 self._grow(call)
+            call.is_hasty = False
             await self._attend_edits(call)
-            call.stage = _Stage.ASKED
+            asking = asyncio.create_task(self._question(call, request))
             try:
-                await call.ahp.ready(
-                    message=call.message,
-                    title=call.title or None,
-                    options=offered(request.options),
-                    edits=self._edits(call),
-                    meta=call.meta,
-                )
+                await asyncio.wait({asking})
+                asking.result()
             except asyncio.CancelledError:
-                if call.stage is _Stage.ASKED:
-                    call.stage = _Stage.TAKEN_BACK
-                    await call.editing.aclose()
+                await self._take_back(call, asking)
                 raise
             if call.ahp.approved:
                 call.stage = _Stage.RUNNING
@@ -276,12 +224,34 @@ class Calls:
         That is cancelled as skipped, which must not be said of something that was done, or half of it.
         """
         for call in self._calls.values():
-            if call.stage is _Stage.RUNNING and self._turn.is_running:
+            if call.runs and self._turn.is_running:
                 await self._close(call, _UNTOLD)
             call.rest()
             await call.editing.aclose()
 
     # -- steps ---------------------------------------------------------------------------------------------
+
+    async def _question(self, call: _Call, request: PermissionRequest) -> None:
+        if call.stage in _OVER:
+            raise asyncio.CancelledError  # it was told meanwhile how it ended
+        call.stage = _Stage.ASKED
+        await call.ahp.ready(
+            message=call.message,
+            title=call.title or None,
+            options=offered(request.options),
+            edits=self._edits(call),
+            meta=call.meta,
+        )
+
+    async def _take_back(self, call: _Call, asking: asyncio.Task[None]) -> None:
+        """Nobody need say any more whether a call may run. One that runs all the same was not skipped."""
+        if call.stage is _Stage.ASKED:
+            if call.runs and self._turn.is_running:
+                await self._close(call, _UNTOLD)  # this ends the question, too
+            call.stage = _Stage.TAKEN_BACK
+            await call.editing.aclose()
+        asking.cancel()
+        await asyncio.wait({asking})
 
     def _of(self, update: AcpToolCall | ToolCallUpdate) -> _Call:
         call = self._calls.get(update.tool_call_id)

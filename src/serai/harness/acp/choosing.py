@@ -28,7 +28,8 @@ class Choosing:
     """Model, mode and options of one session.
 
     The session's settings are what people wish and what the agent has, in one. So a wish is what differs from
-    what the agent told last. It stands until the agent has answered it, whatever else is told meanwhile.
+    what the agent told last. It stands until the agent has answered it, or has not in the time that it has,
+    whatever else is told meanwhile.
 
     Args:
         harness: The kind of agent, which learns what can be chosen.
@@ -87,10 +88,10 @@ class Choosing:
             self._seat.choose_model(ModelSelection(id=choices.model))
 
     async def choose(self, session: AcpSession) -> None:
-        """Bring the agent to what was chosen. What it refuses is told, and set back.
+        """Bring the agent to what was chosen. What it refuses, does not have or does not answer is set back.
 
-        What it does not answer stays chosen for the next time: it may be gone. So does what is left when this
-        is cancelled.
+        That is told. When the agent is gone, all stays chosen for the next time; so does what is left when
+        this is cancelled.
         """
         async with self._busy:
             if session is not self._session:
@@ -112,7 +113,8 @@ class Choosing:
                     self._hold_to(had)
                     tried = {_MODEL: value}
             # No wish is left that was not tried. Nobody can make one between that look and this.
-            self._seat.configure(self._actual.values)
+            has = self._actual.values
+            self._seat.configure(has, gone=[name for name in tried if name not in has])
             model = self._seat.model
             if chosen := self._actual.model or (model and model.id):
                 self._seat.choose_model(ModelSelection(id=chosen))
@@ -143,7 +145,7 @@ class Choosing:
         )
 
     async def _try(self, session: AcpSession, name: str, value: Any) -> bool:
-        """Have the agent take a value, or complain. Returns whether it is known by now what it has."""
+        """Have the agent take a value, or complain. Returns whether there is still an agent to do so."""
         choices = self._actual
         is_model = name == _MODEL
         option = choices.models.model_option if is_model else choices.named.get(name)
@@ -159,11 +161,11 @@ class Choosing:
             else:
                 await session.set_config_option(option.id, value)
         except AgentError as error:
-            has_answered = error.number is not None or isinstance(error, CapabilityNotSupportedError)
-            if has_answered or isinstance(error, AgentInactive):
-                what = f"take the model {value}" if is_model else f"set {name} to {value!r}"
-                self._complain(f"did not {what}: {error.message}")
-            return has_answered
+            if error.number is None and not isinstance(error, CapabilityNotSupportedError | AgentInactive):
+                return False
+            # Also of one that does not answer: it will not the next time, and each turn would wait for it.
+            what = f"take the model {value}" if is_model else f"set {name} to {value!r}"
+            self._complain(f"did not {what}: {error.message}")
         return True
 
     def _complain(self, problem: str) -> None:

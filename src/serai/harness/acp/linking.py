@@ -20,6 +20,7 @@ from serai.harness.acp.choosing import Choosing
 from serai.harness.acp.opening import Opened, Outcome, Wanted, open_session
 from serai.harness.acp.replaying import Replay
 from serai.harness.acp.retelling import retold
+from serai.harness.acp.work import Work
 from serai.host.agents import HostContext
 from serai.host.project import directory_of
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES
@@ -46,6 +47,8 @@ class Link:
     """Tells what is history, until the second prompt; `None` in a session that has none."""
     history_at: float = -math.inf
     """When the agent last told some, or might have begun to."""
+    work: Work | None = None
+    """The turn that the agent tells of, as far as that was taken: it begins with a `BeginMark`."""
     following: asyncio.Task[None] | None = None
 
     def is_history(self, item: Item) -> bool:

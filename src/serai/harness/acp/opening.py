@@ -13,6 +13,7 @@ from pathlib import Path
 
 from serai.acp import AcpSession, Agent, Opening
 from serai.agents.definitions import Quirk
+from serai.contract import AgentSessionEvent, SessionForked, SessionResumed, SessionStarted
 from serai.errors import (
     AgentClosed,
     AgentError,
@@ -22,7 +23,7 @@ from serai.errors import (
     LineTooLong,
 )
 
-__all__ = ["Opened", "Outcome", "Wanted", "failure_notice", "notice_of", "open_session"]
+__all__ = ["Opened", "Outcome", "Wanted", "event_of", "failure_notice", "notice_of", "open_session"]
 
 _log = logging.getLogger(__name__)
 
@@ -136,6 +137,18 @@ def _ways(agent: Agent, wanted: Wanted, how: Opening) -> list[tuple[Outcome, _At
     if told.load_session:
         ways += [(Outcome.LOADED, load)] * (2 if Quirk.LOADS_UNRELIABLY in wanted.quirks else 1)
     return ways
+
+
+def event_of(opened: Opened, wanted: Wanted) -> AgentSessionEvent:
+    """What those are told who listen to the session."""
+    session_id = opened.session.id
+    match opened.outcome:
+        case Outcome.RESUMED | Outcome.LOADED:
+            return SessionResumed(session_id=session_id)
+        case Outcome.FORKED:
+            return SessionForked(session_id=session_id, parent_session_id=wanted.session_id or "")
+        case _:
+            return SessionStarted(session_id=session_id)
 
 
 def notice_of(opened: Opened, label: str, *, retold: bool) -> str | None:

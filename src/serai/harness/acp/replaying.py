@@ -38,6 +38,9 @@ class Replay:
     that turn has. The first thing that differs is new, and so is all after it until another old message
     comes. Only letters and digits are compared: what stands between them, agents do not always keep.
 
+    An agent may also repeat the prompt. So where an old message is the same, it is old only when it comes
+    after the turn before it.
+
     Args:
         turns: The earlier turns.
         prompt: What the person has said now; `None` when that is yet to come.
@@ -47,14 +50,18 @@ class Replay:
     def __init__(
         self, turns: Sequence[Turn], prompt: str | None = None, *, mask: Callable[[str], str] = str
     ) -> None:
-        self._turns: dict[str, list[Turn]] = {}
-        for turn in turns:
+        self._turns = turns
+        self._begun: dict[str, list[int]] = {}
+        """Which turns began with a message."""
+        for number, turn in enumerate(turns):
             if message := _message(turn.user_message.text):
-                self._turns.setdefault(message, []).append(turn)
+                self._begun.setdefault(message, []).append(number)
         self._prompt = prompt
         self._mask = mask
         self._telling: list[_Old] = []
         """The turns of which one is being told again: several may have begun with the same message."""
+        self._told: list[_Old] = []
+        """The same, or of what was told last when none is being told any more."""
         self._asked: str | None = None
         """What was told so far of a message of the person, while nothing else is told."""
 
@@ -62,6 +69,10 @@ class Replay:
         """The agent was prompted. Returns whether it may still be telling its history: after the first."""
         is_first, self._prompt = self._prompt is None, prompt
         return is_first
+
+    def answered(self) -> None:
+        """The turn is over: nobody repeats its prompt any more."""
+        self._prompt = ""
 
     def is_old(self, item: Item) -> bool:
         """Whether it is history. To be asked once about each item, in their order."""
@@ -72,29 +83,40 @@ class Replay:
         if isinstance(item, UserMessageChunk):
             return self._begins(self._prompt, item.text or "")
         self._asked = None
-        self._telling = [turn for turn in self._telling if turn.has(item)]
+        self._tell([turn for turn in self._telling if turn.has(item)])
         return bool(self._telling)
+
+    def _tell(self, telling: list[_Old]) -> None:
+        self._telling = telling
+        self._told = telling or self._told
 
     def _begins(self, prompt: str, text: str) -> bool:
         goes_on = self._asked is not None
-        self._asked = (self._asked or "") + text
-        if text.strip() in prompt:
-            self._telling = []
-        elif found := self._begun_with(text) or self._begun_with(self._asked):
-            self._telling = [_Old(turn, self._mask) for turn in found]
-        elif not goes_on:  # else it is what was attached to the message, for instance
-            self._telling = []
-        return bool(self._telling)
+        asked = (self._asked or "") + text
+        if goes_on and not _is_begun(prompt, asked) and _is_begun(prompt, text):
+            goes_on, asked = False, text  # what came before was another message
+        self._asked = asked
+        found = self._begun_with(text) or self._begun_with(asked)
+        is_more = goes_on and bool(text.strip())
+        if _is_begun(prompt, asked) and (is_more or asked.strip() == prompt.strip()):  # it is the prompt
+            after = {turn.number + 1 for turn in self._told}
+            found = [number for number in found if number in after]
+        elif not found and goes_on:
+            return bool(self._telling)  # it is what was attached to the message, for instance
+        self._tell([_Old(number, self._turns[number], self._mask) for number in found])
+        return bool(found)
 
-    def _begun_with(self, text: str) -> list[Turn]:
-        return self._turns.get(_message(self._mask(text)), [])
+    def _begun_with(self, text: str) -> list[int]:
+        return self._begun.get(_message(self._mask(text)), [])
 
 
 class _Old:
     """What an agent has yet to tell of a turn that it tells again."""
 
-    def __init__(self, turn: Turn, mask: Callable[[str], str]) -> None:
+    def __init__(self, number: int, turn: Turn, mask: Callable[[str], str]) -> None:
         parts = turn.response_parts
+        self.number = number
+        """Which turn it is."""
         self._mask = mask
         self._said = _Text("".join(part.content for part in parts if isinstance(part, MarkdownResponsePart)))
         self._thought = _Text(
@@ -156,6 +178,11 @@ class _Text:
             return False
         self._at += len(told)
         return True
+
+
+def _is_begun(prompt: str, text: str) -> bool:
+    """Whether a text is the beginning of the prompt, or all of it."""
+    return bool(text.strip()) and prompt.strip().startswith(text.strip())
 
 
 def _message(text: str) -> str:

@@ -39,10 +39,7 @@ from serai.contract import (
     MessageContext,
     MessageReceipt,
     RelayMessage,
-    SessionForked,
     SessionReleased,
-    SessionResumed,
-    SessionStarted,
     Unsubscribe,
     supports,
 )
@@ -54,14 +51,15 @@ from serai.harness.acp.choosing import Choosing
 from serai.harness.acp.declared import declared
 from serai.harness.acp.events import Listeners
 from serai.harness.acp.linking import Link, Linking
-from serai.harness.acp.opening import Opened, Outcome, Wanted, failure_notice
+from serai.harness.acp.opening import Opened, Wanted, event_of, failure_notice
 from serai.harness.acp.prompting import blocks_of
 from serai.harness.acp.retelling import retold
 from serai.harness.acp.signing_in import Stage
 from serai.harness.acp.steering import steer
-from serai.harness.acp.work import Work
+from serai.harness.acp.work import BeginMark, Work
 from serai.host.agents import HostContext
 from serai.host.project import directory_of
+from serai.host.turn import Turn
 
 if TYPE_CHECKING:
     from serai.harness.acp.harness import AcpHarness
@@ -70,6 +68,8 @@ __all__ = ["AcpAgentSession"]
 
 _log = logging.getLogger(__name__)
 
+_SOON = 1.0
+"""An agent that needs more seconds to stop keeps the next turn waiting, and that is told."""
 _REMEMBERED = 256
 """A repeat of a delivery comes soon or never; so many receipts are enough to know it."""
 
@@ -191,7 +191,9 @@ class AcpAgentSession(BasicSession):
                 if link := self._linking.running:  # otherwise with its next opening
                     self._run(self._choosing.choose(link.session))
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
-                self._run(self._steer(action))
+                turn = self._work.turn if self._work is not None else None
+                warn, label = self._beside.warn, self._label
+                self._run(steer(action, self._seat, self._link, turn, warn=warn, label=label))
             case a.SessionTitleChangedAction():
                 self._beside.is_renamed = True
             case _:
@@ -228,8 +230,8 @@ class AcpAgentSession(BasicSession):
                 await self._beside.tell(turn)
 
     async def _prompt(self, work: Work) -> None:
-        await self._free.wait()  # one that was cancelled may still be ending
         turn = work.turn
+        await self._rest(turn)
         try:
             link = await self._linking.get()
         except AgentError as error:
@@ -254,16 +256,13 @@ class AcpAgentSession(BasicSession):
             self._work = None
             self._free.set()
             raise
+        link.session.receive(BeginMark(work))  # nothing of the agent can have come in between
         work.sent = True
         link.is_untold = False
-        if link.replay is not None and not link.replay.prompted(turn.message.text):
-            link.replay = None
-        work.replay = link.replay
         self._kept.turn = turn.id
         self._kept.is_untold = False
         self._seat.record(k.prompted(turn.id))
         try:
-            await self._beside.tell(turn)
             await work.done
         except asyncio.CancelledError:
             prompt.cancel()
@@ -271,18 +270,15 @@ class AcpAgentSession(BasicSession):
         self._linking.was_refused = False
         await self._harness.signing_in.accepted(Stage.PROMPT)
 
-    async def _steer(self, action: a.SessionPendingMessageSetAction) -> None:
-        """Bring a message into the turn that runs; where that fails, it is the next one."""
-        link, work = self._link, self._work
-        if link is not None and work is not None:
-            try:
-                message = action.user_message
-                if await steer(link.agent, link.session, work.turn, message, label=self._label):
-                    return
-            except AgentError as error:
-                what = "did not take the message in this turn"
-                self._beside.warn(f'Agent "{self._label}" {what}: {error.message}.')
-        self._seat.queue_steering("steering")
+    async def _rest(self, turn: Turn) -> None:
+        """Wait for the end of a turn that was cancelled: the agent may still be at it, or be ended for it."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_SOON):
+                await self._free.wait()
+        if not self._free.is_set():
+            waits = "This message waits until it has, or was ended."
+            await turn.notice(f"{self._label} has not stopped yet what was cancelled. {waits}")
+            await self._free.wait()
 
     # -- the agent's session -------------------------------------------------------------------------------
 
@@ -304,13 +300,7 @@ class AcpAgentSession(BasicSession):
 
     def _opened(self, opened: Opened, wanted: Wanted) -> None:
         self.capabilities = declared(opened.agent.handshake)
-        session_id = opened.session.id
-        if opened.outcome in (Outcome.RESUMED, Outcome.LOADED):
-            self._emit(SessionResumed(session_id=session_id))
-        elif opened.outcome is Outcome.FORKED:
-            self._emit(SessionForked(session_id=session_id, parent_session_id=wanted.session_id or ""))
-        else:
-            self._emit(SessionStarted(session_id=session_id))
+        self._emit(event_of(opened, wanted))
 
     # -- what the agent tells ------------------------------------------------------------------------------
 
@@ -318,15 +308,15 @@ class AcpAgentSession(BasicSession):
         """Take what happens in the session, one after the other. The agent waits when the disk does."""
         try:
             async for item in link.session.updates():
-                if link.is_history(item) if self._work is None else self._work.takes(item):
+                if link.is_history(item) if link.work is None else link.work.takes(item):
                     continue
                 self._caught_up.clear()
                 try:
                     await self._take(link, item)
                 except Exception as error:  # noqa: BLE001 - a turn must not wait for ever for what went wrong
                     _log.exception("what an agent told was not dealt with")
-                    if self._work is not None:
-                        await self._work.fail(error, answered=True)
+                    if link.work is not None:
+                        await link.work.fail(error, answered=True)
                         link.session.cancel()
                 self._caught_up.set()
         finally:
@@ -337,7 +327,7 @@ class AcpAgentSession(BasicSession):
             await link.answering.close()
 
     async def _take(self, link: Link, item: Item) -> None:
-        work = self._work
+        work = link.work
         match item:
             case AgentMessageChunk() | AgentThoughtChunk():
                 if work is not None:
@@ -345,21 +335,42 @@ class AcpAgentSession(BasicSession):
                 elif item.text:
                     self._beside.overheard(item.text)
             case Finished():
-                self._work = None
-                self._free.set()
+                self._ended(link)
                 if work is not None:
                     await work.finish(item, cancelled=not work.turn.is_running)
             case Failure(error=error):
-                self._work = None
-                self._free.set()
-                if isinstance(error, AgentInactive | CancelIgnored):
-                    self._run(self._linking.drop(link))  # it may still be at the old prompt
+                self._failed(link, error)
                 if work is not None:
                     await work.fail(error, answered=error.number is not None)
+            case BeginMark(work=begun):
+                await self._begins(link, begun)
             case _:
                 self._keep(link, item)
                 if work is not None:
                     await work.take(item)
+
+    def _failed(self, link: Link, error: AgentError) -> None:
+        if isinstance(error, CancelIgnored):
+            self._beside.ended()
+        self._ended(link)
+        if isinstance(error, AgentInactive | CancelIgnored):
+            self._run(self._linking.drop(link))  # it may still be at the old prompt
+
+    def _ended(self, link: Link) -> None:
+        link.work = self._work = None
+        if link.replay is not None:
+            link.replay.answered()
+        self._free.set()
+
+    async def _begins(self, link: Link, work: Work) -> None:
+        """All that was told before the prompt is taken: what comes now is its answer."""
+        turn = work.turn
+        if link.replay is not None and not link.replay.prompted(turn.message.text):
+            link.replay = None
+        work.replay = link.replay
+        link.work = work
+        if turn.is_running:
+            await self._beside.tell(turn)
 
     def _keep(self, link: Link, update: Update) -> None:
         """What holds for the session, and not for a turn."""

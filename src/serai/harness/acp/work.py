@@ -13,6 +13,7 @@ from serai.acp import (
     Finished,
     Item,
     PlanUpdate,
+    RawUpdate,
     ToolCall,
     ToolCallUpdate,
     Update,
@@ -28,7 +29,7 @@ from serai.harness.acp.replaying import Replay
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 
-__all__ = ["PLAN", "Work"]
+__all__ = ["PLAN", "BeginMark", "Work"]
 
 PLAN = "serai.plan"
 """In a session's `_meta`: the agent's plan, as a list of `content`, `priority` and `status`."""
@@ -250,6 +251,21 @@ class Work:
         """The agent does not have the message, or nobody knows."""
         if not self.receipt.done():
             self.receipt.set_result(Failed(delivery_id=self._delivery_id, reason=reason))
+
+
+class BeginMark(RawUpdate):
+    """Stands among the updates where a turn began: what comes before it belongs to no answer.
+
+    It has a type of its own: no agent can tell anything that is taken for it.
+    """
+
+    def __init__(self, work: Work) -> None:
+        super().__init__("", {"work": work})
+
+    @property
+    def work(self) -> Work:
+        """The turn."""
+        return self.data["work"]
 
 
 def _count(value: Any) -> int | float | None:

@@ -180,6 +180,19 @@ def settled(session: str, status: str) -> Any:
     say(session, told(message))
 
 
+def hasty(session: str, then: str) -> Any:
+    """Asks about a call, begins it without the answer when its mode is changed, and tells no end of it."""
+    call = {"toolCallId": "c", "title": "make"}
+    params = {"sessionId": session, "toolCall": call, "options": OPTIONS}
+    send(id="h", method="session/request_permission", params=params)
+    while (message := receive()).get("method") != "session/set_mode":
+        pass
+    send(id=message["id"], result={})
+    update(session, "tool_call_update", toolCallId="c", status="in_progress")
+    if then == "crash":
+        os._exit(1)
+
+
 def withdrawn(session: str, method: str) -> Any:
     """Asks, and takes that back when its mode is changed; then the call runs all the same."""
     params: dict[str, Any] = {"sessionId": session, "message": "Who?", "requestedSchema": FORM}
@@ -337,6 +350,22 @@ def until_steered(session: str) -> Any:
             send(id=message["id"], result={"outcome": TOLD.get("steering_outcome", "injected")})
             say(session, message["params"]["prompt"][0]["text"])
             return None
+
+
+def steered(session: str, *outcomes: str) -> Any:
+    """Hears as many steering messages, and answers them when it has them all, or is told to stop."""
+    say(session, "working")
+    asked: list[Any] = []
+    while len(asked) < len(outcomes) and (message := receive()).get("method") != "session/cancel":
+        if message.get("method") == "_session/steering":
+            asked.append(message["id"])
+            say(session, f" {len(asked)}")
+    for request, outcome in zip(asked, outcomes, strict=False):
+        if outcome == "error":
+            send(id=request, error={"code": -32603, "message": "not now"})
+        else:
+            send(id=request, result={"outcome": outcome})
+    return {"stopReason": "cancelled"} if len(asked) < len(outcomes) else None
 
 
 def crash(session: str, code: str) -> Any:
@@ -540,7 +569,7 @@ def new(params: dict[str, Any]) -> Any:
     PARAMS[session] = params
     if KEEP is not None and TOLD.get("keeps_at_once"):
         (KEEP / session).write_text("[]")
-    if TOLD.get("chatty"):
+    for _ in range(TOLD.get("chatty", 0)):
         say(session, "welcome")
     if "options" in TOLD:
         commands = [{"name": "early", "description": ""}]

@@ -1,0 +1,173 @@
+"""Messages for the turn that runs: taken, refused, replaced on their way, and overtaken by a cancel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.client import Client
+from harness.acp.conftest import Inn, begin, ended, said, say
+from harness.acp.test_harness import STEERS
+from harness.acp.test_work import receipts
+from serai.host.turns import HELD
+
+
+def waiting(client: Client, session: str) -> tuple[str | None, list[str], str | None]:
+    """The steering message, the queued ones, and why those are held."""
+    state = client.session(session)
+    steering = state.steering_message
+    queued = [message.user_message.text for message in state.queued_messages or ()]
+    return steering and steering.user_message.text, queued, (state.meta or {}).get(HELD)
+
+
+async def steer(client: Client, session: str, text: str, name: str = "s1", **message: Any) -> None:
+    message = {"text": text, **message}
+    await client.dispatch(session, "pendingMessageSet", kind="steering", id=name, userMessage=message)
+
+
+async def test_steering_is_refused_where_the_agent_does_not_offer_it(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "wait")
+    await client.hear("delta", content="waiting")
+    await steer(client, session, "left")
+    assert (await client.hear("pendingMessageSet"))["rejectionReason"].startswith("capability_unsupported")
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    await ended(client, session, turn)
+
+
+async def test_a_steering_message_reaches_the_turn_that_runs(inn: Inn, client: Client) -> None:
+    inn.offer(**STEERS)
+    session = await inn.session(client)
+    turn = await begin(client, session, "until_steered")
+    await client.hear("delta", content="working")
+    await steer(client, session, "left")
+    assert said(await ended(client, session, turn)) == "workingleft"
+    await client.until(lambda: client.session(session).steering_message is None)
+    assert client.session(session).queued_messages is None
+
+
+async def test_a_steering_message_that_comes_too_late_is_the_next_one(inn: Inn, client: Client) -> None:
+    inn.offer(steering_outcome="promptRequired", **STEERS)
+    session = await inn.session(client)
+    turn = await begin(client, session, "until_steered")
+    await client.hear("delta", content="working")
+    await steer(client, session, "echo later")
+    await ended(client, session, turn)
+    await client.until(lambda: len(client.session(session).turns) == 2)
+    assert said(client.session(session).turns[1]) == "later"
+    assert client.session(session).steering_message is None
+
+
+# -- replaced on their way ---------------------------------------------------------------------------------
+
+
+async def both(client: Client, session: str, prompt: str, second: str) -> str:
+    """A turn, and two messages for it of which the second comes while the first is on its way."""
+    turn = await begin(client, session, prompt)
+    await client.hear("delta", content="working")
+    await steer(client, session, "echo one")
+    await client.hear("delta", content=" 1")
+    await steer(client, session, "echo two", second)
+    return turn
+
+
+@pytest.mark.parametrize("second", ["s1", "s2"])
+async def test_a_message_that_took_the_place_of_one_that_was_taken_is_not_lost(
+    inn: Inn, client: Client, second: str
+) -> None:
+    inn.offer(**STEERS)
+    session = await inn.session(client)
+    await both(client, session, "steered injected promptRequired", second)
+    await client.until(lambda: len(client.session(session).turns) == 2)
+    assert said(client.session(session).turns[1]) == "two"
+    assert waiting(client, session) == (None, [], None)
+
+
+@pytest.mark.parametrize("second", ["s1", "s2"])
+async def test_a_message_that_took_the_place_of_one_that_was_refused_does_not_come_twice(
+    inn: Inn, client: Client, second: str
+) -> None:
+    inn.offer(**STEERS)
+    session = await inn.session(client)
+    turn = await both(client, session, "steered promptRequired injected", second)
+    await ended(client, session, turn)
+    await client.until(lambda: waiting(client, session) == (None, [], None))
+    assert said(await say(client, session, "echo next")) == "next"
+    assert len(client.session(session).turns) == 2
+    told = [(each["status"], each.get("reason")) for each in (await receipts(inn))]
+    assert ("failed", "replaced") in told
+    assert ("failed", "requeued") not in told
+
+
+# -- overtaken by a cancel ---------------------------------------------------------------------------------
+
+
+async def cancelled(client: Client, session: str, outcome: str) -> None:
+    """A turn that is cancelled before the agent has answered the message for it."""
+    turn = await begin(client, session, f"steered {outcome} {outcome}")
+    await client.hear("delta", content="working")
+    await steer(client, session, "echo steering")
+    await client.hear("delta", content=" 1")
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    assert (await ended(client, session, turn)).state == "cancelled"
+
+
+@pytest.mark.parametrize("outcome", ["promptRequired", "error"])
+async def test_a_message_that_is_refused_after_a_cancel_waits_until_someone_goes_on(
+    inn: Inn, client: Client, outcome: str
+) -> None:
+    inn.offer(**STEERS)
+    session = await inn.session(client)
+    await cancelled(client, session, outcome)
+    await client.until(lambda: waiting(client, session) == (None, ["echo steering"], "cancelled"))
+    await client.ping()
+    assert client.session(session).active_turn is None
+    await say(client, session, "echo on")
+    await client.until(lambda: len(client.session(session).turns) == 3)
+    assert [said(turn) for turn in client.session(session).turns[1:]] == ["on", "steering"]
+
+
+async def test_a_message_that_is_refused_after_a_cancel_does_not_let_the_queue_go_on(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer(**STEERS)
+    session = await inn.session(client)
+    turn = await begin(client, session, "steered promptRequired promptRequired")
+    await client.hear("delta", content="working")
+    message = {"kind": "queued", "id": "q", "userMessage": {"text": "echo queued"}}
+    await client.dispatch(session, "pendingMessageSet", **message)
+    await steer(client, session, "echo steering")
+    await client.hear("delta", content=" 1")
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    held = (None, ["echo steering", "echo queued"], "cancelled")
+    await client.until(lambda: waiting(client, session) == held)
+    await client.ping()
+    assert len(client.session(session).turns) == 1
+    assert client.session(session).active_turn is None
+
+
+async def test_a_message_that_is_taken_after_a_cancel_waits_no_longer(inn: Inn, client: Client) -> None:
+    inn.offer(**STEERS)
+    session = await inn.session(client)
+    await cancelled(client, session, "injected")
+    await client.until(lambda: waiting(client, session) == (None, [], None))
+    assert said(await say(client, session, "echo next")) == "next"
+    evidence = [each.get("metadata", {}).get("evidence") for each in await receipts(inn)]
+    assert "the answer to the steering request" in evidence
+
+
+# -- what is left of them ----------------------------------------------------------------------------------
+
+
+async def test_a_message_of_which_the_agent_can_take_nothing_is_not_sent(inn: Inn, client: Client) -> None:
+    inn.offer(**STEERS)
+    session = await inn.session(client)
+    turn = await begin(client, session, "steered injected")
+    await client.hear("delta", content="working")
+    picture = {"type": "embeddedResource", "label": "p", "data": "eA==", "contentType": "image/png"}
+    await steer(client, session, "", attachments=[picture])
+    await client.until(lambda: waiting(client, session) == (None, [""], None))
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    assert said(await ended(client, session, turn)) == "working"
