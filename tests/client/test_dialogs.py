@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from requirements import proves
-from serai.ahp.types import ConfirmationOption, ToolCallPendingConfirmationState
-from serai.client.dialogs import Allow, Decision, Dialog, Refuse, ask_call
+from serai.ahp.types import (
+    ConfirmationOption,
+    SessionInputMultiSelectQuestion,
+    SessionInputOption,
+    SessionInputRequest,
+    SessionInputSingleSelectQuestion,
+    ToolCallPendingConfirmationState,
+)
+from serai.client.dialogs import Allow, Decision, Dialog, Refuse, Reply, ask_call, ask_questions
 
 OPTIONS = [
     ConfirmationOption(id="never", label="Never", kind="deny", group=1),
@@ -32,8 +39,12 @@ def decided(dialog: Dialog, *lines: str | None) -> Decision:
     *first, last = lines
     for line in first:
         dialog.send(line)
+    return end_of(dialog, last)
+
+
+def end_of(dialog: Dialog, line: str | None) -> Decision:
     with pytest.raises(StopIteration) as end:
-        dialog.send(last)
+        dialog.send(line)
     return end.value.value
 
 
@@ -97,3 +108,44 @@ def test_a_suggestion_goes_with_the_first_way_to_say_no() -> None:
 
 def test_when_nobody_is_there_nothing_runs() -> None:
     assert decided(ask_call(call(options=OPTIONS)), None) == Refuse(reason="there was nobody to ask")
+
+
+CHOICES = [
+    SessionInputOption(id="rye", label="Rye"),
+    SessionInputOption(id="oat", label="Oat"),
+    SessionInputOption(id="wheat", label="12"),
+]
+
+
+def select(*, several: bool = False, free: bool = True) -> Dialog:
+    kind = SessionInputMultiSelectQuestion if several else SessionInputSingleSelectQuestion
+    question = kind(id="bread", message="Which?", options=CHOICES, allow_freeform_input=free)
+    return ask_questions(SessionInputRequest(id="q", questions=[question]))
+
+
+@pytest.mark.parametrize("typed", ["9", "0", "-1", "4"])
+@pytest.mark.parametrize("several", [True, False])
+def test_a_number_that_is_no_option_is_no_text_either(typed: str, *, several: bool) -> None:
+    dialog = select(several=several)
+    next(dialog)
+    shown = dialog.send(f"{typed}, 1" if several else typed)
+    assert "does not answer this" in shown
+    assert f'"{typed}"' in shown
+    quoted = end_of(dialog, f'"{typed}"')
+    assert quoted == Reply({"bread": [typed] if several else typed})
+
+
+def test_where_no_text_is_allowed_nothing_is_said_of_quotes() -> None:
+    dialog = select(free=False)
+    next(dialog)
+    shown = dialog.send("9")
+    assert "'9' does not answer this.\n" in shown
+    assert '"' not in shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [("1", "rye"), ("12", "wheat"), ("rye please", "rye please"), ("2.5", "2.5"), ('"rye"', '"rye"')],
+)
+def test_options_and_free_text_are_told_apart(typed: str, answer: str) -> None:
+    assert decided(select(), typed) == Reply({"bread": answer})

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from conformance.client import Client, connecting, text_of
+from conformance.client import Client, calls_of, connecting, text_of
 from conformance.conftest import ONE, ROOT, new_session, over
 from conformance.lending import begin, claim, complete
 from hosts import House, housing
@@ -205,6 +205,61 @@ async def test_an_owner_may_deny_a_call_that_it_cannot_run(client: Client, house
         reason="denied",
     )
     assert "False the call was denied" in text_of(await over(client, session))
+
+
+@pytest.mark.parametrize("approved", [True, False])
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_the_agent_gets_a_client_s_result_when_someone_said_yes_to_it(
+    client: Client, session: str, *, approved: bool, at_once: bool
+) -> None:
+    await claim(client, session)
+    call = await begin(client, session)
+    await client.hear("toolCallReady")
+    found = complete(call, content=[{"type": "text", "text": "it is wet"}])
+    await client.dispatch(session, "toolCallComplete", **found, requiresResultConfirmation=True)
+    if not at_once:
+        await client.hear("toolCallComplete")
+        await client.ping()
+        active = client.session(session).active_turn
+        assert active is not None, "the turn waits"
+        assert text_of(active) == ""
+    where = {"turnId": "t1", "toolCallId": call["toolCallId"]}
+    await client.dispatch(session, "toolCallResultConfirmed", **where, approved=approved)
+    turn = await over(client, session)
+    [done] = calls_of(turn)
+    if approved:
+        assert "`lookup` says: “it is wet”" in text_of(turn)
+        assert done.success is True
+    else:
+        assert "`lookup` failed: the result was denied" in text_of(turn)
+        assert "wet" not in text_of(turn)
+        assert done.reason == "result-denied"
+
+
+async def test_a_result_that_waits_for_a_yes_waits_longer_than_a_client_may_take() -> None:
+    settings = HostSettings(summary_delay=0.01, client_tool_timeout=0.05, client_grace=0.01)
+    async with housing(settings=settings) as house, connecting(house.url, "other") as other:
+        async with connecting(house.url) as owner:
+            await owner.initialize()
+            session = await new_session(owner)
+            await other.initialize(session)
+            await claim(owner, session)
+            call = await begin(owner, session)
+            await owner.hear("toolCallReady")
+            await owner.dispatch(
+                session, "toolCallComplete", **complete(call), requiresResultConfirmation=True
+            )
+            await owner.hear("toolCallComplete")
+        await other.hear("activeClientChanged", activeClient=None)
+        # The same time passes for a call that nobody answers.
+        await new_session(other, "ahp-session:/other")
+        await claim(other, "ahp-session:/other")
+        await begin(other, "ahp-session:/other")
+        await over(other, "ahp-session:/other")
+        assert other.session(session).active_turn is not None
+        where = {"turnId": "t1", "toolCallId": call["toolCallId"]}
+        await other.dispatch(session, "toolCallResultConfirmed", **where, approved=True)
+        assert "`lookup` is done" in text_of(await over(other, session))
 
 
 async def test_a_client_that_comes_back_in_time_completes_its_call(session: str, client: Client) -> None:

@@ -6,14 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from harness.conversation import Conversation, frame
 from hosts import WITHIN
 from serai.ahp import actions as a
-from serai.ahp.types import UserMessage
+from serai.ahp.types import SessionInputRequest, UserMessage
 from serai.errors import AuthRequired
-from serai.harness.callback import CallbackHarness
+from serai.harness.callback import STEERABLE, CallbackHarness
+from serai.host.deliveries import deliveries_channel
 from serai.host.host import Host
 from serai.host.turn import Turn
 from serai.host.turns import HELD
@@ -29,7 +31,8 @@ async def talk() -> AsyncIterator[Conversation]:
         if turn.message.text == "work":
             await asyncio.Event().wait()
 
-    host = Host(MemoryStore(), [CallbackHarness("works", answer)], frame)
+    harness = CallbackHarness("works", answer, capabilities=STEERABLE)
+    host = Host(MemoryStore(), [harness], frame)
     await host.open()
     try:
         async with asyncio.timeout(WITHIN):
@@ -133,3 +136,135 @@ async def test_messages_that_are_queued_at_once_are_worked_off_in_order(talk: Co
         talk.dispatch(queued(name))
     await talk.until(lambda: len(talk.state.turns) == 3)
     assert said(talk) == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+async def test_a_question_that_goes_with_turns_of_an_idle_session_is_over(
+    talk: Conversation, kept: int
+) -> None:
+    turn = await talk.say("one")
+    asked = asyncio.create_task(talk.session.seat.ask(SessionInputRequest(id="q", message="Well?")))
+    await talk.heard("session/inputRequested")
+    talk.dispatch(a.SessionTruncatedAction(turn_id=turn.id if kept else None))
+    assert not talk.state.input_requests
+    answers = await asyncio.wait_for(asked, WITHIN)
+    assert answers.response == "cancel"
+
+
+async def test_a_truncation_that_cuts_nothing_takes_no_question(talk: Conversation) -> None:
+    await talk.say("one")
+    asked = asyncio.create_task(talk.session.seat.ask(SessionInputRequest(id="q", message="Well?")))
+    await talk.heard("session/inputRequested")
+    talk.dispatch(a.SessionTruncatedAction(turn_id="no such turn"))
+    await talk.host.journal.committed()
+    await talk.answer(None)
+    assert (await asyncio.wait_for(asked, WITHIN)).accepted
+    assert talk.state.summary.title == "one"
+
+
+async def test_what_turns_have_nothing_to_do_with_is_asked_again_at_once(talk: Conversation) -> None:
+    await talk.say("one")
+    asked = asyncio.create_task(talk.session.keep_asking(SessionInputRequest(id="q", message="Well?")))
+    await talk.heard("session/inputRequested")
+    talk.dispatch(a.SessionTruncatedAction())
+    await talk.heard("session/inputRequested", 2)
+    await talk.answer(None)
+    assert (await asyncio.wait_for(asked, WITHIN)).accepted
+
+
+@pytest.mark.parametrize("is_running", [False, True])
+async def test_the_title_of_a_message_that_is_gone_goes_with_it(talk: Conversation, is_running: bool) -> None:
+    if is_running:
+        talk.start("work")
+    else:
+        await talk.say("one")
+        await talk.say("two")
+    talk.dispatch(a.SessionTruncatedAction())
+    assert talk.state.summary.title == ""
+    await talk.say("another")
+    assert talk.state.summary.title == "another"
+
+
+async def test_a_title_that_someone_gave_stays_and_so_does_that_of_a_message_that_is_still_there(
+    talk: Conversation,
+) -> None:
+    first = await talk.say("one")
+    await talk.say("two")
+    talk.dispatch(a.SessionTruncatedAction(turn_id=first.id))
+    assert talk.state.summary.title == "one"
+    talk.dispatch(a.SessionTitleChangedAction(title="Mine"))
+    talk.dispatch(a.SessionTruncatedAction())
+    await talk.say("another")
+    assert talk.state.summary.title == "Mine"
+
+
+# -- what is written down of it ----------------------------------------------------------------------------
+
+
+def steering(name: str, text: str) -> a.SessionPendingMessageSetAction:
+    return a.SessionPendingMessageSetAction(kind="steering", id=name, user_message=UserMessage(text=text))
+
+
+async def outcomes(talk: Conversation) -> list[tuple[str, str]]:
+    """What became of each message: its text, and the last that is known of it."""
+    await settled(talk)
+    rows = await talk.host.journal.store.rows(deliveries_channel(talk.session.uri), 0)
+    records = [msgspec.json.decode(row.action) for row in rows]
+    texts = {one["deliveryId"]: one["message"]["text"] for one in records if "message" in one}
+    ends = {one["deliveryId"]: one.get("receipt", {}) for one in records}
+    return [(texts[found], end.get("reason") or end.get("status", "")) for found, end in ends.items()]
+
+
+async def test_what_waited_and_is_sent_with_other_words_is_replaced_by_them(talk: Conversation) -> None:
+    talk.start("work")
+    talk.dispatch(queued("later"))
+    talk.cancel()
+    message = UserMessage(text="other words")
+    talk.dispatch(a.SessionTurnStartedAction(turn_id="t", user_message=message, queued_message_id="later"))
+    await talk.until(lambda: len(talk.state.turns) == 2)
+    assert (await outcomes(talk))[1:] == [("later", "replaced"), ("other words", "delivered")]
+    assert not talk.session.is_busy
+
+
+@pytest.mark.parametrize("kind", ["queued", "steering"])
+async def test_what_waited_is_sent_as_it_is(talk: Conversation, kind: str) -> None:
+    talk.start("work")
+    talk.dispatch(queued("later") if kind == "queued" else steering("later", "later"))
+    talk.cancel()
+    message = UserMessage(text="later")
+    talk.dispatch(a.SessionTurnStartedAction(turn_id="t", user_message=message, queued_message_id="later"))
+    await talk.until(lambda: len(talk.state.turns) == 2)
+    assert (await outcomes(talk))[1:] == [("later", "delivered")]
+
+
+async def test_also_when_its_secrets_are_not_shown(talk: Conversation) -> None:
+    secret = "correct horse battery"
+    talk.host.redactor.register("HORSE", secret)
+    talk.start("work")
+    message = UserMessage(text=f"use {secret}")
+    talk.dispatch(a.SessionPendingMessageSetAction(kind="queued", id="q", user_message=message))
+    talk.cancel()
+    [shown] = talk.state.queued_messages or []
+    assert secret not in shown.user_message.text
+    talk.dispatch(
+        a.SessionTurnStartedAction(turn_id="t", user_message=shown.user_message, queued_message_id="q")
+    )
+    await talk.until(lambda: len(talk.state.turns) == 2)
+    assert [end for _, end in (await outcomes(talk))[1:]] == ["delivered"]
+
+
+async def test_two_messages_with_one_id_end_with_a_receipt_each(talk: Conversation) -> None:
+    talk.start("work")
+    talk.dispatch(steering("q", "steer"))
+    talk.dispatch(queued("q"))
+    talk.cancel()
+    talk.dispatch(queued("next"))
+    await talk.until(lambda: len(talk.state.turns) == 3)
+    assert said(talk) == ["work", "q", "next"]
+    assert talk.state.steering_message is None
+    assert sorted((await outcomes(talk))[1:]) == [
+        ("next", "delivered"),
+        ("q", "delivered"),
+        ("steer", "replaced"),
+    ]
+    assert not talk.session.is_busy

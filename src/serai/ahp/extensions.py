@@ -16,6 +16,7 @@ from serai.ahp.wire import Value
 
 __all__ = [
     "LOGIN",
+    "QUEUE_HELD",
     "SIGN_IN",
     "SIGN_IN_METHODS",
     "SignInKind",
@@ -31,6 +32,9 @@ SIGN_IN = "serai/signIn"
 
 LOGIN = "serai.login"
 """In a session's `_meta`: its agent wants a person to sign in. It is there from the refusal to a success."""
+
+QUEUE_HELD = "serai.queueHeld"
+"""In a session's `_meta`: why its queue waits until someone goes on: `cancelled`, `error` or `restart`."""
 
 
 class SignInKind(StrEnum):

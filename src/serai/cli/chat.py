@@ -51,6 +51,8 @@ def _directory(path: str) -> Path:
 def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if options.session and (options.agent or options.directory):
         parser.error("--agent and --directory are for a new session: leave out SESSION")
+    if options.once is not None and not options.once.strip():
+        parser.error("--once: there is no message to send")
     # What folders another machine has, its host knows.
     if is_on_this_machine(options):
         if options.directory and not options.directory.is_dir():

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
-from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
-from serai.ahp.extensions import LOGIN
 from serai.ahp.types import TurnState
-from serai.cli.hearing import Aside, Failed, Heard, Hearing, Interrupt, Line
+from serai.cli.chat_commands import COMMANDS, HELP, TAKE_A_PASTE, first_word, pieces
+from serai.cli.errands import Errands
+from serai.cli.greeting import greet
+from serai.cli.hearing import Aside, Failed, Heard, Hearing, Interrupt, Line, QueueHeld
 from serai.cli.questioner import Questioner
 from serai.cli.signing_in import Interlude, SignInDialog
 from serai.cli.subagents import SubagentEvent
 from serai.cli.terminal import Terminal
-from serai.cli.tool_outputs import ToolOutput, ToolOutputs
+from serai.cli.tool_outputs import ToolOutput
 from serai.cli.turn_view import TurnView
+from serai.cli.waiting import NOTHING_WAITS, Queue
 from serai.client import (
     Client,
     ClientEvent,
@@ -39,22 +39,13 @@ from serai.client import (
     event_json,
 )
 from serai.client.asking import Decided, decide, is_open
-from serai.errors import AuthRequired, SeraiError
+from serai.errors import AuthRequired
 
 __all__ = ["Chat"]
 
-_HELP = """\
-Write a message, and the agent answers.
-  /cancel        stop the running turn (Ctrl-C does it, too)
-  /queue TEXT    leave a message for after the running turn
-  /steer TEXT    leave a message that reaches the running turn
-  /title TEXT    give the session a title
-  /signin        sign in to the agent, in a terminal of the host
-  /quit          leave; the session stays, and so does a running turn
-  //TEXT         send a message that begins with a slash"""
 # How long leaving may take, when something is still to be told to the host.
 _PATIENCE = 2.0
-_BUSY = "A turn is running: /queue TEXT for afterwards, /steer TEXT for now, /cancel to stop it."
+_BUSY = "A turn is running: /queue sends this afterwards, /steer now, /cancel stops the turn."
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +84,7 @@ class Chat:
         self._hearing = Hearing(client, session, terminal, as_json=as_json)
         self._questions = Questioner(terminal, self._listen, self._decided)
         self._asked_aside: set[str] = set()
-        self._errands: set[asyncio.Task[None]] = set()
+        self._errands = Errands(self._hearing.inbox.put, self._tell)
         self._own_turns: set[str] = set()
         self._is_busy = False
         self._no_more_lines = False
@@ -101,6 +92,8 @@ class Chat:
         self._is_unwanted = False  # the turn was cancelled before it began
         self._is_lost = False
         self._refused: _Refused | None = None
+        self._unsent = ""  # what was written while a turn was running
+        self._queue = Queue(session)
         self._exit: int | None = None
 
     async def run(self) -> int:
@@ -116,63 +109,30 @@ class Chat:
                     self._handle(await self._hearing.inbox.get())
                     if self._refused is not None and self._exit is None:
                         await self._sign_in(self._refused)
-                await self._finish_errands()
+                if self._client.is_connected and self._interrupts == 0:
+                    await self._errands.finish(_PATIENCE)
         finally:
             await self._hearing.close()
-            errands = list(self._errands)
-            for errand in errands:
-                errand.cancel()
-            await asyncio.gather(*errands, return_exceptions=True)
+            await self._errands.close()
         return self._exit
 
     async def _begin(self) -> None:
         if self._once is None:
-            await self._greet()
+            self._is_busy = self._session.active_turn_id is not None
+            if not self._as_json:
+                await greet(self._client, self._session, self._terminal, self._view)
+                self._tell_held()
         else:
             self._is_busy = True
         self._hearing.listen(self._once)
         self._show_prompt()
 
-    async def _greet(self) -> None:
-        """Say where we are, and what was said last."""
-        state = self._session.state
-        self._is_busy = self._session.active_turn_id is not None
-        if self._as_json:
-            return
-        title = f" {state.summary.title!r}" if state.summary.title else ""
-        self._note(f"{state.summary.provider}{title} ({self._session.id}). /help tells more.")
-        if not state.turns and state.active_turn is None and (about := self._about(state.summary.provider)):
-            self._note(about)
-        if LOGIN in (state.meta or {}):
-            self._note("(nobody is signed in to the agent: /signin does it)")
-        if state.turns:
-            last = state.turns[-1]
-            self._note(f"(turns so far: {len(state.turns)}; the last one:)\n> {last.user_message.text}")
-            outputs = ToolOutputs(self._client, self._view.show_output)
-            async for event in self._session.follow_turn(last.id):
-                await outputs.before(event)
-                self._view.show(event)
-
-    def _about(self, provider: str) -> str:
-        """What the agent says of itself, for whoever meets it for the first time."""
-        agents = self._client.root.agents if self._client.root else []
-        return next((agent.description for agent in agents if agent.provider == provider), "")
-
-    async def _finish_errands(self) -> None:
-        """What was asked of the host just before leaving is still done, if the host is there."""
-        if self._errands and self._client.is_connected and self._interrupts == 0:
-            await asyncio.wait(self._errands, timeout=_PATIENCE)
-
     # -- what comes in -------------------------------------------------------------------------------------
 
     def _handle(self, item: Heard) -> None:
         match item:
-            case Line(text=text):
-                self._interrupts = 0
-                self._hearing.has_line()
-                if text is not None:
-                    self._terminal.typed()
-                self._line(text)
+            case Line():
+                self._written(item)
             case Interrupt():
                 self._interrupted()
             case Failed():
@@ -181,6 +141,9 @@ class Chat:
                 self._view.show_output(item)
             case Aside(event=event):
                 self._aside(event)
+            case QueueHeld():
+                if self._tell_held():
+                    self._show_prompt()
             case SubagentEvent():
                 self._from_subagent(item)
             case _:
@@ -203,18 +166,28 @@ class Chat:
 
     # -- the person ----------------------------------------------------------------------------------------
 
+    def _written(self, line: Line) -> None:
+        self._interrupts = 0
+        self._hearing.has_line()
+        if line.text is not None:
+            self._terminal.typed()
+        for piece in pieces(line.text, line.pasted, is_asked=bool(self._questions)):
+            if self._exit is None:
+                self._line(piece)
+
     def _line(self, text: str | None) -> None:
         if text is None:
             self._no_more_lines = True
-        command, _, rest = (text or "").strip().partition(" ")
+        command = first_word(text or "")
+        rest = (text or "").strip().removeprefix(command)
         is_left = text is None and not self._is_busy  # what no turn waits for, others may answer
-        if self._questions and command not in _COMMANDS and not is_left:
+        if self._questions and command not in COMMANDS and not is_left:
             self._questions.answer(text)
             self._show_prompt()
         elif text is None:
             if self._terminal.is_interactive or not self._is_busy:
                 self._leave()
-        elif command in _COMMANDS:
+        elif command in COMMANDS:
             self._command(command, rest.strip())
         elif command.startswith("/") and not command.startswith("//"):
             self._note(f"There is no command {command}. /help lists those that there are.")
@@ -222,41 +195,77 @@ class Chat:
         elif not text.strip():
             self._show_prompt()
         elif self._is_busy:
+            self._unsent = text[1:] if text.startswith("//") else text
             self._note(_BUSY)
         else:
             self._prompt(text[1:] if text.startswith("//") else text)
 
     def _command(self, command: str, rest: str) -> None:
+        match command:
+            case "/quit":
+                self._leave()
+            case "/signin":
+                self._refused = _Refused(None)
+            case "/help":
+                self._tell(HELP)
+            case "/cancel":
+                self._cancel()
+                self._show_prompt()
+            case "/go":
+                self._go_on()
+            case "/drop":
+                self._drop(rest)
+            case _:
+                self._text_command(command, rest)
+
+    def _text_command(self, command: str, text: str) -> None:
         session = self._session
-        if command == "/quit":
-            self._leave()
-            return
-        if command == "/help":
-            self._note(_HELP)
-        elif command == "/cancel":
-            self._cancel()
-        elif command == "/signin":
-            self._refused = _Refused(None)
-            return
-        elif not rest:
-            self._note(f"{command} needs a text after it.")
+        if command in TAKE_A_PASTE:
+            text, self._unsent = text or self._unsent, ""
+        if not text:
+            self._tell(f"{command} needs a text after it.")
         elif command == "/queue":
-            self._do(session.queue(rest), "It waits for the end of the turn." if self._is_busy else None)
+            when = "It waits for the end of the turn." if self._is_busy else None
+            self._errands.do(session.queue(text), when)
             self._is_busy = True  # an idle session takes it at once
+            self._show_prompt()
         elif command == "/steer":
             when = "It waits for the turn's next step." if self._is_busy else "It waits for the next turn."
-            self._do(session.steer(rest), when)
-            return
+            self._errands.do(session.steer(text), when)
         else:
-            self._do(session.set_title(rest), "The session has a new title.")
-            return
-        self._show_prompt()
+            self._errands.do(session.set_title(text), "The session has a new title.")
+
+    def _go_on(self) -> None:
+        """Send the first of the messages that wait; the others follow it."""
+        start = self._queue.next_turn()
+        if start is None:
+            self._tell(NOTHING_WAITS)
+        elif self._is_busy:
+            self._tell("A turn is running. What waits comes after it.")
+        else:
+            self._is_busy = True
+            self._errands.do(self._session.dispatch(start))
+
+    def _drop(self, number: str) -> None:
+        message = self._queue.chosen(number)
+        if isinstance(message, str):
+            self._tell(message)
+        else:
+            self._errands.do(self._session.unqueue(message.id), "It is taken back.")
+
+    def _tell_held(self) -> bool:
+        """Say what is held, if that is new; while a turn runs here, it waits for its end."""
+        notice = None if self._as_json or self._is_busy else self._queue.notice()
+        if notice is not None:
+            self._note(notice)
+        return notice is not None
 
     def _prompt(self, text: str) -> None:
         self._is_busy = True
+        self._unsent = ""
         turn_id = str(uuid.uuid4())
         self._own_turns.add(turn_id)
-        self._do(self._session.begin_turn(text, turn_id=turn_id))
+        self._errands.do(self._session.begin_turn(text, turn_id=turn_id))
 
     def _interrupted(self) -> None:
         self._interrupts += 1
@@ -272,7 +281,7 @@ class Chat:
     def _cancel(self) -> None:
         if self._session.active_turn_id is not None:
             self._questions.clear()  # what it asks needs no answer any more
-            self._do(self._session.cancel())
+            self._errands.do(self._session.cancel())
         elif self._is_busy:
             self._is_unwanted = True
         else:
@@ -298,7 +307,7 @@ class Chat:
             self._hearing.want_line()
 
     def _decided(self, decided: Decided) -> None:
-        self._do(decide(decided), decided=decided)
+        self._errands.do(decide(decided), decided=decided)
 
     def _aside(self, event: QuestionAsked | QuestionClosed) -> None:
         """What is asked while a turn runs, that turn tells, in its place among all else."""
@@ -331,6 +340,7 @@ class Chat:
         match event:
             case TurnStarted(turn_id=turn_id, message=message):
                 self._is_busy = True
+                self._queue.goes_on()
                 if self._once is None and not self._as_json and turn_id not in self._own_turns:
                     self._note(f"> {message.text}")  # someone else's, or one from the queue
                 if self._is_unwanted:
@@ -355,6 +365,7 @@ class Chat:
         self._is_busy = bool(goes_on) or (live is not None and live.turn is not None)
         if event.error is not None and event.error.error_type == AuthRequired.code and not self._is_busy:
             self._offer_sign_in()
+        self._tell_held()
         self._show_prompt()
 
     # -- signing in ----------------------------------------------------------------------------------------
@@ -385,10 +396,11 @@ class Chat:
 
     def _meanwhile(self, interlude: Interlude[Heard], item: Heard) -> bool:
         match item:
-            case Line(text=text):
+            case Line(text=text, pasted=pasted):
                 if text is not None:
                     self._terminal.typed()
-                interlude.typed(text)
+                for line in (text, *pasted):
+                    interlude.typed(line)
                 return text is not None
             case Interrupt():
                 interlude.stop()
@@ -419,23 +431,9 @@ class Chat:
             self._is_busy = self._session.active_turn_id is not None
         self._show_prompt()
 
-    def _do(
-        self, work: Coroutine[Any, Any, Any], note: str | None = None, decided: Decided | None = None
-    ) -> None:
-        """Ask something of the host, without waiting here: Ctrl-C has to work meanwhile."""
-
-        async def run() -> None:
-            try:
-                await work
-                if note is not None:
-                    self._note(note)
-                    self._show_prompt()
-            except SeraiError as error:
-                self._hearing.inbox.put(Failed(error, decided))
-
-        task = asyncio.create_task(run())
-        self._errands.add(task)
-        task.add_done_callback(self._errands.discard)
+    def _tell(self, text: str) -> None:
+        self._note(text)
+        self._show_prompt()
 
     def _print(self, event: TurnEvent | ClientEvent, **more: str) -> None:
         self._terminal.raw(msgspec.json.encode({**event_json(event), **more}).decode())
@@ -455,6 +453,3 @@ class Chat:
             self._hearing.want_line()
             if self._terminal.is_interactive and not self._as_json:
                 self._terminal.note("> ", end="")
-
-
-_COMMANDS = frozenset({"/cancel", "/queue", "/steer", "/title", "/signin", "/quit", "/help"})

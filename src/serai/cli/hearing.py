@@ -12,6 +12,7 @@ from typing import Any, Self, TypeAlias
 from serai.cli.subagents import SubagentEvent, Subagents
 from serai.cli.terminal import Terminal, interrupts
 from serai.cli.tool_outputs import ToolOutput, ToolOutputs
+from serai.cli.waiting import why_held
 from serai.client import (
     Client,
     ClientEvent,
@@ -25,7 +26,7 @@ from serai.client.asking import Decided
 from serai.client.inbox import Inbox
 from serai.errors import SeraiError
 
-__all__ = ["Aside", "Failed", "Heard", "Hearing", "Interrupt", "Line"]
+__all__ = ["Aside", "Failed", "Heard", "Hearing", "Interrupt", "Line", "QueueHeld"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Line:
     """A line was typed; `None` when there will be no more."""
 
     text: str | None
+    pasted: tuple[str, ...] = ()
+    """Lines that came along with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,14 @@ class Aside:
     event: QuestionAsked | QuestionClosed
 
 
-Heard: TypeAlias = TurnEvent | ClientEvent | SubagentEvent | ToolOutput | Aside | Line | Failed | Interrupt
+@dataclass(frozen=True, slots=True)
+class QueueHeld:
+    """Messages that wait do so until someone goes on."""
+
+
+Heard: TypeAlias = (
+    TurnEvent | ClientEvent | SubagentEvent | ToolOutput | Aside | QueueHeld | Line | Failed | Interrupt
+)
 
 
 class Hearing:
@@ -106,6 +116,7 @@ class Hearing:
         """Begin: with a message to send its turn is heard, else all turns; and the person in any case."""
         if once is None:
             self._spawn(self._follow_turns())
+            self._spawn(self._follow_queue())
             # The lines of a pipe are messages: whoever wrote them knew of no question.
             if self._terminal.is_interactive or self._as_json:
                 self._spawn(self._follow_questions())
@@ -137,6 +148,13 @@ class Hearing:
                 async for event in questions:
                     self.inbox.put(Aside(event))
 
+    async def _follow_queue(self) -> None:
+        with contextlib.suppress(SeraiError):
+            while True:
+                await self._session.until(lambda state: why_held(state) is not None)
+                self.inbox.put(QueueHeld())
+                await self._session.until(lambda state: why_held(state) is None)
+
     async def _follow_one_turn(self, text: str) -> None:
         try:
             await self._hear(await self._session.prompt(text))
@@ -157,7 +175,9 @@ class Hearing:
                 await self._wants_line.wait()
                 self._wants_line.clear()
             text = await self._terminal.lines.read()
-            self.inbox.put(Line(text))
+            is_typed = text is not None and self._terminal.is_interactive
+            pasted = tuple(await self._terminal.lines.together()) if is_typed else ()
+            self.inbox.put(Line(text, pasted))
             if text is None:
                 return
 

@@ -29,6 +29,7 @@ from serai.cli.purge import configure_purge
 from serai.cli.tables import print_json, rows_of, short_ids
 from serai.cli.terminal import clean
 from serai.cli.turn_view import call_told
+from serai.cli.waiting import why_held
 from serai.client import Client
 from serai.client.dialogs import plain
 
@@ -229,6 +230,8 @@ def _told(state: SessionState) -> list[str]:
         lines += _turn_told(turn)
     if state.active_turn is not None:
         lines += ["", f"> {state.active_turn.user_message.text}", "(running)"]
+    if (why := why_held(state)) is not None:
+        lines += ["", f"(held, since {why}: the next message sends what is queued, or /go in a chat)"]
     lines += [f"(queued) {message.user_message.text}" for message in state.queued_messages or ()]
     return [clean(line) for line in lines]
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Protocol, TextIO
 
 from serai.client.inbox import Inbox
@@ -27,6 +27,9 @@ __all__ = [
 _TURNING = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 _CONTROLS = {code: None for code in [*range(32), *range(127, 160), *_TURNING] if code not in {9, 10}}
 
+# Seconds between two lines that nobody has typed one after the other.
+_MOMENT = 0.04
+
 
 def clean(text: str) -> str:
     """Text without control characters: what an agent says must not move the cursor or turn what is around."""
@@ -38,6 +41,10 @@ class LineSource(Protocol):
 
     async def read(self) -> str | None:
         """The next line without its end; `None` when there will be no more. Cancelling it loses nothing."""
+        ...
+
+    async def together(self) -> list[str]:
+        """The lines that a person wrote in the same moment as the last one: they were pasted."""
         ...
 
 
@@ -60,6 +67,15 @@ class StdinLines:
             return await self._lines.get()
         except StopAsyncIteration:
             return None
+
+    async def together(self) -> list[str]:
+        """The lines that came along with the last one: faster than anybody types. From a pipe, none."""
+        lines: list[str] = []
+        with suppress(StopAsyncIteration, TimeoutError):
+            while os.isatty(self._fd):
+                async with asyncio.timeout(_MOMENT):
+                    lines.append(await self._lines.get())
+        return lines
 
     def close(self) -> None:
         """Read no more."""

@@ -8,6 +8,7 @@ reads or prints.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
@@ -49,6 +50,7 @@ __all__ = [
 ]
 
 _NOBODY = "there was nobody to ask"
+_WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +234,7 @@ def _ask(
             continue
         value = _read(question, text)
         if value is None:
-            problem = f"{text!r} does not answer this.\n"
+            problem = f"{text!r} does not answer this.{_how_to_quote(question, text)}\n"
             continue
         try:
             found = problem_with_answer(request, question.id, answer_to(question, value))
@@ -341,4 +343,21 @@ def _chosen(options: list[SessionInputOption], text: str, free: bool | None) -> 
         return options[number].id
     word = text.casefold()
     named = (option.id for option in options if word in {option.id.casefold(), option.label.casefold()})
-    return next(named, text if free else None)
+    return next(named, _free_text(text) if free else None)
+
+
+def _free_text(text: str) -> str | None:
+    """Text of one's own. A bare number was meant to be that of an option; in quotes it is text."""
+    unquoted = text.removeprefix('"').removesuffix('"')
+    if not _WHOLE_NUMBER.fullmatch(unquoted):
+        return text
+    return unquoted if text == f'"{unquoted}"' else None
+
+
+def _how_to_quote(question: Any, text: str) -> str:
+    """For a number that is no option's, where there could be text."""
+    if not getattr(question, "allow_freeform_input", False):
+        return ""
+    numbers = filter(_WHOLE_NUMBER.fullmatch, map(str.strip, text.split(",")))
+    other = next((one for one in numbers if _chosen(question.options, one, free=False) is None), None)
+    return f' As text of your own, a number goes in quotes: "{other}".' if other is not None else ""

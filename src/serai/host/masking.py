@@ -37,7 +37,8 @@ class Masking:
                 secrets that are managed are masked in it.
         """
         if is_delta(action):
-            return self._masked_delta(action, observed=observed)
+            masked = self.masked_delta(action, observed=observed)
+            return [] if masked is None else [masked]
         if action.__class__ not in _ENDS_PARTS:
             return [self._redactor.redact_action(action, observed=observed)]
         released = self._released()
@@ -45,7 +46,8 @@ class Masking:
             return [*released, action]  # what it is going to say comes as deltas
         return [*released, self._redactor.redact_action(action, observed=observed)]
 
-    def _masked_delta(self, delta: Delta, *, observed: bool) -> list[a.StateAction]:
+    def masked_delta(self, delta: Delta, *, observed: bool) -> Delta | None:
+        """What may happen instead of a delta, with its text as far as it is sure; `None` for nothing yet."""
         part = target_of(delta)
         stream = self._streams.get(part)
         if stream is None:
@@ -53,10 +55,10 @@ class Masking:
         content = stream.feed(delta.content)
         if type(delta) is a.SessionToolCallDeltaAction and delta.invocation_message is not None:
             message = self._redactor.redact_value(delta.invocation_message, observed=observed)
-            return [replace(delta, content=content, invocation_message=message)]
+            return replace(delta, content=content, invocation_message=message)
         if content == delta.content:
-            return [delta]
-        return [replace(delta, content=content)] if content else []
+            return delta
+        return replace(delta, content=content) if content else None
 
     def _released(self) -> list[a.StateAction]:
         """All parts have ended: what is still held back goes out, masked where it has to be."""

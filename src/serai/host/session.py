@@ -39,6 +39,7 @@ from serai.host.seat import Seat
 from serai.host.status import needs_sign_in, status_of
 from serai.host.turn import Turn
 from serai.host.turns import Turns, error_info
+from serai.journal.items import Delta, is_delta
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 
@@ -112,6 +113,9 @@ class Session:
         Raises:
             TypeError: It holds something that is no JSON; nothing has happened.
         """
+        if origin is None and is_delta(action):
+            self._add_text(action)
+            return
         observed = origin is None or isinstance(action, _TOOL_OUTPUT)
         for masked in self._masking.masked(action, observed=observed):
             light, blobs = moved_out(masked, self.uri)
@@ -125,17 +129,28 @@ class Session:
             self.journal.append(self.uri, light, origin=whose, session=self.kept, encoded=encoded)
         self.host.root.summary_changed(self)
 
+    def _add_text(self, delta: Delta) -> None:
+        """The short way, for what most actions are: there is nothing in it to move out or to observe."""
+        masked = self._masking.masked_delta(delta, observed=True)
+        if masked is not None:
+            # ASCII can be written for sure, so that can wait: the next delta may become a part of it.
+            is_plain = type(masked) is not a.SessionToolCallDeltaAction and masked.content.isascii()
+            light, encoded = (masked, b"") if is_plain else written(masked)
+            self.kept.apply(light, self.host.now())
+            self.journal.append(self.uri, light, session=self.kept, encoded=encoded)
+        self.host.root.summary_changed(self)
+
     def act_in_turn(self, turn: Turn, action: a.StateAction) -> None:
         """Let an action of the agent happen, unless its turn is over: someone may have cancelled it."""
         if self.turns.is_running(turn):
             self.act(action)
-            if isinstance(action, a.SessionToolCallReadyAction):
+            if type(action) is a.SessionToolCallReadyAction:
                 self.lending.call_ready(action)
 
     def act_instead(self, action: a.StateAction) -> None:
         """Let an action happen that a client owes: whoever waits for it need not wait longer."""
         self.act(action)
-        self.then(lambda: self._effect(action, {}))
+        self.followed(action, {})
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client: it happens, waits, or goes back with the reason."""
@@ -157,17 +172,17 @@ class Session:
         if isinstance(action, a.SessionTurnStartedAction):
             self.turns.start(action, origin)
             return
+        if isinstance(action, a.SessionTruncatedAction):
+            self.turns.truncate(action, origin)
+            return
         answers = all_answers(self.live, action)
         had_turn = self.live.turn is not None
-        turns = [turn.id for turn in self.live.head.turns]
         self.act(action, origin)
         self._file(action, origin)
-        if isinstance(action, a.SessionTruncatedAction):
-            self.changing.bases.truncated(turns[len(self.live.head.turns) :])
         if had_turn and self.live.turn is None:
             self.turns.cancelled()
         else:
-            self.then(lambda: self._effect(action, answers))
+            self.followed(action, answers)
 
     def _file(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
         """Keep what stands beside the state in step with it: the mailbox, the customisations."""
@@ -206,19 +221,23 @@ class Session:
 
         self.journal.then(do)
 
-    def _effect(self, action: a.StateAction, answers: dict[str, Any]) -> None:
-        """What follows from a client's action, once it is committed.
+    def followed(self, action: a.StateAction, answers: dict[str, Any]) -> None:
+        """Have follow what follows from a client's action, once it is committed.
 
         Args:
             action: What the client did.
             answers: The answers of an input request that it completed.
         """
-        self.expecting.tell(action, answers)
-        if isinstance(self._agent, Attentive):
-            self._agent.happened(action)
+
+        def effect() -> None:
+            self.expecting.tell(action, answers)
+            if isinstance(self._agent, Attentive):
+                self._agent.happened(action)
+
+        self.then(effect)
 
     def enqueue(self, message: UserMessage, sender: str) -> None:
-        """Have a message wait as the next one. It begins a turn when the session is idle."""
+        """Have a message wait as the next one. It begins a turn if the session is idle and not held."""
         message_id = self.host.new_id()
         kind = PendingMessageKind.QUEUED.value
         self.act(a.SessionPendingMessageSetAction(kind=kind, id=message_id, user_message=message))
@@ -228,7 +247,7 @@ class Session:
         others = [other.id for other in self.live.head.queued_messages or () if other.id != message_id]
         if others:
             self.act(a.SessionQueuedMessagesReorderedAction(order=[message_id, *others]))
-        self.turns.release_queue()
+        self.turns.go_on()
 
     async def ask(self, request: SessionInputRequest) -> Answers:
         """Ask the person something that no turn waits for. It ends, unanswered, with a turn that runs.

@@ -44,6 +44,7 @@ class ToolCall:
         """What the person would rather have, when they said no."""
         self._answer: asyncio.Future[Any] | None = None
         self._result: asyncio.Future[Any] | None = None
+        self._leave: asyncio.Future[Any] | None = None
 
     def grow(self, more: str, message: StringOrMarkdown | None = None) -> None:
         """More of the input is known, or what the call is going to do."""
@@ -171,10 +172,16 @@ class ToolCall:
     def expect_result(self) -> None:
         """A client runs this call: be ready for its result before the client knows of it."""
         self._result = self._session.expecting.expect(("complete", self.id))
+        # Someone may be asked whether the result may be used, and answer in the same moment.
+        self._leave = self._session.expecting.expect(("result", self.id))
 
     async def result(self) -> ToolCallResult:
-        """Wait for the result of a call that a client runs. A client that takes too long has failed."""
-        if self._result is None:
+        """Wait for the result of a call that a client runs, and for leave to use it where that is needed.
+
+        A client that takes too long has failed. A person may take any time, and a result that they deny is
+        not handed over: what comes instead is an error with the code `result-denied`.
+        """
+        if self._result is None or self._leave is None:
             raise RuntimeError(f"call {self.id!r} is not run by a client")
         limit = self._session.settings.client_tool_timeout
         try:
@@ -182,9 +189,16 @@ class ToolCall:
                 action: a.SessionToolCallCompleteAction = await self._result
         except TimeoutError:
             await self.done("The client did not answer", error=f"the client did not answer in {limit:g} s")
-            return ToolCallResult(
-                success=False,
-                past_tense_message="The client did not answer",
-                error=ToolCallError(message=f"the client did not answer in {limit:g} s"),
-            )
+            return _failed("The client did not answer", f"the client did not answer in {limit:g} s")
+        if action.requires_result_confirmation:
+            confirmed: a.SessionToolCallResultConfirmedAction = await self._leave
+            if not confirmed.approved:
+                code = ToolCallCancellationReason.RESULT_DENIED.value
+                return _failed("The result was denied", "the result was denied", code)
         return action.result
+
+
+def _failed(message: str, error: str, code: str | None = None) -> ToolCallResult:
+    return ToolCallResult(
+        success=False, past_tense_message=message, error=ToolCallError(message=error, code=code)
+    )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from serai.ahp import actions as a
+from serai.ahp.extensions import QUEUE_HELD as HELD
 from serai.ahp.types import ErrorInfo, PendingMessage, PendingMessageKind, SessionLifecycle, UserMessage
 from serai.ahp.types import Turn as AhpTurn
 from serai.contract import Delivered, DeliveryMode, Failed, MessageReceipt
@@ -26,8 +27,6 @@ __all__ = ["HELD", "Turns", "error_info"]
 _log = logging.getLogger(__name__)
 
 _TITLE_LENGTH = 60
-HELD = "serai.queueHeld"
-"""In a session's `_meta`: why its queue waits until someone goes on."""
 _DISPOSED = "session_disposed"
 
 
@@ -43,6 +42,8 @@ class Turns:
         self._ends: dict[str, asyncio.Future[AhpTurn]] = {}
         """Who waits for the end of a turn, by its id."""
         self._deferred: list[Deferred] = []
+        self._interrupted: str | None = None
+        """Why the last turn was not completed; `None` when it was, or runs."""
 
     def is_running(self, turn: Turn) -> bool:
         """Whether a turn still runs. Another one may have begun meanwhile, even under the same id."""
@@ -60,7 +61,7 @@ class Turns:
         """Begin a turn. The agent is called once that is committed."""
         session, host = self._session, self._session.host
         first = not session.live.head.turns
-        delivery = self._waiting_for(action) or session.door.enter(
+        delivery = self._waiting_for(action, origin) or session.door.enter(
             host.new_id(),
             action.user_message,
             sender=origin.client_id if origin else sender,
@@ -71,6 +72,7 @@ class Turns:
         session.observing.begins(delivery_id)
         session.act(action, origin)
         session.clear_activity()
+        self._interrupted = None
         self.hold_no_more()
         session.door.handing(delivery_id, action.turn_id)
         self._handed.add(delivery_id)
@@ -81,14 +83,31 @@ class Turns:
         session.customizations.turn_begins()
         session.then(lambda: self._hand_over(delivery))
 
-    def _waiting_for(self, action: a.SessionTurnStartedAction) -> Delivery | None:
-        """The delivery of a message that waited for this turn."""
+    def _waiting_for(
+        self, action: a.SessionTurnStartedAction, origin: a.ActionOrigin | None
+    ) -> Delivery | None:
+        """The delivery of the message that waited for this turn, if the turn has its words.
+
+        Whatever else waited under its id leaves the state with it, and is not delivered.
+        """
         if action.queued_message_id is None:
             return None
-        kinds = (PendingMessageKind.QUEUED, PendingMessageKind.STEERING)
-        mailbox = self._session.mailbox
-        found = (mailbox.take(Waiting(kind, action.queued_message_id)) for kind in kinds)
-        return next((delivery for delivery in found if delivery is not None), None)
+        mailbox, found = self._session.mailbox, None
+        for kind in (PendingMessageKind.QUEUED, PendingMessageKind.STEERING):
+            waiting = Waiting(kind, action.queued_message_id)
+            is_it = origin is None or self._is_shown(waiting, action.user_message)
+            if found is None and is_it:
+                found = mailbox.take(waiting)
+            else:
+                mailbox.drop(waiting, "replaced")
+        return found
+
+    def _is_shown(self, waiting: Waiting, message: UserMessage) -> bool:
+        """Whether a message is the one that waits there, as clients see it."""
+        head = self._session.live.head
+        is_steering = waiting.kind == PendingMessageKind.STEERING
+        shown = (head.steering_message,) if is_steering else head.queued_messages or ()
+        return any(one and one.id == waiting.id and one.user_message == message for one in shown)
 
     def _hand_over(self, delivery: Delivery) -> None:
         self._session.spawn(self._deliver(delivery))
@@ -213,6 +232,24 @@ class Turns:
         self._after("cancelled")
         self._session.then(stop)
 
+    def truncate(self, action: a.SessionTruncatedAction, origin: a.ActionOrigin) -> None:
+        """Take turns out of the history, and with them what was theirs: a question, the title."""
+        session, live = self._session, self._session.live
+        turns, running = list(live.head.turns), live.turn
+        session.act(action, origin)
+        left = live.head.turns
+        session.changing.bases.truncated([turn.id for turn in turns[len(left) :]])
+        first = turns[0] if turns else running
+        is_empty = not left and live.turn is None
+        if is_empty and first is not None and live.head.summary.title == _title(first.user_message):
+            session.act(a.SessionTitleChangedAction(title=""))  # nobody gave it: the next message does
+        if running is not None and live.turn is None:
+            self.cancelled()
+            return
+        if not live.head.input_requests:
+            session.then(session.expecting.let_go())  # who asked outside of a turn hears that it is over
+        session.followed(action, {})
+
     def _let_go(self) -> Callable[[], None]:
         """The turn is no longer ours; another may begin. Returns what makes its agent stop."""
         turns, self._running = self._running, {}
@@ -231,6 +268,7 @@ class Turns:
         session = self._session
         self._tell_end()
         self._running.clear()
+        self._interrupted = interrupted
         session.then(session.expecting.let_go())  # whoever waits for an answer hears that none will come
         session.clear_activity()
         self.apply_deferred()
@@ -304,6 +342,13 @@ class Turns:
         """
         self.hold_no_more()
         self.consume_queue()
+
+    def go_on(self) -> None:
+        """The agent queued a message, and no person: that waits as if it had when the last turn ended."""
+        if self._interrupted is None:
+            self.consume_queue()
+        elif HELD not in (self._session.live.head.meta or {}):
+            self.hold(self._interrupted)
 
     def hold(self, reason: str) -> None:
         """The queue waits until someone goes on, and says why."""
