@@ -33,7 +33,7 @@ from serai.store.sqlite import SqliteStore
 
 UPDATES = 20_000
 AGENTS = 50
-ROUNDS = 5
+ROUNDS = 8
 STARTS = 10
 HERE = Path(__file__).parent
 STREAMING = (sys.executable, "-I", "-S", str(HERE / "streaming_agent.py"))

@@ -197,9 +197,10 @@ def _read_for_ever(port: int) -> None:
             b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
         )
         selector.register(client, selectors.EVENT_READ)
+    buffer = bytearray(262_144)  # one for all: who listens should not take the machine from who is measured
     while selector.get_map():
         for key, _ in selector.select():
-            if not cast("socket.socket", key.fileobj).recv(262_144):
+            if not cast("socket.socket", key.fileobj).recv_into(buffer):
                 selector.unregister(key.fileobj)
 
 

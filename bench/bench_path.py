@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from statistics import median
 
 from bench_fanout import BURST, DELTA, RATE, SECONDS, SUBSCRIBERS, subscribers, taken
 from bench_store import ACTION, SLOWEST, TASKS, Bare
@@ -152,16 +153,19 @@ async def _fan_out() -> list[Result]:  # noqa: C901 - the subjects stand side by
 
         stack.enter_context(as_served())
         buffers: list[bytes] = []
-        best = {"burst": 9e9, "each": 9e9, "steady": 9e9, "same": 9e9, "steady each": 9e9}
+        took: dict[str, list[float]] = {"burst": [], "each": [], "steady": [], "same": [], "steady each": []}
         for _ in range(ROUNDS):
-            best["burst"] = min(best["burst"], await cpu(burst()))
-            best["each"] = min(best["each"], await cpu(one_each(BURST, 0)))
+            took["burst"].append(await cpu(burst()))
+            took["each"].append(await cpu(one_each(BURST, 0)))
         for _ in range(STEADY_ROUNDS):
             watcher.buffers.clear()
-            best["steady"] = min(best["steady"], await cpu(steady()))
+            took["steady"].append(await cpu(steady()))
             buffers = list(watcher.buffers)
-            best["same"] = min(best["same"], await cpu(same_buffers()))
-            best["steady each"] = min(best["steady each"], await cpu(one_each(int(RATE * SECONDS), 1 / RATE)))
+            took["same"].append(await cpu(same_buffers()))
+            took["steady each"].append(await cpu(one_each(int(RATE * SECONDS), 1 / RATE)))
+    # At a steady rate most of a second is sleep, and waking up is now cheap, now dear: the middle counts.
+    best = {name: min(times) for name, times in took.items()}
+    best |= {name: median(took[name]) for name in ("steady", "same", "steady each")}
     per_burst, per_second = BURST * SUBSCRIBERS / 1e6, RATE * SECONDS * SUBSCRIBERS / 1e6
     name = f"whole path to each of {SUBSCRIBERS}"
     return [

@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from harness import Result, against_peer
+from harness import Result, against_peer, as_served
 from serai.ahp.actions import TerminalDataAction
 from serai.ahp.types import TerminalClientClaim
 from serai.harness.demo import DemoHarness
@@ -32,7 +32,7 @@ from serai.store.sqlite import SqliteStore
 from serai.terminals.terminal import Terminal
 
 BYTES = 100_000_000
-ROUNDS = 3
+ROUNDS = 5
 TEXT = {
     "plain lines": "the quick brown fox jumps over the lazy dog, again and again and again",
     "colours and emoji": "\033[32mok\033[0m  tests/test_fox.py::test_jumps[once] 🦊 \033[2m0.01 s\033[0m",
@@ -124,11 +124,12 @@ async def _host(command: list[str], *, followed: bool) -> float:
         waiting = ["sh", "-c", 'read -r line < "$0"; exec "$@"', str(gate), *command]
         terminal = await host.terminals.start(TERMINAL, claim, argv=waiting)
         async with _follower(host, Path(folder) / "seen") if followed else _nobody():
-            start = time.process_time()
-            await asyncio.to_thread(gate.write_text, "go\n")
-            await terminal.wait()
-            await host.journal.committed()
-            took = _took(start, terminal.live.cut)
+            with as_served():
+                start = time.process_time()
+                await asyncio.to_thread(gate.write_text, "go\n")
+                await terminal.wait()
+                await host.journal.committed()
+                took = _took(start, terminal.live.cut)
         await host.close()
     return took
 

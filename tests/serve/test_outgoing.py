@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
 from collections.abc import AsyncIterator
 
@@ -153,12 +154,26 @@ class TestWriting:
             raise ZeroDivisionError(data)
 
         broken.transport.write = write
+        broken.transport.get_extra_info("socket").shutdown(socket.SHUT_WR)
         for peer in (broken, sound_peer):
             peer.connection.send(text_frame(b"hello"))
         assert await sound.read_frame() == (Opcode.TEXT, b"hello")
         await soon(broken.gone.wait())
         assert sound_peer.connection.is_open
         assert "ZeroDivisionError" in caplog.text
+
+    async def test_what_the_system_takes_only_in_part_arrives_whole_and_in_order(self, room: Room) -> None:
+        client, peer = await room.raw(receive_buffer=4096)
+        narrow(peer)
+        texts = [b"%d" % number * 60_000 for number in range(1, 8)]
+        for said in (*texts, b"the end"):
+            peer.connection.send(text_frame(said))
+            await tick()
+        for said in (*texts, b"the end"):
+            assert await soon(client.read_frame()) == (Opcode.TEXT, said)
+        assert not peer.transport.get_write_buffer_size()
+        peer.connection.send(text_frame(b"and on"))
+        assert await soon(client.read_frame()) == (Opcode.TEXT, b"and on")
 
     async def test_two_hundred_connections_hear_one_buffer(self, room: Room) -> None:
         clients = [client for client, _ in [await room.raw() for _ in range(200)]]

@@ -244,8 +244,11 @@ class Journal:
                 self._begin_soon()
 
     def _company_has_come(self) -> None:
+        # There is nothing but text in the batch, so nobody does anything when it is told: it may be now.
         if time.perf_counter() > self._enough and not self._busy:
-            self._begin_soon()
+            if self._due is not None:
+                self._due.cancel()
+            self._begin()
 
     def _begin_soon(self) -> None:
         self._enough = math.inf

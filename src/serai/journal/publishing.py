@@ -15,7 +15,7 @@ __all__ = ["Publisher"]
 
 _log = logging.getLogger(__name__)
 
-_WINDOW, _WINDOW_OF_MANY = 0.005, 0.004
+_WINDOW = 0.005
 """A batch of nothing but deltas waits at most so long for company, in seconds."""
 _SHARE, _SHARE_OF_MANY, _MANY = 2, 12, 8
 """It waits so many times as long as the last publishing took: longer where many hear the same, for then most
@@ -51,10 +51,8 @@ class Publisher:
     @property
     def patience(self) -> float:
         """How long deltas should wait for company, in seconds, for what it saves; 0 for not at all."""
-        if self._fan_out >= _MANY:
-            window = min(_WINDOW_OF_MANY, _SHARE_OF_MANY * self.took)
-        else:
-            window = min(_WINDOW, _SHARE * self.took)
+        share = _SHARE_OF_MANY if self._fan_out >= _MANY else _SHARE
+        window = min(_WINDOW, share * self.took)
         return window if window >= _SHORTEST_WINDOW else 0.0
 
     def publish(self, items: list[Item | Barrier], first: int) -> None:

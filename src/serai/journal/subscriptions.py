@@ -26,16 +26,22 @@ class Subscriptions:
         """Is called with a channel that has lost its last follower."""
         self.abandoned: Callable[[str], None] = _ignore
         """Is called instead when that follower is gone without a word: it may come back."""
-        self._by_channel: dict[str, dict[Subscriber, None]] = {}
+        self._by_channel: dict[str, dict[Subscriber, Callable[[bytes], None]]] = {}
+        """With how each is told: it is called for many, and looked up once."""
         self._by_subscriber: dict[Subscriber, set[str]] = {}
 
     def add(self, channel: str, subscriber: Subscriber) -> None:
         """From now on the subscriber follows the channel. Adding it again does nothing."""
         is_first = channel not in self._by_channel
-        self._by_channel.setdefault(channel, {})[subscriber] = None
+        self._by_channel.setdefault(channel, {})[subscriber] = subscriber.publish
         self._by_subscriber.setdefault(subscriber, set()).add(channel)
         if is_first:
             self.followed(channel)
+
+    def redirect(self, subscriber: Subscriber) -> None:
+        """The subscriber's `publish` is another one than when it was added."""
+        for channel in self._by_subscriber.get(subscriber, ()):
+            self._by_channel[channel][subscriber] = subscriber.publish
 
     def remove(self, channel: str, subscriber: Subscriber) -> None:
         """The subscriber no longer follows the channel."""
@@ -82,19 +88,19 @@ class Subscriptions:
             How many followers were called.
         """
         channels = dict.fromkeys(channel for channel, _ in messages)
-        groups: dict[tuple[str, ...], list[Subscriber]] = {}
+        groups: dict[tuple[str, ...], list[Callable[[bytes], None]]] = {}
         if len(channels) == 1:
             [channel] = channels
-            groups[channel,] = list(self._by_channel.get(channel, ()))
+            groups[channel,] = list(self._by_channel.get(channel, {}).values())
         else:
-            followers = dict.fromkeys(s for channel in channels for s in self._by_channel.get(channel, ()))
-            for subscriber in followers:
+            publishers = {s: f for channel in channels for s, f in self._by_channel.get(channel, {}).items()}
+            for subscriber, publish in publishers.items():
                 followed = self._by_subscriber[subscriber]
-                groups.setdefault(tuple(c for c in channels if c in followed), []).append(subscriber)
-        for followed, subscribers in groups.items():
+                groups.setdefault(tuple(c for c in channels if c in followed), []).append(publish)
+        for followed, followers in groups.items():
             frames = b"".join(message for channel, message in messages if channel in followed)
-            for subscriber in subscribers:
-                subscriber.publish(frames)
+            for publish in followers:
+                publish(frames)
         return sum(map(len, groups.values()))
 
 

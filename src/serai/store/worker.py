@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 __all__ = ["Worker"]
 
 T = TypeVar("T")
 
-_Job = Callable[[], None]
+_Job = Callable[[], object]
+_Asked = tuple[_Job, asyncio.Future[Any] | None]
+"""What is to be done, and who waits for its outcome."""
 
 
 class Worker:
@@ -26,7 +28,7 @@ class Worker:
         self.chores: Callable[[], float | None] | None = None
         """Called when nothing waits. Returns in how many seconds it wants to be called again, or `None` when
         not before the next job. It does not raise, and is set in the thread itself."""
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[_Asked | None] = SimpleQueue()
         # A daemon: a host that dies without closing its store must not hang at its end.
         self._thread = Thread(target=self._work, name=name, daemon=True)
 
@@ -44,37 +46,24 @@ class Worker:
 
     def post(self, job: _Job) -> None:
         """Have something done whose outcome nobody waits for. It must not raise. Any thread may call."""
-        self._jobs.put(job)
+        self._jobs.put((job, None))
 
     def run(self, job: Callable[[], T]) -> asyncio.Future[T]:
         """Have something done, and get its result, or what it raised, on the running event loop.
 
         Cancelling the future does not stop the job.
         """
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-
-        def work() -> None:
-            try:
-                outcome = job()
-            except BaseException as error:  # noqa: BLE001 - whoever waits gets it
-                _tell(loop, _fail, future, error)
-                return
-            _tell(loop, _succeed, future, outcome)
-
-        self._jobs.put(work)
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._jobs.put((job, future))
         return future
 
     def _work(self) -> None:
-        while True:
-            job = self._next()
-            if job is None:
-                return
-            job()
+        while asked := self._next():
+            _do(*asked)
             # Nothing of the last job is kept alive while the thread waits for the next.
-            del job
+            del asked
 
-    def _next(self) -> _Job | None:
+    def _next(self) -> _Asked | None:
         while True:
             wait = self.chores() if self.chores and self._jobs.empty() else None
             if wait is None:
@@ -85,18 +74,25 @@ class Worker:
                 continue
 
 
-def _tell(loop: asyncio.AbstractEventLoop, settle: Callable[..., None], *args: object) -> None:
+def _do(job: _Job, future: asyncio.Future[Any] | None) -> None:
+    if future is None:
+        job()
+        return
     try:
-        loop.call_soon_threadsafe(settle, *args)
+        settle, outcome = _succeed, job()
+    except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+        settle, outcome = _fail, error
+    try:
+        future.get_loop().call_soon_threadsafe(settle, future, outcome)
     except RuntimeError:
         return  # the loop is closed: nobody waits any more
 
 
-def _succeed(future: asyncio.Future[T], result: T) -> None:
+def _succeed(future: asyncio.Future[Any], result: Any) -> None:
     if not future.done():
         future.set_result(result)
 
 
-def _fail(future: asyncio.Future[T], error: BaseException) -> None:
+def _fail(future: asyncio.Future[Any], error: Any) -> None:
     if not future.done():
         future.set_exception(error)

@@ -134,11 +134,13 @@ class AhpPeer:
         """Have what is published kept in a list, while a replay is being read: it leaves after that."""
         held: list[bytes] = []
         self.publish = held.append
+        self.journal.subscriptions.redirect(self)
         return held
 
     def let_go(self, held: list[bytes]) -> None:
         """Send what was held, and all that comes from now on."""
         self.publish = self.link.send
+        self.journal.subscriptions.redirect(self)
         for frames in held:
             self.publish(frames)
 
