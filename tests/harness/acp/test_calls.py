@@ -31,6 +31,18 @@ async def test_a_call_goes_through_all_of_its_states(inn: Inn, client: Client) -
     assert ready["_meta"]["serai.locations"] == [{"path": "/notes.md", "line": 3}]
 
 
+async def test_what_a_call_tells_in_one_breath_is_shown_once_and_before_its_end(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    (call,) = calls_of(await say(client, await inn.session(client), "burst 50"))
+    shown = [action["content"][0]["text"] for action in client.heard("toolCallContentChanged")]
+    assert shown[-1] == "line 49"
+    assert len(shown) < 10
+    assert [content.text for content in call.content] == ["line 49"]
+    assert steps(client)[-1] == "Complete"
+
+
 async def test_the_first_title_of_a_call_is_not_the_name_of_its_tool(inn: Inn, client: Client) -> None:
     inn.offer()
     (call,) = calls_of(await say(client, await inn.session(client), "renamed"))

@@ -65,6 +65,7 @@ class _Stage(Enum):
 
 
 _OVER = (_Stage.CLOSED, _Stage.TAKEN_BACK)
+_ENDED = ("completed", "failed")
 
 
 @dataclass(slots=True)
@@ -88,8 +89,8 @@ class _Call:
     editing: AsyncExitStack = field(default_factory=AsyncExitStack)
     edited: set[str] = field(default_factory=set[str])
     shown_at: float = 0.0
-    showing: asyncio.TimerHandle | None = None
-    """Shows what is large when it may be shown again."""
+    showing: asyncio.Handle | None = None
+    """Shows what there is in the next step, and what is large when it may be shown again."""
 
     def learn(self, update: AcpToolCall | ToolCallUpdate) -> bool:
         """Take in what is new. Returns whether people should see another title or input."""
@@ -102,6 +103,11 @@ class _Call:
         self.raw_input = self.raw_input if update.raw_input is None else update.raw_input
         self.raw_output = self.raw_output if update.raw_output is None else update.raw_output
         return (self.title, self.raw_input) != before
+
+    @property
+    def is_about_to_show(self) -> bool:
+        """Whether what it has is shown in the next step, and not only when it may be shown again."""
+        return self.showing is not None and not isinstance(self.showing, asyncio.TimerHandle)
 
     def rest(self) -> None:
         """Nothing is shown later any more."""
@@ -169,6 +175,8 @@ class Calls:
     async def updated(self, update: AcpToolCall | ToolCallUpdate) -> None:
         """A call has begun, or something is new of it."""
         call = self._of(update)
+        if call.is_about_to_show and update.status in _ENDED:
+            self._show_now(call)  # else what it had while it ran would never have been seen
         changed = call.learn(update)
         if call.stage in _OVER:
             return
@@ -183,7 +191,7 @@ class Calls:
             await self._run(call)
         elif call.stage is _Stage.RUNNING and changed and call.confirmed == _NOT_NEEDED:
             await self._run(call)  # under its new title
-        if call.status in ("completed", "failed"):
+        if call.status in _ENDED:
             await self._close(call)
         elif call.stage is _Stage.RUNNING and (update.content is not None or changed) and call.content:
             self._show(call)
@@ -290,21 +298,21 @@ class Calls:
             self._emit_called(call)
 
     def _show(self, call: _Call) -> None:
-        """Show what the call has so far. Tools that stream tell all of it each time."""
+        """Show what the call has so far, in the next step: tools that stream tell all of it, in bursts."""
         if call.showing is not None:
             return
         loop = asyncio.get_running_loop()
         wait = call.shown_at + _PAUSE - loop.time() if size_of(call.content) > _LARGE else 0
         if wait > 0:
-            call.showing = loop.call_later(wait, self._show_late, call)
-            return
-        call.shown_at = loop.time()
-        call.ahp.show(*self._contents(call))
+            call.showing = loop.call_later(wait, self._show_now, call)
+        else:
+            call.showing = loop.call_soon(self._show_now, call)
 
-    def _show_late(self, call: _Call) -> None:
-        call.showing = None
+    def _show_now(self, call: _Call) -> None:
+        call.rest()
         if call.stage is _Stage.RUNNING:
-            self._show(call)
+            call.shown_at = asyncio.get_running_loop().time()
+            call.ahp.show(*self._contents(call))
 
     async def _close(self, call: _Call, error: str | None = None) -> None:
         call.stage = _Stage.CLOSED

@@ -221,6 +221,21 @@ def growing(session: str, count: str) -> Any:
     wait(session)
 
 
+def burst(session: str, count: str) -> Any:
+    """A call that tells what it has so often, all in one breath."""
+    update(session, "tool_call", toolCallId="b", title="make", status="in_progress")
+    entries = [
+        {"type": "content", "content": {"type": "text", "text": f"line {n}"}} for n in range(int(count))
+    ]
+    told = [{"sessionUpdate": "tool_call_update", "toolCallId": "b", "content": [entry]} for entry in entries]
+    lines = [
+        {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": session, "update": each}}
+        for each in (*told, {"sessionUpdate": "tool_call_update", "toolCallId": "b", "status": "completed"})
+    ]
+    sys.stdout.write("".join(json.dumps(line) + "\n" for line in lines))
+    sys.stdout.flush()
+
+
 def again(session: str) -> Any:
     """Two calls that have one id."""
     for title in ("first", "second"):
