@@ -52,6 +52,24 @@ class Repo:
         self.git("add", "-A")
         self.git("commit", "-q", "-m", message)
 
+    def conflict(self) -> None:
+        """Merge two branches that have changed `a.txt`, each in its own way."""
+        self.git("branch", "theirs")
+        self.write("a.txt", "ours\n")
+        self.commit()
+        self.git("checkout", "-q", "theirs")
+        self.write("a.txt", "theirs\n")
+        self.commit()
+        self.git("merge", "main", accept=(1,))
+
+    def add_submodule(self, library: Path, path: str) -> None:
+        """Commit a submodule, from a library that has `lib.txt`."""
+        source = Repo(library)
+        source.write("lib.txt", "1\n")
+        source.commit()
+        self.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), path)
+        self.commit()
+
     def status(self) -> list[str]:
         return self.git("status", "--porcelain", "-z", "-uall").decode(errors="replace").split("\0")[:-1]
 

@@ -294,13 +294,7 @@ async def test_a_file_that_is_meant_to_be_added_is_no_longer(repo: Repo, changes
 
 
 async def test_what_cannot_come_back_stays_staged_as_it_was(repo: Repo, private: Path) -> None:
-    repo.git("branch", "theirs")
-    repo.write("a.txt", "ours\n")
-    repo.commit()
-    repo.git("checkout", "-q", "theirs")
-    repo.write("a.txt", "theirs\n")
-    repo.commit()
-    repo.git("merge", "main", accept=(1,))
+    repo.conflict()
     repo.git("rm", "-q", "--cached", "src/b.py")
     for path in ("a.txt", "src/b.py"):
         (repo.top / path).unlink()
@@ -316,11 +310,7 @@ async def test_what_cannot_come_back_stays_staged_as_it_was(repo: Repo, private:
 async def test_a_file_that_took_the_place_of_a_submodule_is_left_alone(
     repo: Repo, private: Path, tmp_path: Path
 ) -> None:
-    library = Repo(tmp_path / "library")
-    library.write("lib.txt", "1\n")
-    library.commit()
-    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library.top), "lib")
-    repo.commit()
+    repo.add_submodule(tmp_path / "library", "lib")
     changes = await tracked(repo.top, private)
     await changes.begin_session()
     shutil.rmtree(repo.top / "lib")

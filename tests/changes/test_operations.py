@@ -84,13 +84,7 @@ async def test_a_path_beyond_a_new_link_is_staged_as_deleted(repo: Repo, changes
 
 
 async def test_a_conflict_is_settled_by_staging(repo: Repo, private: Path) -> None:
-    repo.git("branch", "theirs")
-    repo.write("a.txt", "ours\n")
-    repo.commit()
-    repo.git("checkout", "-q", "theirs")
-    repo.write("a.txt", "theirs\n")
-    repo.commit()
-    repo.git("merge", "main", accept=(1,))
+    repo.conflict()
     changes = await tracked(repo.top, private)
     repo.write("a.txt", "both\n")
     await invoke(changes, UNCOMMITTED, STAGE, at(repo, "a.txt"))

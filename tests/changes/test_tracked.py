@@ -375,11 +375,7 @@ async def test_another_work_tree_of_the_repository(repo: Repo, private: Path, tm
 async def test_submodules_and_repositories_inside_are_left_alone(
     repo: Repo, private: Path, tmp_path: Path
 ) -> None:
-    library = Repo(tmp_path / "library")
-    library.write("lib.txt", "1\n")
-    library.commit()
-    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library.top), "lib")
-    repo.commit()
+    repo.add_submodule(tmp_path / "library", "lib")
     trap = tmp_path / "trap.sh"
     trap.write_text(f"#!/bin/sh\ntouch '{tmp_path}/sprung'\n")
     trap.chmod(0o755)

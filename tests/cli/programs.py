@@ -13,6 +13,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from serai.config.keys import find_database_key
+from serai.config.paths import find_paths
+from serai.store.sqlite import SqliteStore
+
 WITHIN = 30.0
 """Seconds after which something that was to happen has not."""
 
@@ -52,6 +56,17 @@ class Done(NamedTuple):
     code: int
     out: str
     err: str
+
+
+async def make_database(home: Path) -> tuple[Path, bytes]:
+    """An empty database where a host looks for it, and its key."""
+    paths = find_paths(home, {})
+    key = find_database_key(paths, {}, use_keyring=False).value
+    assert isinstance(key, bytes)
+    store = SqliteStore(paths.database, key)
+    await store.open()
+    await store.close()
+    return paths.database, key
 
 
 async def run(

@@ -13,16 +13,13 @@ from threading import Thread
 import pytest
 
 from agents.machine import Machine
-from cli.programs import run, running
+from cli.programs import make_database, run, running
 from serai.cli import main
 from serai.cli.machine import _watches
-from serai.config.keys import find_database_key
-from serai.config.paths import find_paths
 from serai.config.trust import Trust
 from serai.processes.census import MARK, Identity, look
 from serai.processes.records import Record, Records
 from serai.store.connection import connect
-from serai.store.sqlite import SqliteStore
 
 
 def doctor(home: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, str]]:
@@ -153,26 +150,21 @@ def test_a_limit_that_is_low_is_told_with_how_to_raise_it(tmp_path: Path) -> Non
 
 
 async def test_a_database_that_a_host_refuses_is_not_called_well(tmp_path: Path) -> None:
-    paths = find_paths(tmp_path, {})
-    key = find_database_key(paths, {}, use_keyring=False).value
-    assert isinstance(key, bytes)
-    store = SqliteStore(paths.database, key)
-    await store.open()
-    await store.close()
+    path, key = await make_database(tmp_path)
     assert "every page checked" in (await run("doctor", home=tmp_path)).out
-    database = connect(paths.database, key)
+    database = connect(path, key)
     database.pragma("user_version", 99)
     database.close()
     done = await run("doctor", home=tmp_path)
     assert done.code == 1
-    assert f"BAD  database   {paths.database} was written by a newer Serai (schema 99" in done.out
-    paths.database.write_bytes(b"")
+    assert f"BAD  database   {path} was written by a newer Serai (schema 99" in done.out
+    path.write_bytes(b"")
     done = await run("doctor", home=tmp_path)
-    assert f"BAD  database   {paths.database} is empty" in done.out
-    paths.database.unlink()
-    paths.database.mkdir()
+    assert f"BAD  database   {path} is empty" in done.out
+    path.unlink()
+    path.mkdir()
     done = await run("doctor", home=tmp_path)
-    assert f"BAD  database   {paths.database} is no file" in done.out
+    assert f"BAD  database   {path} is no file" in done.out
 
 
 def test_files_that_were_left_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

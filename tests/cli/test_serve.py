@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from cli.programs import Program, run, running
+from cli.programs import Program, make_database, run, running
 from serai.cli.addresses import called_by, is_everywhere, url_of
 from serai.client import Client, connect
 from serai.config.keys import find_database_key
 from serai.config.paths import find_paths
 from serai.store.connection import connect as open_database
 from serai.store.opening import PAGE_SIZE
-from serai.store.sqlite import SqliteStore
 from store.kinds import damage
 
 
@@ -76,18 +75,13 @@ async def test_a_first_start_that_got_no_further_than_its_key_is_followed_by_ano
 
 
 async def test_a_damage_that_is_found_later_is_logged_with_the_name_of_the_file(tmp_path: Path) -> None:
-    paths = find_paths(tmp_path, {})
-    key = find_database_key(paths, {}, use_keyring=False).value
-    assert isinstance(key, bytes)
-    store = SqliteStore(paths.database, key)
-    await store.open()
-    await store.close()
-    database = open_database(paths.database, key)
+    path, key = await make_database(tmp_path)
+    database = open_database(path, key)
     page = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'blob_uses'").get
     database.close()
-    damage(paths.database, PAGE_SIZE * (page - 1) + 100)
+    damage(path, PAGE_SIZE * (page - 1) + 100)
     async with running("serve", "--port", "0", home=tmp_path) as host:
-        await host.says(rf"the database is damaged: {paths.database}: .*; 'serai doctor' tells more")
+        await host.says(rf"the database is damaged: {path}: .*; 'serai doctor' tells more")
 
 
 @asynccontextmanager

@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-
 import pytest
 
-from harness.conversation import Conversation, frame
+from harness.conversation import Conversation
 from host.test_turns import queued, said, settled
-from hosts import WITHIN
 from serai.ahp import actions as a
 from serai.ahp.types import PendingMessageKind, UserMessage
-from serai.harness.callback import STEERABLE, CallbackHarness
-from serai.host.host import Host
-from serai.host.turn import Turn
 from serai.host.turns import HELD
-from serai.store.memory import MemoryStore
 
 STEERING = PendingMessageKind.STEERING.value
-
-
-@pytest.fixture
-async def talk() -> AsyncIterator[Conversation]:
-    """A conversation with an agent that can be steered, and works for ever when it is told so."""
-
-    async def answer(turn: Turn) -> None:
-        await turn.say(turn.message.text)
-        if turn.message.text == "work":
-            await asyncio.Event().wait()
-
-    host = Host(MemoryStore(), [CallbackHarness("works", answer, capabilities=STEERABLE)], frame)
-    await host.open()
-    try:
-        async with asyncio.timeout(WITHIN):
-            yield await Conversation.begin(host, "works")
-    finally:
-        await host.close()
 
 
 def steering(name: str, text: str) -> a.SessionPendingMessageSetAction:

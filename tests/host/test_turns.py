@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
@@ -14,31 +13,12 @@ from hosts import WITHIN
 from serai.ahp import actions as a
 from serai.ahp.types import SessionInputRequest, UserMessage
 from serai.errors import AuthRequired
-from serai.harness.callback import STEERABLE, CallbackHarness
+from serai.harness.callback import CallbackHarness
 from serai.host.deliveries import deliveries_channel
 from serai.host.host import Host
 from serai.host.turn import Turn
 from serai.host.turns import HELD
 from serai.store.memory import MemoryStore
-
-
-@pytest.fixture
-async def talk() -> AsyncIterator[Conversation]:
-    """A conversation with an agent that works for ever when it is told so."""
-
-    async def answer(turn: Turn) -> None:
-        await turn.say(turn.message.text)
-        if turn.message.text == "work":
-            await asyncio.Event().wait()
-
-    harness = CallbackHarness("works", answer, capabilities=STEERABLE)
-    host = Host(MemoryStore(), [harness], frame)
-    await host.open()
-    try:
-        async with asyncio.timeout(WITHIN):
-            yield await Conversation.begin(host, "works")
-    finally:
-        await host.close()
 
 
 def queued(name: str) -> a.SessionPendingMessageSetAction:

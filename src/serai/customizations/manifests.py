@@ -57,19 +57,22 @@ def read_json(origin: Origin, path: str, largest: int = MAX_FILE) -> tuple[dict[
     return cast("dict[str, Any]", value), text
 
 
+def _read(origin: Origin, path: str, into: Contents, largest: int = MAX_FILE) -> tuple[dict[str, Any], str]:
+    """The object of a file, as JSON or TOML, and its text. Both are empty without one; why is noted."""
+    try:
+        found = _read_toml(origin, path) if path.endswith(".toml") else read_json(origin, path, largest)
+    except FileUnreadable as error:
+        into.problems.append(error.message)
+        found = None
+    return found or ({}, "")
+
+
 # -- hooks -------------------------------------------------------------------------------------------------
 
 
 def read_hooks(origin: Origin, path: str, into: Contents) -> None:
     """Read the hooks of a file. One without hooks is passed over."""
-    try:
-        found = read_json(origin, path)
-    except FileUnreadable as error:
-        into.problems.append(error.message)
-        return
-    if found is None:
-        return
-    value, _ = found
+    value, _ = _read(origin, path, into)
     if value.get("hooks") is not None:
         add_hooks(origin, path, value["hooks"], into, switched_off=value.get("disableAllHooks") is True)
 
@@ -148,14 +151,7 @@ def read_servers(origin: Origin, path: str, key: str, into: Contents, *, bare: b
         into: Where they go.
         bare: Without the member, the whole file is the servers, as plugins may have it.
     """
-    try:
-        found = _read_toml(origin, path) if path.endswith(".toml") else read_json(origin, path)
-    except FileUnreadable as error:
-        into.problems.append(error.message)
-        return
-    if found is None:
-        return
-    value, text = found
+    value, text = _read(origin, path, into)
     if key not in value and bare and all(isinstance(item, dict) for item in value.values()):
         add_servers(origin, path, value, text, (), into)
     elif value.get(key) is not None:
@@ -173,14 +169,7 @@ def read_servers_of_project(origin: Origin, path: str, key: str, project: str | 
             own counts.
         into: Where they go.
     """
-    try:
-        found = read_json(origin, path, _MAX_MEMORY)
-    except FileUnreadable as error:
-        into.problems.append(error.message)
-        return
-    if found is None:
-        return
-    value, text = found
+    value, text = _read(origin, path, into, _MAX_MEMORY)
     for_all, for_one, keys = value.get(key), None, ()
     for name, settings in _members(value.get("projects")).items():
         if project is not None and os.path.realpath(name) == project and (own := _members(settings).get(key)):

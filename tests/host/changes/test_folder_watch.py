@@ -45,6 +45,13 @@ class Ears:
     def watch(self, watches: Watches, places: tuple[Place, ...]) -> FolderWatch:
         return FolderWatch(watches, places, self.ready.set, self._heard.set)
 
+    async def watching(self, watches: Watches, places: tuple[Place, ...]) -> FolderWatch:
+        """A watch that has begun."""
+        watch = self.watch(watches, places)
+        async with asyncio.timeout(WITHIN):
+            await self.ready.wait()
+        return watch
+
     async def hear(self) -> None:
         async with asyncio.timeout(WITHIN):
             await self._heard.wait()
@@ -57,9 +64,7 @@ async def test_the_files_of_a_repository_are_heard_of_and_what_is_committed(
     folder = make_repository(tmp_path / "work")
     places = places_to_watch(await changes_of(folder, tmp_path / "home"), tmp_path / "home")
     ears = Ears()
-    watch = ears.watch(watches, places)
-    async with asyncio.timeout(WITHIN):
-        await ears.ready.wait()
+    watch = await ears.watching(watches, places)
     (folder / "deep").mkdir()
     await ears.hear()
     (folder / "deep/file").write_text("x")
@@ -89,9 +94,7 @@ async def test_what_folders_above_say_is_ignored_is_heard_of(tmp_path: Path, wat
     places = places_to_watch(await changes_of(folder, tmp_path / "home"), tmp_path / "home")
     assert [place.folder for place in places[2:]] == [str(top), str(top / "sub")]
     ears = Ears()
-    watch = ears.watch(watches, places)
-    async with asyncio.timeout(WITHIN):
-        await ears.ready.wait()
+    watch = await ears.watching(watches, places)
     for above in (top, top / "sub"):
         (above / ".gitignore").write_text("*.log\n")
         await ears.hear()
@@ -154,9 +157,7 @@ async def test_when_one_folder_is_gone_all_are_to_be_watched_anew(tmp_path: Path
     folder = make_repository(tmp_path / "work")
     places = places_to_watch(await changes_of(folder, tmp_path / "home"), tmp_path / "home")
     ears = Ears()
-    watch = ears.watch(watches, places)
-    async with asyncio.timeout(WITHIN):
-        await ears.ready.wait()
+    watch = await ears.watching(watches, places)
     folder.rename(tmp_path / "away")  # the watch of what is in it follows it there
     async with asyncio.timeout(WITHIN):
         while not watch.has_ended:
