@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,7 @@ from serai.store.sqlite import SqliteStore
 from serai.terminals.terminal import Terminal
 
 BYTES = 100_000_000
-ROUNDS = 5
+ROUNDS = 7
 TEXT = {
     "plain lines": "the quick brown fox jumps over the lazy dog, again and again and again",
     "colours and emoji": "\033[32mok\033[0m  tests/test_fox.py::test_jumps[once] 🦊 \033[2m0.01 s\033[0m",
@@ -64,12 +65,13 @@ def benchmarks() -> Iterator[Result]:
 
 
 def _take_turns(*subjects: Callable[[], float]) -> list[float]:
-    """The least CPU of several rounds for each subject, in seconds; the programs that write do not count."""
-    best = [float("inf")] * len(subjects)
-    for _ in range(ROUNDS):
-        for number, subject in enumerate(subjects):
-            best[number] = min(best[number], subject())
-    return best
+    """The CPU that each subject takes in the middle of several rounds, in seconds; who writes does not count.
+
+    The middle, not the least: what a read costs depends on where the system lets the writer and itself run,
+    and the one round in which a loop was lucky says little about the others.
+    """
+    taken = [[subject() for subject in subjects] for _ in range(ROUNDS)]
+    return [statistics.median(each) for each in zip(*taken, strict=True)]
 
 
 def _took(start: float, read: int) -> float:

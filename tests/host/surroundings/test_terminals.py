@@ -26,6 +26,7 @@ from serai.host.surroundings.terminals import HostTerminal
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore
+from serai.terminals.terminal import BATCH
 
 WITHIN = 30.0
 ORIGIN = a.ActionOrigin(client_id="c", client_seq=0)
@@ -126,6 +127,16 @@ async def test_secrets_that_a_program_prints_are_masked(inn: Inn) -> None:
 
     await inn.begin(answer)
     assert (await done).strip() == "[secret:THE_KEY]"
+
+
+async def test_a_batch_is_told_in_one_piece(inn: Inn) -> None:
+    terminal = await inn.host.terminals.start(TERMINAL, TerminalClientClaim(client_id="c"), argv=["cat"])
+    await inn.host.journal.committed()
+    before = inn.host.journal.last_seq
+    text = "what its last read has brought is part of it\n" * (BATCH // 40)
+    await terminal._show_data(text[: BATCH + 4095])
+    await inn.host.journal.committed()
+    assert inn.host.journal.last_seq == before + 1
 
 
 async def test_of_two_of_one_name_at_once_one_is_started(inn: Inn) -> None:

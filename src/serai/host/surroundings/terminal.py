@@ -34,7 +34,9 @@ __all__ = ["HostTerminal"]
 _LONG = 0.005
 """Text is dealt with in portions that take no longer than this, in seconds,"""
 _PORTION = 4096
-"""but are no smaller than this."""
+"""but are no smaller than this, and no larger than this:"""
+_WHOLE = BATCH + BATCH // 16
+"""a batch, with what its last read has brought."""
 _SILENCE = 0.03
 """After so long without output, in seconds, someone may be waiting for what is held back: for the letter that
 they typed, or the end of a question."""
@@ -52,7 +54,7 @@ class HostTerminal(Channel):
         self._stream: StreamRedactor = host.redactor.stream(observed=True)
         self._terminal: Terminal | None = None
         self._pump: asyncio.Task[None] | None = None
-        self._portion = BATCH
+        self._portion = _WHOLE
         """How much text is dealt with at once."""
         self._silence: asyncio.TimerHandle | None = None
         """Runs while text is held back and no more has come."""
@@ -135,7 +137,7 @@ class HostTerminal(Channel):
             took = time.perf_counter() - begun
             if took > _LONG or len(portion) == self._portion:
                 fitting = int(len(portion) * min(2.0, _LONG / max(took, 1e-6)))
-                self._portion = max(_PORTION, min(BATCH, fitting))
+                self._portion = max(_PORTION, min(_WHOLE, fitting))
             if text:
                 await asyncio.sleep(0)  # let others have their turn
 
