@@ -130,12 +130,27 @@ async def test_a_cancel_also_gives_up_what_was_asked_under_the_id_of_a_session_t
     assert person.given_up == 1
 
 
-async def test_unless_it_may_be_about_another_session(
+async def test_also_beside_sessions_in_which_nothing_is_asked(
     agent: Agent, session: AcpSession, person: Any, tmp_path: Path, converse: Any
 ) -> None:
     await agent.new_session(tmp_path)
     person.patient = True
     turn = session.prompt("subagent child")
+    async with asyncio.timeout(30):
+        await person.asked.wait()
+    turn.cancel()
+    conversation = await converse(session)
+    assert json.loads(conversation.texts[-1]) == CANCELLED
+    assert person.given_up == 1
+
+
+async def test_unless_it_may_be_about_another_session(
+    agent: Agent, session: AcpSession, person: Any, tmp_path: Path, converse: Any
+) -> None:
+    other = await agent.new_session(tmp_path)
+    person.patient = True
+    turn = session.prompt("subagent child")
+    other.prompt("echo")
     async with asyncio.timeout(30):
         await person.asked.wait()
     turn.cancel()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,6 +105,43 @@ async def test_what_it_says_of_an_agent_that_the_configuration_describes_in_part
     home.tell(MISSING, *partly)
     assert (await home.known("other")).definition_for("other").ways[0].args == ()
     assert len(home.warnings) == 1
+
+
+async def test_an_agent_with_a_command_of_its_own_does_not_wait_long_for_what_it_says(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "_BRIEFLY", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place = f"http://127.0.0.1:{silent.getsockname()[1]}/registry.json"
+        home.tell(place, "[agents.mine]", 'command = "/my/own"')
+        began = time.monotonic()
+        [way] = (await home.known("mine")).definition_for("mine").ways
+        assert time.monotonic() - began < 5
+    assert (way.program, way.args) == ("/my/own", ())
+    [warning] = home.warnings
+    assert warning == (
+        f"the registry {place} did not come within 0.2 s. What it says of mine is missing; "
+        "with args = [...] under [agents.mine], or args = [] for none, it is not asked"
+    )
+
+
+@pytest.mark.parametrize("name", ["other", "another"])
+async def test_an_agent_that_only_a_registry_that_is_away_can_start_is_told_so(home: Home, name: str) -> None:
+    home.tell(MISSING, *OTHERS, 'aliases = ["another"]')
+    with pytest.raises(AgentUnknown) as caught:
+        await agents.ask(name, "hi", on_warning=home.warnings.append)
+    assert caught.value.message == (
+        f"there is no agent {name!r} now: [agents.other] has no command, and "
+        f"the registry {MISSING} cannot be read: No such file or directory"
+    )
+    assert caught.value.remedy == (
+        "See that the registry can be had, or say how the agent is started: "
+        "command = ... under [agents.other]"
+    )
+    await home.known()
+    assert home.warnings[-1].endswith(
+        "Its agents are missing, and with them what has no command of its own: [agents.other]"
+    )
 
 
 async def test_an_agent_that_the_configuration_describes_takes_nothing_from_it(home: Home) -> None:

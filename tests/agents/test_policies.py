@@ -306,3 +306,59 @@ async def test_no_answer_counts_once_the_turn_is_cancelled(asker: Asker) -> None
                 stream.cancel()
                 assert not event.allow()
         assert (await stream.result()).text == "cancelled"
+
+
+# -- subagents ---------------------------------------------------------------------------------------------
+
+
+async def ask_as_a_child(turn: ScriptedTurn) -> None:
+    """Ask under the id of a session that the agent has made by itself, as subagents have them."""
+    options = [{"optionId": kind, "name": kind, "kind": kind} for kind in ("allow_once", "reject_once")]
+    params = {"sessionId": "child", "toolCall": {"toolCallId": "c", "title": "rm x"}, "options": options}
+    outcome = (await turn.request("session/request_permission", params))["outcome"]
+    turn.say(outcome.get("optionId", outcome["outcome"]))
+
+
+async def test_what_a_subagent_asks_is_decided_in_the_session_that_has_a_prompt_under_way() -> None:
+    asked: list[PermissionAsked] = []
+
+    def decide(request: PermissionAsked) -> bool:
+        asked.append(request)
+        return True
+
+    async with agents.host(ScriptedAgent(ask_as_a_child), permissions="auto-reject") as host:
+        await host.new_session()  # nothing is asked in it
+        session = await host.new_session(permissions=decide)
+        result = await session.ask("go")
+    assert result.text == "allow_once"
+    assert [one.call.title for one in asked] == ["rm x"]
+
+
+async def test_whoever_follows_the_stream_can_answer_a_subagent() -> None:
+    stream = agents.stream(ScriptedAgent([ask_as_a_child]), "go", permissions="stream")
+    async with stream:
+        async for event in stream:
+            if isinstance(event, PermissionAsked):
+                assert event.allow()
+        assert (await stream.result()).text == "allow_once"
+
+
+async def test_a_subagent_of_nobody_knows_whom_gets_no_answer_and_that_is_told() -> None:
+    warnings: list[str] = []
+    both = asyncio.Barrier(2)
+
+    async def turn(turn: ScriptedTurn) -> None:
+        await both.wait()
+        if turn.text == "a":
+            await ask_as_a_child(turn)
+        await both.wait()
+
+    async with agents.host(ScriptedAgent(turn), on_warning=warnings.append) as host:
+        sessions = [await host.new_session() for _ in range(2)]
+        results = await asyncio.gather(*(s.ask(t) for s, t in zip(sessions, "ab", strict=True)))
+    assert [result.text for result in results] == ["cancelled", ""]
+    [warning] = warnings
+    assert warning == (
+        'Agent "scripted" asks for permission in a session that nobody opened, and 2 sessions could be meant '
+        "— cancelled."
+    )

@@ -181,6 +181,51 @@ async def test_a_folder_that_cannot_be_is_refused_by_all_who_take_one(
     assert "Traceback" not in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("folder", "why"),
+    [
+        ("http://x", "no folder of this machine"),
+        ("file://elsewhere/x", "no folder of this machine"),
+        ("more", "no folder of this machine"),
+        ("", "no folder of this machine"),
+        ("/nul\0", "no folder of this machine"),
+        ("{}/file", "it is no folder"),
+        ("file://{}/file", "it is no folder"),
+        ("/" + "a/" * 3000, "name too long"),
+    ],
+)
+async def test_an_additional_folder_that_cannot_be_is_refused_as_well(
+    client: Client, tmp_path: Path, caplog: pytest.LogCaptureFixture, folder: str, why: str
+) -> None:
+    (tmp_path / "file").touch()
+    config = {"additionalDirectories": [str(tmp_path), folder.replace("{}", str(tmp_path))]}
+    for method, channel, more in (
+        ("createSession", ONE, {}),
+        ("resolveSessionConfig", ROOT, {}),
+        ("sessionConfigCompletions", ROOT, {"property": "pace"}),
+    ):
+        with pytest.raises(Refused) as refused:
+            await client.request(method, channel, config=config, **more)
+        assert refused.value.code == -32602
+        assert refused.value.data["field"] == "params.config.additionalDirectories"
+        assert why in refused.value.message.lower()
+    assert (await client.request("listSessions"))["items"] == []
+    assert "Traceback" not in caplog.text
+
+
+async def test_additional_folders_are_paths_or_uris_and_need_not_be_there_yet(
+    client: Client, tmp_path: Path
+) -> None:
+    folders = [str(tmp_path), (tmp_path / "an é % space").as_uri(), str(tmp_path / "later %zz")]
+    uri = await new_session(client, config={"additionalDirectories": folders})
+    config = client.session(uri).config
+    assert config is not None
+    assert config.values["additionalDirectories"] == folders
+    with pytest.raises(Refused) as refused:
+        await client.request("createSession", f"{ONE}1", config={"additionalDirectories": [1]})
+    assert "must be of type string" in refused.value.message
+
+
 async def test_a_folder_that_is_not_there_yet_is_taken(client: Client, tmp_path: Path) -> None:
     folder = tmp_path / "later"
     await new_session(client, workingDirectory=folder.as_uri())

@@ -61,6 +61,7 @@ def check_rest(state: SessionState) -> None:
     """Nothing runs after a restart, and what was running has said so."""
     assert state.active_turn is None
     assert state.input_requests is None
+    assert state.steering_message is None
     for turn in state.turns:
         if turn.state == "error":
             assert turn.error is not None
@@ -190,6 +191,34 @@ async def test_a_stop_on_request_loses_nothing_either(tmp_path: Path) -> None:
                 await fresh.initialize(SESSIONS[0])
                 assert timeless(again.session(SESSIONS[0])) == timeless(fresh.session(SESSIONS[0]))
                 check_rest(fresh.session(SESSIONS[0]))
+
+
+async def test_a_message_that_steers_and_did_not_get_there_is_the_next_one(tmp_path: Path) -> None:
+    session, text = SESSIONS[2], "after all"
+    async with host_process(tmp_path) as host:
+        async with connecting(host.url) as client:
+            await client.initialize(ROOT)
+            await client.request("createSession", session)
+            await client.subscribe(session)
+            await client.until(lambda: client.session(session).lifecycle == "ready")
+            await client.dispatch(session, "turnStarted", turnId="t", userMessage={"text": "ask"})
+            await client.until(lambda: client.session(session).input_requests)
+            await client.dispatch(
+                session, "pendingMessageSet", kind="steering", id="s", userMessage={"text": text}
+            )
+            await client.hear("pendingMessageSet", id="s")
+            await host.kill()
+            await client.closed()
+        await host.start()
+        async with connecting(host.url, client.state) as again:
+            await again.reconnect()
+            await again.ping()
+            state = again.session(session)
+            check_rest(state)
+            assert [message.user_message.text for message in state.queued_messages or ()] == [text]
+            await again.dispatch(session, "turnStarted", turnId="t2", userMessage={"text": "hello"})
+            await again.until(lambda: len(again.session(session).turns) == 3)
+            assert [turn.user_message.text for turn in again.session(session).turns] == ["ask", "hello", text]
 
 
 async def test_a_second_host_on_the_same_home_is_refused(tmp_path: Path) -> None:

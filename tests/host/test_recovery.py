@@ -11,11 +11,12 @@ import pytest
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import ModelSelection, UserMessage
-from serai.harness.callback import CallbackHarness
+from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.deliveries import deliveries_channel, unsettled
 from serai.host.host import Host
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn
+from serai.host.turns import HELD
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import StoredRow
 from serai.store.memory import MemoryStore
@@ -146,6 +147,60 @@ async def test_a_message_that_waited_keeps_its_delivery_over_a_restart() -> None
         ["created", "accepted", "handing", "delivered"],
         ["created", "accepted", "handing", "delivered"],
     ]
+
+
+@pytest.mark.parametrize("first", ["work", "hello"])
+async def test_a_message_that_steered_and_was_not_taken_is_the_next_one_once_someone_goes_on(
+    first: str,
+) -> None:
+    store = MemoryStore()
+    answered: list[str] = []
+
+    async def answer(turn: Turn) -> None:
+        answered.append(turn.message.text)
+        if turn.message.text == "work":
+            await asyncio.Event().wait()
+
+    async def opened() -> Host:
+        host = Host(store, [CallbackHarness("works", answer, capabilities=STEERABLE)], lambda frame: frame)
+        await host.open()
+        return host
+
+    def say(kind: str, text: str) -> a.SessionPendingMessageSetAction:
+        return a.SessionPendingMessageSetAction(kind=kind, id=text, user_message=UserMessage(text=text))
+
+    origin = a.ActionOrigin(client_id="c", client_seq=0)
+    host = await opened()
+    session = await host.create(CreateSessionParams(channel=SESSION, provider="works"), "c")
+    async with asyncio.timeout(WITHIN):
+        await session.ready()
+        session.dispatch(say("queued", first), origin, Nobody())
+        while not answered:
+            await host.journal.committed()
+        if first == "work":
+            session.dispatch(say("queued", "later"), origin, Nobody())
+        session.dispatch(say("steering", "steer"), origin, Nobody())
+        await host.journal.committed()
+    store.crash()
+
+    again = await opened()
+    recovered = await again.sessions.bring(SESSION)
+    assert recovered is not None
+    head = recovered.live.head
+    later = ["later"] if first == "work" else []
+    assert head.steering_message is None
+    assert [waits.user_message.text for waits in head.queued_messages or ()] == ["steer", *later]
+    assert (head.meta or {})[HELD] == "restart"
+    async with asyncio.timeout(WITHIN):
+        recovered.dispatch(say("queued", "last"), origin, Nobody())
+        while answered != [first, "steer", *later, "last"] or recovered.live.turn is not None:
+            await again.journal.committed()
+    assert not recovered.mailbox
+    await again.close()
+    rows = [msgspec.json.decode(row.action) for row in await store.rows(deliveries_channel(SESSION), 0)]
+    [steered, queued] = [row["deliveryId"] for row in rows if row.get("message", {}).get("text") == "steer"]
+    ends = {row["deliveryId"]: row.get("receipt", {}) for row in rows}
+    assert (ends[steered]["reason"], ends[queued]["status"]) == ("requeued", "delivered")
 
 
 async def test_an_agent_whose_turn_was_taken_away_cannot_speak_in_one_of_the_same_name() -> None:

@@ -60,8 +60,10 @@ class Serving:
         self._pending: set[_Pending] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
+        self.prompting: set[str] = set()
+        """Sessions that have a prompt under way."""
         self.cancelling: set[str] = set()
-        """Sessions in which nobody is asked any more."""
+        """Those of them in which nobody is asked any more."""
 
     def is_busy(self, session_id: str) -> bool:
         """Whether the agent waits for an answer in this session: a person, perhaps, who takes their time.
@@ -144,11 +146,15 @@ class Serving:
                 self._peer.answer(pending.id, result)
 
     def _is_given_up(self, pending: _Pending) -> bool:
-        """Whether it was asked in a session that is cancelled; under no such id, where all of them are."""
-        asked_in, sessions = pending.session_id, self._sessions()
-        if asked_in is None or asked_in in sessions:
+        """Whether it was asked in a session that is cancelled.
+
+        Asked under an id that nobody opened, it belongs to a session with a prompt under way: all of them
+        have to be cancelled.
+        """
+        asked_in = pending.session_id
+        if asked_in is None or asked_in in self._sessions():
             return asked_in in self.cancelling
-        return bool(sessions) and sessions <= self.cancelling
+        return bool(self.prompting) and self.prompting <= self.cancelling
 
     def _refuse(self, pending: _Pending, code: int, message: str, data: Any = None) -> None:
         if self._take(pending):

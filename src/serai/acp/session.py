@@ -231,6 +231,7 @@ class AcpSession:
             "session/prompt", params, lambda result, error: self._answered(turn, result, error)
         )
         self._turn = turn
+        self._around.serving.prompting.add(self.id)
         self._rested.clear()
         if self._around.patience:
             self._silence = Silence(self._around.patience, self._is_excused, self._fell_silent)
@@ -306,6 +307,7 @@ class AcpSession:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+        self._around.serving.prompting.discard(self.id)
         self._around.serving.cancelling.discard(self.id)
 
     def _stop_listening(self) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from serai.acp import (
     ClientCapabilities,
@@ -20,6 +21,9 @@ from serai.acp import (
     WriteTextFile,
 )
 
+if TYPE_CHECKING:
+    from serai.agents.sessions import WireSession
+
 __all__ = ["Answering"]
 
 
@@ -28,14 +32,16 @@ class Answering:
 
     Args:
         client: Who has files, terminals and a person to ask.
-        permit: Who answers what the agent asks permission for.
+        sessions: The sessions that are open, by their ids: they decide what the agent may do.
+        warn: Is told what nobody could decide.
     """
 
     def __init__(
-        self, client: ClientSide, permit: Callable[[PermissionRequest], Awaitable[str | None]]
+        self, client: ClientSide, sessions: Mapping[str, WireSession], warn: Callable[[str], None]
     ) -> None:
         self._client = client
-        self._permit = permit
+        self._sessions = sessions
+        self._warn = warn
 
     @property
     def capabilities(self) -> ClientCapabilities:
@@ -43,8 +49,20 @@ class Answering:
         return replace(self._client.capabilities, boolean_options=True)
 
     async def request_permission(self, request: PermissionRequest) -> str | None:
-        """Ask the session."""
-        return await self._permit(request)
+        """Ask the session; for an id that nobody opened, a subagent's, the only one that can be meant."""
+        session = self._sessions.get(request.session_id)
+        if session is not None:
+            return await session.permit(request)
+        every = list(self._sessions.values())
+        likely = [one for one in every if one.acp.turn is not None] or every
+        if len(likely) == 1:
+            return await likely[0].permit(request)
+        if likely:
+            self._warn(
+                f'Agent "{likely[0].host.name}" asks for permission in a session that nobody opened, and '
+                f"{len(likely)} sessions could be meant — cancelled."
+            )
+        return None
 
     async def read_text_file(self, request: ReadTextFile) -> str:
         """Pass it on."""

@@ -18,7 +18,6 @@ from serai.acp import (
     BasicClient,
     Handshake,
     Launch,
-    PermissionRequest,
     SessionInfo,
     SessionPage,
 )
@@ -141,7 +140,7 @@ class WireHost(Closing):
             self._agent = await Agent.start(
                 launch,
                 processes,
-                client=Answering(options.get("client") or BasicClient(), self._permit),
+                client=Answering(options.get("client") or BasicClient(), self._sessions, self.warn),
                 mask=mask,
                 warn=self.warn,
                 on_stderr=self._hears_log(),
@@ -392,10 +391,6 @@ class WireHost(Closing):
         if (session_id := options.get("fork")) is not None:
             return await self._agent.fork_session(session_id, cwd, **how)
         return await self._agent.new_session(cwd, **how)
-
-    async def _permit(self, request: PermissionRequest) -> str | None:
-        session = self._sessions.get(request.session_id)
-        return await session.permit(request) if session is not None else None
 
     async def _close(self) -> None:
         await self._agent.close()

@@ -26,10 +26,11 @@ from serai.agents.definitions import AgentDefinition, Way
 from serai.config.agents import is_agent_name
 from serai.errors import ConfigInvalid
 
-__all__ = ["Registry", "load_registry", "parse_registry"]
+__all__ = ["SECONDS", "Registry", "load_registry", "parse_registry"]
 
 _LARGEST = 8 * 1024 * 1024
-_SECONDS = 15.0
+SECONDS = 15.0
+"""How long one may take to come."""
 _PACKAGE = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*", re.IGNORECASE)
 _PROGRAM = re.compile(r"[\w][\w.+-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -49,7 +50,7 @@ class _Skipped(Exception):
     """An entry cannot be used."""
 
 
-async def load_registry(place: str, *, seconds: float = _SECONDS) -> Registry:
+async def load_registry(place: str, *, seconds: float = SECONDS) -> Registry:
     """The registry in a file or at an `http(s)` address. A person has named it: none is fetched by itself.
 
     Cancelling it stops the waiting; a download that is under way ends by its time limit.

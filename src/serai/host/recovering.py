@@ -44,5 +44,10 @@ def recover(session: Session, unsettled: Unsettled) -> None:
         session.act(a.SessionCreationFailedAction(error=error))
     if session.live.head.active_client is not None:
         session.act(a.SessionActiveClientChangedAction(active_client=None))
-    if session.live.head.queued_messages and HELD not in (session.live.head.meta or {}):
+    steering = session.live.head.steering_message
+    waits = steering is not None or session.live.head.queued_messages
+    if waits and HELD not in (session.live.head.meta or {}):
         session.turns.hold("restart")
+    if steering is not None:
+        # Who was to bring it to the agent is gone with the host; it is the next one, once someone goes on.
+        session.seat.queue_steering(steering, "steering")

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from serai.ahp import wire
 from serai.ahp.actions import StateAction
 from serai.ahp.reducers import LiveSession
-from serai.ahp.types import Number, SessionState, SessionSummary, Turn
+from serai.ahp.types import FreeForm, Number, SessionState, SessionSummary, Turn
 from serai.store.contract import Batch, HeadRow, SessionRow, StoredRow, TurnRow
 
-__all__ = ["ADDITIONAL_DIRECTORIES", "KeptSession", "folders_of", "listed"]
+__all__ = ["ADDITIONAL_DIRECTORIES", "KeptSession", "folders_in", "folders_of", "listed"]
 
 ADDITIONAL_DIRECTORIES = "additionalDirectories"
 """The setting of a session that names more folders, which are for reading only."""
@@ -168,7 +168,12 @@ def listed(row: SessionRow) -> tuple[SessionSummary, list[str]]:
 
 def folders_of(state: SessionState) -> list[str]:
     """The folders that a session may read beside its own."""
-    return _texts(state.config.values.get(ADDITIONAL_DIRECTORIES)) if state.config else []
+    return folders_in(state.config.values) if state.config else []
+
+
+def folders_in(settings: FreeForm) -> list[str]:
+    """The same, as the settings of a session name them."""
+    return _texts(settings.get(ADDITIONAL_DIRECTORIES))
 
 
 def _known(extra: dict[str, Any] | UnsetType) -> dict[str, Any]:

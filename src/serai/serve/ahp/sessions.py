@@ -12,7 +12,9 @@ from serai.errors import InvalidParams
 from serai.host.agents import Learning
 from serai.host.creating import resolved_config
 from serai.host.project import problem_with_folder
+from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_in
 from serai.serve.ahp.following import unknown
+from serai.uris import uri_of
 
 if TYPE_CHECKING:
     from serai.serve.ahp.peer import AhpPeer
@@ -42,22 +44,35 @@ async def create(peer: AhpPeer, request: jsonrpc.Request) -> None:
         raise InvalidParams("a session's URI begins with ahp-session:/", field="params.channel")
     if problem := problem_with_choice(params.channel):
         raise InvalidParams(f"a session's URI {problem}", field="params.channel")
-    await _check_folder(params.working_directory)
+    await _check_folders(params)
     await peer.host.create(params, peer.client_id)
     peer.respond(request)
 
 
-async def _check_folder(uri: str | None) -> None:
+async def _check_folders(params: c.CreateSessionParams | c.ResolveSessionConfigParams) -> None:
     """See that a client has named no folder that cannot be. One that is not there yet may come.
 
     Raises:
         InvalidParams: It cannot be.
     """
-    if uri is None:
-        return
-    problem = await asyncio.to_thread(problem_with_folder, uri, may_be_missing=True)
+    if params.working_directory is not None:
+        problem = await asyncio.to_thread(problem_with_folder, params.working_directory, may_be_missing=True)
+        if problem is not None:
+            raise InvalidParams(problem, field="params.workingDirectory")
+    more = folders_in(params.config or {})
+    problem = await asyncio.to_thread(_problem_with_folders, more) if more else None
     if problem is not None:
-        raise InvalidParams(problem, field="params.workingDirectory")
+        field = f"params.config.{ADDITIONAL_DIRECTORIES}"
+        raise InvalidParams(f"config.{ADDITIONAL_DIRECTORIES}: {problem}", field=field)
+
+
+def _problem_with_folders(folders: list[str]) -> str | None:
+    """The same for several, which may be paths as well."""
+    for folder in folders:
+        uri = uri_of(folder) if folder.startswith("/") else folder
+        if problem := problem_with_folder(uri, may_be_missing=True):
+            return f"{folder[:200]!a}: {problem}"
+    return None
 
 
 async def dispose(peer: AhpPeer, request: jsonrpc.Request) -> None:
@@ -90,7 +105,7 @@ async def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """Which settings a session has, and which values with those given. An agent may have to be asked."""
     params: c.ResolveSessionConfigParams = request.params
     host = peer.host
-    await _check_folder(params.working_directory)
+    await _check_folders(params)
     provider = params.provider or await host.sessions.provider_for(params.working_directory)
     harness = await host.sought(provider)
     if isinstance(harness, Learning):
@@ -104,7 +119,7 @@ async def complete_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """The values of a setting that contain what was typed."""
     params: c.SessionConfigCompletionsParams = request.params
     host = peer.host
-    await _check_folder(params.working_directory)
+    await _check_folders(params)
     harness = host.harness(params.provider or await host.sessions.provider_for(params.working_directory))
     known = harness.schema.properties.get(params.property)
     if known is None:
