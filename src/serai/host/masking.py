@@ -39,9 +39,9 @@ class Masking:
         if is_delta(action):
             masked = self.masked_delta(action, observed=observed)
             return [] if masked is None else [masked]
-        if action.__class__ not in _ENDS_PARTS:
+        if action.__class__ not in _ENDS:
             return [self._redactor.redact_action(action, observed=observed)]
-        released = self._released()
+        released = self._released(action)
         if type(action) is a.SessionResponsePartAction and getattr(action.part, "content", None) == "":
             return [*released, action]  # what it is going to say comes as deltas
         return [*released, self._redactor.redact_action(action, observed=observed)]
@@ -60,10 +60,13 @@ class Masking:
             return delta
         return replace(delta, content=content) if content else None
 
-    def _released(self) -> list[a.StateAction]:
-        """All parts have ended: what is still held back goes out, masked where it has to be."""
-        streams, self._streams = self._streams, {}
-        held = ((part, stream.flush()) for part, stream in streams.items() if stream.held)
+    def _released(self, action: a.StateAction) -> list[a.StateAction]:
+        """What is still held back of the parts that end with this, masked where it has to be.
+
+        Of all others the text goes on: what would be let go here might be the first half of a secret.
+        """
+        ended = [part for part in self._streams if _ends(action, part)]
+        held = ((part, stream.flush()) for part in ended if (stream := self._streams.pop(part)).held)
         return [_delta(part, text) for part, text in held if text]
 
 
@@ -92,17 +95,27 @@ def _mend(text: str) -> str:
 _MEND = Walker(_mend, _mend, _mend)
 
 
-_ENDS_PARTS = frozenset(
+_ENDS_TEXT = frozenset({a.SessionResponsePartAction, a.SessionToolCallStartAction})
+"""What begins where a text or a thought ends. The input of a call goes on meanwhile."""
+_ENDS_ALL = frozenset(
     {
-        a.SessionResponsePartAction,
-        a.SessionToolCallStartAction,
-        a.SessionToolCallReadyAction,
         a.SessionTurnCompleteAction,
         a.SessionTurnCancelledAction,
         a.SessionErrorAction,
         a.SessionTruncatedAction,
     }
 )
+_ENDS = _ENDS_TEXT | _ENDS_ALL | {a.SessionToolCallReadyAction}
+
+
+def _ends(action: a.StateAction, part: _Part) -> bool:
+    """Whether nothing is added to a part after this."""
+    kind, _, part_id = part
+    if kind is a.SessionToolCallDeltaAction and type(action) is a.SessionToolCallReadyAction:
+        return part_id == action.tool_call_id
+    if kind is not a.SessionToolCallDeltaAction and action.__class__ in _ENDS_TEXT:
+        return True
+    return action.__class__ in _ENDS_ALL
 
 
 def _delta(part: _Part, content: str) -> a.StateAction:
