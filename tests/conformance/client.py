@@ -156,9 +156,8 @@ class Client:
         self.state.receive(decoded, NOW)
 
     def _take_envelope(self, params: dict[str, Any], envelope: ActionEnvelope) -> None:
-        refused_at_once = (envelope.rejection_reason or "").startswith("storage_unavailable")
-        assert envelope.server_seq >= self._last_seq + (not refused_at_once), "numbers ascend"
-        assert envelope.server_seq > self._starts.get(envelope.channel, -1) or refused_at_once
+        assert envelope.server_seq > self._last_seq, "numbers ascend"
+        assert envelope.server_seq > self._starts.get(envelope.channel, -1)
         self._last_seq = envelope.server_seq
         if envelope.rejection_reason is None:
             check_known(envelope)

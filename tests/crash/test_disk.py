@@ -86,6 +86,60 @@ async def test_on_a_full_disk_dispatches_are_refused_and_all_goes_on_when_there_
         await client.request("createSession", "ahp-session:/new")
 
 
+async def test_what_was_under_way_when_the_disk_filled_up_is_answered_once_it_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = new_disk()
+    async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:
+        await client.initialize(ROOT)
+        session = await ready_session(client)
+        dispose, begun = house.host.dispose, asyncio.Event()
+
+        async def take_long(uri: str) -> None:
+            begun.set()
+            await unavailable(house)
+            await dispose(uri)
+
+        monkeypatch.setattr(house.host, "dispose", take_long)
+        disposed = asyncio.create_task(client.request("disposeSession", session))
+        async with asyncio.timeout(WITHIN):
+            await begun.wait()
+        with disk.failing("write", "-wal", apsw.SQLITE_FULL):
+            house.host.journal.record("serai-test:x", b"{}")
+            async with asyncio.timeout(WITHIN):
+                while house.host.sessions.knows(session):  # noqa: ASYNC110 - it tells nobody yet
+                    await asyncio.sleep(0.001)
+            assert await client.request("ping") is None
+            assert not disposed.done()
+        async with asyncio.timeout(WITHIN):
+            assert await disposed is None
+
+
+async def test_a_flood_on_a_full_disk_goes_back_in_order(tmp_path: Path) -> None:
+    disk = new_disk()
+    async with (
+        house_on(disk, tmp_path / "history.db") as house,
+        connecting(house.url) as client,
+        connecting(house.url, "other") as other,
+    ):
+        await client.initialize(ROOT)
+        session = await ready_session(client)
+        await other.initialize(session)
+        for number in range(3):
+            with disk.failing("write", "-wal", apsw.SQLITE_FULL):
+                await other.dispatch(session, "titleChanged", title=f"waits {number}")
+                await unavailable(house)
+                for _ in range(100):
+                    await client.dispatch(session, "titleChanged", title="flood")
+            async with asyncio.timeout(WITHIN):
+                while f"waits {number}" not in [each["title"] for each in client.heard("titleChanged")]:
+                    await client.dispatch(session, "titleChanged", title="flood")
+                    await asyncio.sleep(0)
+        await client.request("ping")
+        numbers = [envelope["serverSeq"] for envelope in client.envelopes]
+        assert numbers == sorted(numbers)
+
+
 async def test_a_turn_waits_for_room_and_loses_nothing(tmp_path: Path) -> None:
     disk = new_disk()
     async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:

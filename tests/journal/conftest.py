@@ -25,8 +25,10 @@ class FaultyStore(MemoryStore):
         self.gate.set()
         self.faults: list[Exception] = []
         self.batches: list[Batch] = []
+        self.tries = 0
 
     def append(self, batch: Batch) -> asyncio.Future[int]:
+        self.tries += 1
         return asyncio.ensure_future(self._append_later(batch))
 
     async def _append_later(self, batch: Batch) -> int:

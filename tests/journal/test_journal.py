@@ -225,6 +225,88 @@ async def test_who_produces_much_waits_while_the_disk_is_full(
         await waiting
 
 
+def send_back(journal: Journal, sender: Listener, *texts: str) -> None:
+    for number, text in enumerate(texts):
+        origin = a.ActionOrigin(client_id="c", client_seq=number)
+        journal.reject(SESSION, title(text), origin, "the disk is full", sender)
+
+
+def titles(listener: Listener) -> list[tuple[int, str]]:
+    told = [msgspec.json.decode(line)["params"] for line in listener.lines]
+    return [(each["serverSeq"], each["action"]["title"]) for each in told]
+
+
+async def test_what_is_sent_back_passes_the_line_while_it_stands_still(
+    journal: Journal, store: FaultyStore, kept: KeptSession
+) -> None:
+    listener = Listener()
+    journal.subscriptions.add(SESSION, listener)
+    store.faults = [StorageUnavailable("the disk is full")]
+    do(journal, kept, title("waits"))
+    async with asyncio.timeout(WITHIN):
+        while journal.unavailable is None:
+            await asyncio.wait({journal.ended}, timeout=0.001)
+        send_back(journal, listener, "one", "two")
+        await journal.committed()
+    assert [text for _, text in titles(listener)] == ["one", "two", "waits"]
+    numbers = [number for number, _ in titles(listener)]
+    assert numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize("outcome", ["written", "full"])
+async def test_but_never_a_batch_that_may_have_its_numbers(
+    journal: Journal, store: FaultyStore, kept: KeptSession, outcome: str
+) -> None:
+    listener = Listener()
+    journal.subscriptions.add(SESSION, listener)
+    store.faults = [StorageUnavailable("the disk is full")]
+    do(journal, kept, title("waits"))
+    async with asyncio.timeout(WITHIN):
+        while journal.unavailable is None:
+            await asyncio.wait({journal.ended}, timeout=0.001)
+        store.gate.clear()
+        tries = store.tries
+        while store.tries == tries:  # it is tried again
+            await asyncio.wait({journal.ended}, timeout=0.001)
+        send_back(journal, listener, "one", "two")
+        await asyncio.wait({journal.ended}, timeout=0.01)
+        assert not listener.writes
+        store.faults = [StorageUnavailable("the disk is full")] if outcome == "full" else []
+        store.gate.set()
+        await journal.committed()
+    numbers = [number for number, _ in titles(listener)]
+    assert numbers == sorted(numbers)
+    first = ["waits", "one", "two"] if outcome == "written" else ["one", "two", "waits"]
+    assert [text for _, text in titles(listener)] == first
+
+
+async def test_what_cannot_be_sent_back_for_want_of_numbers_waits_too(
+    journal: Journal, store: FaultyStore, kept: KeptSession
+) -> None:
+    listener = Listener()
+    journal.subscriptions.add(SESSION, listener)
+    store.faults = [StorageUnavailable("the disk is full")] * 2
+    do(journal, kept, title("waits"))
+    async with asyncio.timeout(WITHIN):
+        while journal.unavailable is None:
+            await asyncio.wait({journal.ended}, timeout=0.001)
+        send_back(journal, listener, "one")
+        await journal.committed()
+    assert [text for _, text in titles(listener)] == ["waits", "one"]
+
+
+async def test_a_disk_that_fills_up_at_the_end_does_not_keep_the_journal_open(
+    journal: Journal, store: FaultyStore, kept: KeptSession
+) -> None:
+    listener = Listener()
+    journal.subscriptions.add(SESSION, listener)
+    store.faults = [StorageUnavailable("the disk is full")] * 1000
+    do(journal, kept, title("a"))
+    async with asyncio.timeout(WITHIN):
+        await journal.close()
+    assert not listener.writes
+
+
 async def test_a_commit_in_doubt_ends_the_journal(
     journal: Journal, store: FaultyStore, kept: KeptSession
 ) -> None:

@@ -84,6 +84,11 @@ class Journal:
         """Begins the next batch, soon or when it has waited for company."""
         self._enough = math.inf
         """When it has waited long enough to be begun by the next one that comes."""
+        self._is_writing = False
+        """Whether the store has something to write: then it has given out numbers that nobody knows yet."""
+        self._aside: list[Item | Barrier] = []
+        """What passes the line while it stands still."""
+        self._is_closing = False
         self._room = asyncio.Event()
         self._room.set()
         self._ended: asyncio.Future[None] | None = None
@@ -103,6 +108,7 @@ class Journal:
         ended = self._ended
         if ended is not None:
             if not ended.done() and self.unavailable is None:
+                self._is_closing = True
                 await self.committed()
             ended.cancel()
         if self._due is not None:
@@ -173,9 +179,16 @@ class Journal:
     def reject(
         self, channel: str, action: StateAction, origin: ActionOrigin, reason: str, sender: Subscriber
     ) -> None:
-        """Send an action back to who dispatched it. It takes a number and is not kept."""
+        """Send an action back to who dispatched it. It takes a number and is not kept.
+
+        While nothing can be written the line stands still, and this passes it.
+        """
         item = Item(channel, action, origin=origin_json(origin), kept=False, rejection=reason, only_to=sender)
-        self._wait(item, urgent=True)
+        if self.unavailable is None:
+            self._wait(item, urgent=True)
+        else:
+            self._aside.append(item)
+            self._tell_aside()
 
     def echo(self, channel: str, action: StateAction, origin: ActionOrigin, sender: Subscriber) -> None:
         """Tell an action to who dispatched it, and to nobody else. It takes a number and is not kept."""
@@ -210,17 +223,8 @@ class Journal:
         await asyncio.wait({done, self.ended}, return_when=asyncio.FIRST_COMPLETED)
         if not done.done():
             done.cancel()
-            self.ended.result()
-
-    async def take_number(self) -> int:
-        """A number for what leaves while nothing can be written. What waits gets higher ones.
-
-        Raises:
-            SeraiError: The store has none.
-        """
-        seq = await self.store.append(Batch(items=[None]))
-        self._publisher.last_seq = max(self.last_seq, seq)
-        return seq
+            if not self.ended.cancelled():  # it was closed: what waits stays unwritten
+                self.ended.result()
 
     async def room(self) -> None:
         """Wait while too much waits for the disk: who produces much calls this first."""
@@ -292,30 +296,75 @@ class Journal:
         begun = time.perf_counter()
 
         def tried(writing: asyncio.Future[int]) -> None:
-            if writing.cancelled():
-                self.ended.cancel()
-            if self.ended.done():
-                return
             try:
                 first = writing.result()
                 self.unavailable = None
                 self._room.set()
+                # What was to pass the line has come too late for that: it follows at once.
+                self._waiting[:0], self._aside = self._aside, []
+                self._urgent = self._urgent or bool(self._waiting)
                 self._written(items, batch, first, time.perf_counter() - begun)
             except StorageUnavailable as error:
                 # The state is ahead of the disk: nobody has heard of it, and it is tried again as it is.
                 self.unavailable = error
                 self._room.clear()
-                wait = _RETRY[min(attempt, len(_RETRY) - 1)]
-                loop = asyncio.get_running_loop()
-                self._due = loop.call_later(wait, self._try, items, batch, attempt + 1)
+                if self._is_closing:
+                    self.ended.cancel()
+                    return
+                self._tell_aside()
+                self._try_later(items, batch, attempt)
+
+        self._write(batch, tried)
+
+    def _try_later(self, items: list[Item | Barrier], batch: Batch, attempt: int) -> None:
+        def again() -> None:
+            if self._is_writing:
+                self._try_later(items, batch, attempt)
+            else:
+                self._try(items, batch, attempt + 1)
+
+        wait = _RETRY[min(attempt, len(_RETRY) - 1)]
+        self._due = asyncio.get_running_loop().call_later(wait, again)
+
+    def _tell_aside(self) -> None:
+        """Tell what passes the line, with numbers that need no room on the disk.
+
+        Not while a batch is under way: it may have lower numbers, and has to be told first.
+        """
+        if self._is_writing or not self._aside:
+            return
+        items, self._aside = self._aside, []
+
+        def numbered(writing: asyncio.Future[int]) -> None:
+            try:
+                self._publisher.publish(items, writing.result())
+            except StorageUnavailable:
+                self._aside[:0] = items  # there are no more such numbers: it waits like all others
+            else:
+                self._tell_aside()
+
+        self._write(Batch(items=[None] * len(items)), numbered)
+
+    def _write(self, batch: Batch, tell: Callable[[asyncio.Future[int]], None]) -> None:
+        """Have a batch written, one at a time, and then its outcome told."""
+
+        def written(writing: asyncio.Future[int]) -> None:
+            self._is_writing = False
+            if writing.cancelled():
+                self.ended.cancel()
+            if self.ended.done():
+                return
+            try:
+                tell(writing)
             except Exception as error:  # noqa: BLE001 - it is not known what was written, or who has heard
                 self.ended.set_exception(error)
 
+        self._is_writing = True
         writing = self.store.append(batch)
         if writing.done():
-            tried(writing)
+            written(writing)
         else:
-            writing.add_done_callback(tried)
+            writing.add_done_callback(written)
 
     def _written(
         self, items: list[Item | Barrier], batch: Batch, first: int, commit_seconds: float = 0.0

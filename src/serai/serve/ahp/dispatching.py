@@ -12,9 +12,7 @@ from serai.ahp import wire
 from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import Count
 from serai.errors import InvalidParams, SeraiError
-from serai.journal.envelopes import notification, origin_json
 from serai.serve.ahp.following import loaded
-from serai.serve.frames import text_frame
 
 if TYPE_CHECKING:
     from serai.serve.ahp.peer import AhpPeer
@@ -52,7 +50,7 @@ def unreadable(peer: AhpPeer, data: bytes, error: InvalidParams) -> None:
         return  # an action on a channel that does not exist is ignored, whatever it is
     origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
     action = wire.UnknownType(extra=peer.host.redactor.redact_value(params.action, observed=False))
-    _reject(peer, params.channel, action, origin, f"invalid_action: {error}")
+    peer.journal.reject(params.channel, action, origin, f"invalid_action: {error}", peer)
 
 
 async def _dispatch_later(peer: AhpPeer, params: DispatchActionParams) -> None:
@@ -62,7 +60,7 @@ async def _dispatch_later(peer: AhpPeer, params: DispatchActionParams) -> None:
                 _dispatch(peer, params)
     except SeraiError as error:
         origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
-        _reject(peer, params.channel, params.action, origin, f"{error.code}: {error}")
+        peer.journal.reject(params.channel, params.action, origin, f"{error.code}: {error}", peer)
 
 
 def _is_too_late(peer: AhpPeer, action: a.StateAction) -> bool:
@@ -77,26 +75,8 @@ def _dispatch(peer: AhpPeer, params: DispatchActionParams) -> None:
     action = host.redactor.redact_action(params.action, observed=False)
     unavailable = journal.unavailable
     if unavailable is not None:
-        _reject(peer, params.channel, action, origin, f"{unavailable.code}: {unavailable}")
+        journal.reject(params.channel, action, origin, f"{unavailable.code}: {unavailable}", peer)
     elif not host.clients.is_new(peer.client_id, peer.count, params.client_seq):
-        _reject(peer, params.channel, action, origin, "duplicate")
+        journal.reject(params.channel, action, origin, "duplicate", peer)
     else:
         host.dispatch(params.channel, action, origin, peer)
-
-
-def _reject(peer: AhpPeer, channel: str, action: a.StateAction, origin: a.ActionOrigin, reason: str) -> None:
-    """Send an action back."""
-    journal = peer.journal
-    if journal.unavailable is None:
-        journal.reject(channel, action, origin, reason, peer)
-        return
-    # The line stands still: at once, then, with a number that needs no room on the disk.
-    peer.host.run(_reject_now(peer, channel, action, origin, reason))
-
-
-async def _reject_now(
-    peer: AhpPeer, channel: str, action: a.StateAction, origin: a.ActionOrigin, reason: str
-) -> None:
-    seq = await peer.journal.take_number()
-    made = notification(channel, wire.encode(action), seq, origin_json(origin), reason)
-    peer.publish(text_frame(made))

@@ -34,8 +34,11 @@ _SUPPORTED = ["^0.2.0"]
 
 
 def ping(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """Say that we are there."""
-    peer.respond(request)
+    """Say that we are there: after all that happened before, unless that cannot be written now."""
+    if peer.journal.unavailable is None:
+        peer.respond(request)
+    else:
+        peer.respond_now(request)
 
 
 async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:

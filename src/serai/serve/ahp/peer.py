@@ -224,22 +224,22 @@ class AhpPeer:
     # -- answers -------------------------------------------------------------------------------------------
 
     def respond(self, request: jsonrpc.Request, result: Any = None) -> None:
-        """Answer, after all that happened before."""
+        """Answer, once all that happened before is committed, and told."""
         self._answer(jsonrpc.Success(id=request.id, result=result))
 
-    def respond_now(self, request: jsonrpc.Request, result: Any) -> None:
-        """Answer at once: for who stands in the journal's line already."""
-        self.link.respond(text_frame(jsonrpc.encode(jsonrpc.Success(id=request.id, result=result))))
+    def respond_now(self, request: jsonrpc.Request, result: Any = None) -> None:
+        """Answer at once: for who stands in the journal's line already, or tells of nothing."""
+        self._answer(jsonrpc.Success(id=request.id, result=result), waits=False)
 
     def fail(self, error: ProtocolError) -> None:
-        """Answer with an error, after all that happened before."""
-        self._answer(jsonrpc.Failure.of(error))
+        """Answer with an error, after all that happened before; at once while nothing can be written."""
+        self._answer(jsonrpc.Failure.of(error), waits=self.journal.unavailable is None)
 
-    def _answer(self, response: jsonrpc.Success | jsonrpc.Failure) -> None:
+    def _answer(self, response: jsonrpc.Success | jsonrpc.Failure, *, waits: bool = True) -> None:
         message = text_frame(jsonrpc.encode(response))
-        if self.journal.unavailable is None:
+        if waits:
             self.journal.then(lambda _seq: self.link.respond(message))
-        else:  # the line stands still, and this does not depend on it
+        else:
             self.link.respond(message)
 
     def become(self, client_id: str) -> None:
