@@ -116,6 +116,20 @@ async def client(inn: Inn) -> Client:
     return await inn.connect("one", "ahp-root://")
 
 
+@pytest.fixture
+def keep(tmp_path: Path) -> str:
+    """Where the agent keeps its sessions."""
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    return str(folder)
+
+
+async def back(inn: Inn) -> Client:
+    """Restart the host, and follow the session again."""
+    await inn.restart()
+    return await inn.connect("again", ONE)
+
+
 _TURNS = iter(range(1, 1 << 30))
 
 

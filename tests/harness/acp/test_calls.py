@@ -247,6 +247,70 @@ async def test_a_call_that_begins_before_the_answer_and_has_no_end_was_not_skipp
     assert call.error.message == "the agent did not tell how this ended"
 
 
+@pytest.mark.parametrize("then", ["end", "crash"])
+async def test_a_call_that_is_asked_about_while_it_runs_was_not_skipped(
+    inn: Inn, client: Client, then: str
+) -> None:
+    inn.offer(modes=True)
+    session = await inn.session(client)
+    turn = await begin(client, session, f"reasked {then}")
+    await pending(client, session)
+    await client.dispatch(session, "configChanged", config={"mode": "do"})
+    (call,) = calls_of(await ended(client, session, turn))
+    assert (status(call), call.success) == ("completed", False)
+    assert call.error.message == "the agent did not tell how this ended"
+    assert [part.text for part in call.content] == ["half"]
+
+
+@pytest.mark.parametrize("then", ["end", "crash"])
+async def test_a_call_that_was_denied_and_begins_before_the_next_answer_was_not_skipped(
+    inn: Inn, client: Client, then: str
+) -> None:
+    inn.offer(modes=True)
+    session = await inn.session(client)
+    turn = await begin(client, session, f"again_hasty {then}")
+    await confirm(client, session, await pending(client, session), approved=False)
+    await client.until(lambda: _open(client, session) == {"c#1"})
+    await client.dispatch(session, "configChanged", config={"mode": "do"})
+    denied, run = calls_of(await ended(client, session, turn))
+    assert (status(denied), denied.reason) == ("cancelled", "denied")
+    assert (status(run), run.error.message) == ("completed", "the agent did not tell how this ended")
+
+
+async def test_what_was_asked_at_once_about_a_denied_call_is_all_about_the_next_one(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "thrice")
+    for number, approved in enumerate((False, True, True)):
+        call = await pending(client, session)
+        await confirm(client, session, call, approved=approved)
+        await client.until(lambda number=number: len(client.heard("toolCallConfirmed")) > number)
+    over = await ended(client, session, turn)
+    denied, run = calls_of(over)
+    assert said(over) == "no,yes,yes"
+    assert (denied.tool_call_id, status(denied)) == ("c", "cancelled")
+    assert (run.tool_call_id, status(run), run.success) == ("c#1", "completed", True)
+
+
+async def test_what_a_running_call_shows_is_there_again_when_it_may_go_on(inn: Inn, client: Client) -> None:
+    inn.offer(modes=True)
+    session = await inn.session(client)
+    turn = await begin(client, session, "reasked completed")
+    await confirm(client, session, await pending(client, session))
+
+    def shown() -> list[Any]:
+        active = client.session(session).active_turn
+        running = [call for call in calls_of(active) if status(call) == "running"] if active else []
+        return [part.text for call in running for part in call.content or ()]
+
+    await client.until(lambda: shown() == ["half"])
+    await client.dispatch(session, "configChanged", config={"mode": "do"})
+    (call,) = calls_of(await ended(client, session, turn))
+    assert (status(call), call.success, call.content[0].text) == ("completed", True, "half")
+
+
 async def test_output_that_grows_is_not_written_down_at_every_step(inn: Inn, client: Client) -> None:
     inn.offer()
     session = await inn.session(client)

@@ -196,6 +196,31 @@ async def test_a_setting_goes_and_comes_with_the_model_without_a_word(inn: Inn, 
     assert notices(await say(client, session, "settings")) == []
 
 
+async def test_a_model_that_the_agent_had_is_nobodys_wish_when_it_offers_none_any_more(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer(CHOOSY)
+    session = await inn.session(client)
+    nothing = [{"sessionUpdate": "config_option_update", "configOptions": []}]
+    await say(client, session, f"updates {json.dumps(nothing)}")
+    turn = await say(client, session, "settings")
+    assert (notices(turn), json.loads(said(turn)), model(client)) == ([], [], "m1")
+
+
+async def test_a_model_that_the_agent_offers_again_is_the_one_that_it_has_then(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer(CHOOSY)
+    session = await inn.session(client)
+    nothing = {"sessionUpdate": "config_option_update", "configOptions": []}
+    models: dict[str, Any] = {"id": "model", "category": "model", "type": "select", "currentValue": "m2"}
+    models["options"] = [{"value": name, "name": name} for name in ("m1", "m2")]
+    again = {"sessionUpdate": "config_option_update", "configOptions": [models]}
+    await say(client, session, f"updates {json.dumps([nothing])}")
+    await say(client, session, f"updates {json.dumps([again])}")
+    assert (await asked(client, session), model(client)) == ([], "m2")
+
+
 # -- learning ----------------------------------------------------------------------------------------------
 
 

@@ -9,23 +9,9 @@ from typing import Any
 import pytest
 
 from conformance.client import Client, calls_of
-from harness.acp.conftest import FORKS, LOADS, ONE, RESUMES, Inn, notices, said, say
+from harness.acp.conftest import FORKS, LOADS, ONE, RESUMES, Inn, back, notices, said, say
 from serai.acp import Handshake
 from serai.harness.acp import kept as k
-
-
-@pytest.fixture
-def keep(tmp_path: Path) -> str:
-    """Where the agent keeps its sessions."""
-    folder = tmp_path / "kept"
-    folder.mkdir()
-    return str(folder)
-
-
-async def back(inn: Inn) -> Client:
-    """Restart the host, and follow the session again."""
-    await inn.restart()
-    return await inn.connect("again", ONE)
 
 
 def opened(client: Client) -> str:
@@ -61,58 +47,6 @@ async def test_after_a_restart_the_agent_remembers_and_nothing_is_recorded_twice
     assert [t.user_message.text for t in client.session(session).turns] == ["echo one", "recall"]
     assert opened(client) == how
     assert notices(await say(client, session, "echo more")) == []
-
-
-@pytest.mark.parametrize("can", [LOADS, RESUMES])
-@pytest.mark.parametrize("late", [0.01, 0.05])
-async def test_history_that_is_told_after_the_answer_is_history_too(
-    inn: Inn, client: Client, keep: str, late: float, can: dict[str, Any]
-) -> None:
-    inn.offer(keep=keep, capabilities=can, late=late)
-    session = await inn.session(client)
-    await say(client, session, "echo one")
-    client = await back(inn)
-    turn = await say(client, session, "recall")
-    assert (said(turn), calls_of(turn)) == ('["echo one"]', [])
-    assert len(notices(turn)) == 1
-
-
-@pytest.mark.parametrize("can", [LOADS, RESUMES])
-async def test_history_that_is_told_in_the_next_turn_is_known_by_what_it_says(
-    inn: Inn, client: Client, keep: str, can: dict[str, Any]
-) -> None:
-    inn.offer(keep=keep, capabilities=can, late="prompt")
-    session = await inn.session(client)
-    await say(client, session, "think")
-    await say(client, session, "tool")
-    client = await back(inn)
-    turn = await say(client, session, "echo new")
-    assert (said(turn), calls_of(turn)) == ("new", [])
-    assert [type(part).__name__ for part in turn.response_parts] == [
-        "SystemNotificationResponsePart",
-        "MarkdownResponsePart",
-    ]
-
-
-async def test_history_is_known_also_when_the_next_prompt_has_an_old_message_in_it(
-    inn: Inn, client: Client, keep: str
-) -> None:
-    inn.offer(keep=keep, capabilities=RESUMES, late="prompt")
-    session = await inn.session(client)
-    await say(client, session, "echo one")
-    await say(client, session, "echo two")
-    client = await back(inn)
-    assert said(await say(client, session, "echo new echo one")) == "newechoone"
-
-
-async def test_history_that_is_told_in_the_next_turn_need_not_be_the_same_to_the_letter(
-    inn: Inn, client: Client, keep: str
-) -> None:
-    inn.offer(keep=keep, capabilities=RESUMES, late="prompt", around="\n\n{} ")
-    session = await inn.session(client)
-    await say(client, session, "echo one two")
-    client = await back(inn)
-    assert said(await say(client, session, "echo new")) == "new"
 
 
 async def test_an_agent_that_cannot_is_given_the_conversation_in_a_new_session(
@@ -314,21 +248,6 @@ async def test_a_fork_at_the_last_turn_is_the_agents_own(inn: Inn, client: Clien
     client = await inn.connect("again", FORK)
     again = await say(client, FORK, "recall")
     assert said(again) == '["echo one", "recall"]'
-
-
-@pytest.mark.parametrize("late", [0.01, 0.05, "prompt"])
-async def test_the_history_of_a_fork_is_not_recorded_again(
-    inn: Inn, client: Client, keep: str, late: float | str
-) -> None:
-    inn.offer(keep=keep, capabilities=FORKS, late=late)
-    session = await inn.session(client)
-    last = await say(client, session, "echo one")
-    await inn.session(client, FORK, fork={"session": session, "turnId": last.id})
-    turn = await say(client, FORK, "recall")
-    assert (said(turn), calls_of(turn)) == ('["echo one"]', [])
-    (notice,) = notices(turn)
-    assert "has forked its session" in notice
-    assert notices(await say(client, FORK, "echo more")) == []
 
 
 @pytest.mark.parametrize("can", [FORKS, {}])

@@ -6,10 +6,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from serai.acp import Item, ToolCall, ToolCallUpdate
 from serai.acp.updates import read_update
 from serai.ahp.types import (
     Markdown,
     MarkdownResponsePart,
+    ReasoningResponsePart,
     SystemNotificationResponsePart,
     ToolCallCompletedState,
     ToolCallResponsePart,
@@ -27,8 +29,26 @@ def turn(text: str, answer: str) -> Turn:
     )
 
 
-def old(replay: Replay, *updates: tuple[str, str]) -> list[bool]:
-    return [replay.is_old(read_update(update(*each))) for each in updates]
+def old(replay: Replay, *updates: tuple[str, ...]) -> list[bool]:
+    """What is history of all that is told before the turn is over."""
+    told = [read(*each) for each in updates]
+    new = [each for item in told for each in replay.news(item)] + replay.rest()
+    ids = [id(item) for item in new]
+    assert [id(item) for item in told if id(item) in ids] == ids  # in their order, each once
+    return [id(item) not in ids for item in told]
+
+
+def at_once(replay: Replay, *updates: tuple[str, ...]) -> list[list[str]]:
+    """What is let out with each thing that is told."""
+    return [[texts(each) for each in replay.news(read(*told))] for told in updates]
+
+
+def texts(item: Item) -> str:
+    return item.tool_call_id if isinstance(item, ToolCall | ToolCallUpdate) else getattr(item, "text", "")
+
+
+def read(kind: str, text: str, message: str | None = None) -> Item:
+    return read_update({**update(kind, text), **({"messageId": message} if message else {})})
 
 
 def update(kind: str, text: str) -> dict[str, Any]:
@@ -37,7 +57,7 @@ def update(kind: str, text: str) -> dict[str, Any]:
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
 
 
-USER, AGENT = "user_message_chunk", "agent_message_chunk"
+USER, AGENT, THOUGHT = "user_message_chunk", "agent_message_chunk", "agent_thought_chunk"
 
 
 def test_an_answer_is_old_as_far_as_it_is_the_one_that_was_given() -> None:
@@ -85,7 +105,7 @@ def test_a_picture_in_an_old_message_does_not_make_its_answer_new() -> None:
     picture = read_update({"sessionUpdate": USER, "content": {"type": "image", "data": "eA=="}})
     replay = Replay([turn("hello", "hi")], "hello you")
     assert old(replay, (USER, "hello")) == [True]
-    assert replay.is_old(picture)
+    assert replay.news(picture) == []
     assert old(replay, (AGENT, "hi"), (AGENT, "new")) == [True, False]
 
 
@@ -98,7 +118,7 @@ def test_before_the_agent_is_prompted_all_that_belongs_to_turns_is_old() -> None
     replay = Replay([turn("hello", "hi")])
     assert old(replay, (AGENT, "who knows"), ("tool_call", "c"), (USER, "what?")) == [True, True, True]
     commands = read_update({"sessionUpdate": "available_commands_update", "availableCommands": []})
-    assert not replay.is_old(commands)
+    assert replay.news(commands) == [commands]
     assert replay.prompted("go")
     assert old(replay, (AGENT, "who knows")) == [False]
     assert not replay.prompted("on")
@@ -162,8 +182,25 @@ def test_a_call_is_known_by_its_id_or_once_by_its_title() -> None:
     begun = {"sessionUpdate": "tool_call", "toolCallId": "z1", "title": "Read `notes.md`"}
     more = {"sessionUpdate": "tool_call_update", "toolCallId": "z1", "status": "completed"}
     again = {"sessionUpdate": "tool_call", "toolCallId": "z2", "title": "Read notes.md"}
-    assert old(replay, (USER, "hello"), ("tool_call", "a")) == [True, True]
-    assert [replay.is_old(read_update(each)) for each in (begun, more, again)] == [True, True, False]
+    assert old(replay, (USER, "hello")) == [True]
+    assert [not replay.news(read_update(each)) for each in (begun, more, again)] == [True, True, False]
+
+
+def test_a_call_that_was_told_is_not_told_once_more_under_another_id() -> None:
+    for prompt in ("go", "hello"):
+        replay = Replay([call_turn()], prompt)
+        assert at_once(replay, (USER, "hello"), ("tool_call", "a"), (AGENT, "hi")) == [[], [], []]
+        again = read_update({"sessionUpdate": "tool_call", "toolCallId": "z", "title": "Read notes.md"})
+        assert replay.news(again) == [again]
+
+
+def test_a_call_that_begins_under_the_id_of_one_that_has_ended_is_another_one() -> None:
+    begun = {"sessionUpdate": "tool_call", "toolCallId": "a", "title": "Read notes.md"}
+    ended = {"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed"}
+    replay = Replay([call_turn()], "go")
+    assert old(replay, (USER, "hello")) == [True]
+    told = [read_update(each) for each in (begun, begun, ended, ended, begun, ended)]
+    assert [not replay.news(each) for each in told] == [True] * 4 + [False] * 2
 
 
 def test_a_plan_is_known_by_what_it_says() -> None:
@@ -172,4 +209,134 @@ def test_a_plan_is_known_by_what_it_says() -> None:
     known = read_update({"sessionUpdate": "plan", "entries": entries})
     unknown = read_update({"sessionUpdate": "plan", "entries": [{"content": "rest"}]})
     assert old(replay, (USER, "hello")) == [True]
-    assert [replay.is_old(each) for each in (known, unknown)] == [True, False]
+    assert [not replay.news(each) for each in (known, unknown)] == [True, False]
+
+
+# -- a prompt that was said before: it may be repeated, or an old turn be told -----------------------------
+
+
+def test_the_first_turn_is_old_also_when_it_began_as_the_present_one_does() -> None:
+    for new in ("new", "hi, again"):
+        replay = Replay([turn("hello", "hi there")], "hello")
+        told = [(USER, "hello"), (AGENT, "hi "), (AGENT, "there"), (AGENT, new)]
+        assert old(replay, *told) == [True, True, True, False]
+
+
+def test_an_answer_that_is_the_old_one_comes_out_with_the_end_of_the_turn() -> None:
+    replay = Replay([turn("hello", "hi there")], "hello")
+    assert at_once(replay, (USER, "hello"), (AGENT, "hi "), (AGENT, "there")) == [[], [], []]
+    assert [texts(item) for item in replay.rest()] == ["hello", "hi ", "there"]
+    assert replay.rest() == []
+
+
+def test_an_answer_that_only_begins_as_the_old_one_does_comes_out_as_soon_as_it_differs() -> None:
+    replay = Replay([turn("hello", "hi there")], "hello")
+    told = [(USER, "hello"), (AGENT, "hi "), (AGENT, "you"), (AGENT, "hi there")]
+    assert at_once(replay, *told) == [[], [], ["hello", "hi ", "you"], ["hi there"]]
+
+
+def test_the_old_answer_and_the_same_one_again_are_told_apart_by_the_prompt_between_them() -> None:
+    replay = Replay([turn("hello", "hi")], "hello")
+    told = [(USER, "hello"), (AGENT, "hi"), (USER, "hello"), (AGENT, "hi")]
+    assert old(replay, *told) == [True, True, False, False]
+
+
+def test_old_turns_that_all_began_as_the_present_one_does_are_old() -> None:
+    for answers in (["one", "two", "three"], ["one", "one", "one"], ["", "", "one"], ["one", "", "two"]):
+        replay = Replay([turn("go on", answer) for answer in answers], "go on")
+        told = [chunk for each in answers for chunk in ((USER, "go on"), (AGENT, each)) if chunk[1]]
+        assert old(replay, *told, (AGENT, "new")) == [True] * len(told) + [False]
+        assert old(replay, (USER, "go on"), (AGENT, answers[-1] or "x")) == [False, False]
+
+
+def test_turns_that_the_agent_does_not_remember_are_passed_over() -> None:
+    turns = [turn("one", "1"), turn("go", ""), turn("go", "2"), turn("two", "3"), turn("go", "4")]
+    first, last = [(USER, "one"), (AGENT, "1")], [(USER, "two"), (AGENT, "3")]
+    assert old(Replay(turns, "go"), *first, (USER, "go"), (AGENT, "2"), (AGENT, "n")) == [True] * 4 + [False]
+    assert old(Replay(turns, "go"), (USER, "go"), (AGENT, "2"), *last, (AGENT, "n")) == [True] * 4 + [False]
+    assert old(Replay(turns, "go"), *first, (USER, "go"), (AGENT, "4"), (AGENT, "n")) == [True] * 4 + [False]
+    assert old(Replay(turns, "go"), *last, (USER, "go"), (AGENT, "2"))[3:] == [False]
+
+
+def test_an_answer_that_begins_as_several_old_ones_do_is_old_or_new_as_a_whole() -> None:
+    turns = [turn("one", "1"), turn("go", "a b"), turn("go", "a c")]
+    told = [(USER, "one"), (AGENT, "1"), (USER, "go"), (AGENT, "a")]
+    assert old(Replay(turns, "go"), *told, (AGENT, " b")) == [True] * 5
+    assert old(Replay(turns, "go"), *told, (AGENT, " c")) == [True, True, False, False, False]
+    assert old(Replay(turns, "go"), *told, (AGENT, " c"), (AGENT, "new")) == [True] * 5 + [False]
+
+
+def test_the_message_of_a_turn_without_an_answer_takes_nothing_from_the_next_answer() -> None:
+    replay = Replay([turn("hello", "")], "hello")
+    told = [(USER, "hello"), (AGENT, "hi"), (AGENT, " there")]
+    assert at_once(replay, *told)[1:] == [["hi"], [" there"]]
+
+
+def test_what_goes_on_in_the_same_message_is_no_old_answer() -> None:
+    replay = Replay([turn("hello", "hi")], "hello")
+    told = [(USER, "hello"), (AGENT, "hi", "m1"), (AGENT, ", you", "m1")]
+    assert old(replay, *told) == [False, False, False]
+    replay = Replay([turn("hello", "hi")], "hello")
+    assert old(replay, *told[:2], (AGENT, ", you", "m2")) == [True, True, False]
+
+
+def test_thoughts_and_calls_of_a_turn_that_began_alike_are_old_with_its_answer() -> None:
+    thought = ReasoningResponsePart(id="r", content="hm, well")
+    thoughtful = replace(call_turn(), response_parts=[thought, *call_turn().response_parts])
+    told = [(USER, "hello"), (THOUGHT, "hm, "), (THOUGHT, "well"), ("tool_call", "a"), (AGENT, "hi")]
+    for new in ((AGENT, "new"), ("tool_call", "b"), (THOUGHT, "so")):
+        assert old(Replay([thoughtful], "hello"), *told, new) == [True] * 5 + [False]
+    assert old(Replay([thoughtful], "hello"), *told) == [False] * 5
+    for new in ((AGENT, "new"), ("tool_call", "b"), (THOUGHT, "so")):  # in the middle
+        assert old(Replay([thoughtful], "hello"), *told[:4], new, told[4]) == [False] * 6
+    assert old(Replay([thoughtful], "hello"), told[0], told[4], (THOUGHT, "so")) == [True, True, False]
+
+
+def test_a_call_that_is_asked_about_is_new_and_so_is_what_it_goes_on_from() -> None:
+    replay = Replay([call_turn()], "hello")
+    assert at_once(replay, (USER, "hello"), ("tool_call", "a")) == [[], []]
+    assert [texts(item) for item in replay.asks(_question("a"))] == ["hello", "a"]
+    assert at_once(replay, (AGENT, "hi")) == [["hi"]]
+
+
+def test_a_question_after_an_old_answer_leaves_it_old_and_one_in_the_middle_shows_that_it_is_not() -> None:
+    replay = Replay([call_turn()], "hello")
+    assert at_once(replay, (USER, "hello"), (AGENT, "h")) == [[], []]
+    assert [texts(item) for item in replay.asks(_question("z"))] == ["hello", "h"]
+    for question in (_question("z"), _question("z", "Read notes.md"), _question("a"), None):
+        replay = Replay([call_turn()], "hello")
+        assert at_once(replay, (USER, "hello"), ("tool_call", "a"), (AGENT, "hi")) == [[], [], []]
+        assert replay.asks(question) == []
+        assert old(replay, (AGENT, "hi")) == [False]
+
+
+def _question(call: str, title: str | None = None) -> ToolCallUpdate:
+    return ToolCallUpdate(tool_call_id=call, title=title)
+
+
+def test_a_pause_in_the_middle_of_an_answer_shows_that_it_is_new_and_one_after_it_shows_nothing() -> None:
+    replay = Replay([turn("hello", "hi there")], "hello")
+    assert at_once(replay, (USER, "hello"), (AGENT, "hi")) == [[], []]
+    assert [texts(item) for item in replay.pauses()] == ["hello", "hi"]
+    assert at_once(replay, (AGENT, " there")) == [[" there"]]
+    replay = Replay([turn("hello", "hi there")], "hello")
+    assert at_once(replay, (USER, "hello"), (AGENT, "hi there")) == [[], []]
+    assert replay.pauses() == []
+    assert at_once(replay, (AGENT, "new")) == [["new"]]
+
+
+def test_the_last_marks_of_an_old_answer_are_old_also_when_they_come_alone() -> None:
+    replay = Replay([turn("hello", "All **done**."), turn("bye", "Bye")], "go")
+    told = [(USER, "hello"), (AGENT, "All **done"), (AGENT, "**"), (AGENT, "."), (AGENT, "\n")]
+    assert old(replay, *told) == [True] * 5
+    assert old(replay, (AGENT, "."), (USER, "bye"), (AGENT, "Bye"), (AGENT, "!")) == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    replay = Replay([turn("hello", "**Hi**")], "go")
+    assert old(replay, (USER, "hello"), (AGENT, "**Hi**"), (AGENT, "**"), (AGENT, "New**"))[2:] == [
+        False,
+        False,
+    ]

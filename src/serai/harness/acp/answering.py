@@ -117,10 +117,10 @@ class Answering(BasicClient):
     async def request_permission(self, request: PermissionRequest) -> str | None:
         """Ask the person. A turn that is over, or ends meanwhile, cancels."""
         await self._asked.caught_up()
-        work = self._asked.work
+        if (work := self._asked.work) is not None:
+            await work.asks(request.tool_call)
         if work is None or not work.turn.is_running:
             return None
-        work.flush()
         work.delivered("a request for permission")
         answer = await _unless_over(work.calls.ask(request))
         if answer is None:
@@ -226,7 +226,7 @@ class Answering(BasicClient):
         """Ask the person, with a form or by sending them to an address."""
         await self._asked.caught_up()
         if (work := self._asked.work) is not None:
-            work.flush()
+            await work.asks()
         schema = request.requested_schema or {}
         if request.mode == "url" and not (request.url or "").startswith(("https://", "http://")):
             raise ProtocolError("a person is sent to addresses of the web only", number=_INVALID_PARAMS)

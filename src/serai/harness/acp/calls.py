@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -84,8 +85,7 @@ class _Call:
     raw_output: Any = None
     confirmed: str = _NOT_NEEDED
     is_hasty: bool = False
-    """Whether the agent has begun it before it was told that it may."""
-    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Whether it runs already while someone is asked whether it may."""
     editing: AsyncExitStack = field(default_factory=AsyncExitStack)
     edited: set[str] = field(default_factory=set[str])
     shown_at: float = 0.0
@@ -169,6 +169,8 @@ class Calls:
         self._emit = emit
         self._masked = masked
         self._calls: dict[str, _Call] = {}
+        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """By the ids of calls: several may have one, and one question at a time is asked about them."""
         self._shown: dict[str, int] = {}
         """The ids that clients know, each with how often it was wanted again."""
 
@@ -181,7 +183,7 @@ class Calls:
         if call.stage in _OVER:
             return
         await self._attend_edits(call)
-        if update.status == "in_progress" and call.asking.locked():
+        if update.status == "in_progress" and call.stage is _Stage.ASKED:
             call.is_hasty = True
         if call.stage is _Stage.STREAMING:
             if changed:
@@ -201,13 +203,12 @@ class Calls:
 
         Cancelling takes the question back. It is cancelled when the call or the turn ends before the answer.
         """
-        call = self._of(request.tool_call)
-        async with call.asking:
+        async with self._asking[request.tool_call.tool_call_id]:
+            call = self._of(request.tool_call)
             if call.stage in _OVER:  # it was denied, or is done: this is another one
                 call = self._begin(call.id, request.tool_call)
             if call.learn(request.tool_call) and call.stage is _Stage.STREAMING:
                 self._grow(call)
-            call.is_hasty = False
             await self._attend_edits(call)
             asking = asyncio.create_task(self._question(call, request))
             try:
@@ -220,6 +221,8 @@ class Calls:
                 call.stage = _Stage.RUNNING
                 call.confirmed = ToolCallConfirmationReason.USER_ACTION.value
                 self._emit_called(call)
+                if call.content:
+                    self._show(call)  # to be asked about has taken away what it had
             else:
                 call.stage = _Stage.CLOSED
                 await call.editing.aclose()
@@ -242,6 +245,7 @@ class Calls:
     async def _question(self, call: _Call, request: PermissionRequest) -> None:
         if call.stage in _OVER:
             raise asyncio.CancelledError  # it was told meanwhile how it ended
+        call.is_hasty = call.stage is _Stage.RUNNING
         call.stage = _Stage.ASKED
         await call.ahp.ready(
             message=call.message,

@@ -47,6 +47,8 @@ class Choosing:
         self._session: AcpSession | None = None
         self._actual = Choices()
         """What can be chosen, with the values that the agent had when that was last told."""
+        self._model: str | None = None
+        """The model that the agent told last; it may not tell of any now."""
         self._asked: str | None = None
         """What the agent is being asked to take. What it tells of that meanwhile may be older or newer."""
 
@@ -64,6 +66,7 @@ class Choosing:
         """The session has just been opened: what nobody has chosen is as the agent has it."""
         self._session = session
         choices = self._actual = Choices.of(session)
+        self._model = choices.model or self._model
         self._harness.learned(choices, afresh=not self._seat.turns)
         chosen = self._seat.settings
         self._seat.configure({name: value for name, value in choices.values.items() if name not in chosen})
@@ -83,8 +86,9 @@ class Choosing:
             {name: value for name, value in new.items() if name not in wished},
             gone=[name for name in old if name not in new and name not in wished],
         )
-        model = self._seat.model.id if self._seat.model is not None else before.model
-        if choices.model not in (None, model) and model == before.model and self._asked != _MODEL:
+        had, self._model = self._model, choices.model or self._model
+        model = self._seat.model.id if self._seat.model is not None else had
+        if choices.model not in (None, model) and model == had and self._asked != _MODEL:
             self._seat.choose_model(ModelSelection(id=choices.model))
 
     async def choose(self, session: AcpSession) -> None:
@@ -122,7 +126,7 @@ class Choosing:
     def _wish(self, tried: Mapping[str, Any]) -> tuple[str, Any] | None:
         """Something that is wished, and was not tried: the model, which others depend on, before the rest."""
         has, model = self._actual.values, self._seat.model
-        if model is not None and model.id not in (self._actual.model, tried.get(_MODEL)):
+        if model is not None and model.id not in (self._model, tried.get(_MODEL)):
             return _MODEL, model.id
         more = (model.config or {}) if model is not None else {}
         for name, value in {**self._seat.settings, **more}.items():

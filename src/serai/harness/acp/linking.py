@@ -53,7 +53,7 @@ class Link:
 
     def is_history(self, item: Item) -> bool:
         """Whether the agent tells again what was before. To be asked while no turn runs."""
-        if self.replay is None or not self.replay.is_old(item):
+        if self.replay is None or self.replay.news(item):
             return False
         self.history_at = asyncio.get_running_loop().time()
         return True

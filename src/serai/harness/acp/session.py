@@ -56,7 +56,7 @@ from serai.harness.acp.prompting import blocks_of
 from serai.harness.acp.retelling import retold
 from serai.harness.acp.signing_in import Stage
 from serai.harness.acp.steering import steer
-from serai.harness.acp.work import BeginMark, Work
+from serai.harness.acp.work import BeginMark, PauseMark, Work
 from serai.host.agents import HostContext
 from serai.host.project import directory_of
 from serai.host.turn import Turn
@@ -368,6 +368,7 @@ class AcpAgentSession(BasicSession):
         if link.replay is not None and not link.replay.prompted(turn.message.text):
             link.replay = None
         work.replay = link.replay
+        work.mark_pause = lambda: link.session.receive(PauseMark())
         link.work = work
         if turn.is_running:
             await self._beside.tell(turn)
@@ -381,7 +382,7 @@ class AcpAgentSession(BasicSession):
                 self._choosing.show(link.session)
             case SessionInfoUpdate(title=str(title)):
                 self._beside.entitle(title)
-            case RawUpdate():
+            case RawUpdate() if update.kind:
                 _log.debug("%s told %r, which is not known here", self._label, update.kind)
             case _:
                 pass

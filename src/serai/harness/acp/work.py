@@ -29,7 +29,7 @@ from serai.harness.acp.replaying import Replay
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 
-__all__ = ["PLAN", "BeginMark", "Work"]
+__all__ = ["PLAN", "BeginMark", "PauseMark", "Work"]
 
 PLAN = "serai.plan"
 """In a session's `_meta`: the agent's plan, as a list of `content`, `priority` and `status`."""
@@ -45,7 +45,8 @@ _STOPPED = {
     "cancelled": "The agent ended the turn as cancelled.",
 }
 
-
+_PAUSE = 2.0
+"""Nobody who tells history pauses for so many seconds in the middle of it."""
 _CHUNKS = (AgentMessageChunk, AgentThoughtChunk)
 _OF_A_TURN = (*_CHUNKS, UserMessageChunk, ToolCall, ToolCallUpdate, PlanUpdate)
 """What an agent tells because it was prompted. The rest it may tell at any time."""
@@ -80,12 +81,17 @@ class Work:
         """What became of the message, as soon as that is known."""
         self.replay: Replay | None = None
         """Tells what is history, when the agent's session was just loaded."""
+        self.mark_pause: Callable[[], None] = lambda: None
+        """Puts a `PauseMark` among the updates."""
         self.sent = False
         """Whether the prompt has left for the agent."""
         self.calls = Calls(turn, folder, terminal=terminals.get, emit=emit, masked=seat.masked)
         self._emit = emit
         self._delivery_id = delivery_id
         self._seat = seat
+        self._sifting = asyncio.Lock()
+        """What is let out together is taken in its order, before anything else."""
+        self._pausing: asyncio.TimerHandle | None = None
         self._part: tuple[type, str | None] | None = None
         """What is being said: a message or a thought, and which."""
         self._text: list[str] = []
@@ -99,16 +105,40 @@ class Work:
         """Take more of a text that is gathering already, as most updates are. Returns whether it was that."""
         if self._text and isinstance(item, _CHUNKS) and (type(item), item.message_id) == self._part:
             text = item.text
-            if text is not None:
+            if text is not None and not self._sifting.locked():
                 self._text.append(text)
                 return True
         return False
 
     async def take(self, update: Update) -> None:
         """Something has happened."""
-        if self.replay is not None and self.replay.is_old(update):
-            self.flush()  # else more of it would be taken for more of the same text
+        replay = self.replay
+        if replay is None:
+            await self._take(update)
+        elif isinstance(update, PauseMark):
+            await self._sift(Replay.pauses)
+        else:
+            await self._sift(lambda replay: replay.news(update))
+            if replay.is_holding:
+                self._pausing = asyncio.get_running_loop().call_later(_PAUSE, self.mark_pause)
+
+    async def asks(self, call: ToolCallUpdate | None = None) -> None:
+        """The agent asks something, about a call for instance: what it told before is in the turn."""
+        await self._sift(lambda replay: replay.asks(call))
+        self.flush()
+
+    async def _sift(self, news: Callable[[Replay], list[Item]]) -> None:
+        """Take what is new, where there may be history among it."""
+        if self.replay is None:
             return
+        async with self._sifting:
+            if self._pausing is not None:
+                self._pausing.cancel()
+            self.flush()  # else more of what is old would be taken for more of the same text
+            for item in news(self.replay):
+                await self._take(item)
+
+    async def _take(self, update: Item) -> None:
         if not self.receipt.done() and isinstance(update, _OF_A_TURN):
             self.delivered("the first update")
         if isinstance(update, _CHUNKS):
@@ -212,6 +242,7 @@ class Work:
 
     async def finish(self, finished: Finished, *, cancelled: bool) -> None:
         """The agent has answered the prompt."""
+        await self._sift(Replay.rest)
         self.flush()
         if finished.usage:
             await self._tell_usage(finished.usage)
@@ -231,6 +262,7 @@ class Work:
             error: Why.
             answered: Whether that is what the agent answered, so that it had the prompt.
         """
+        await self._sift(Replay.rest)
         self.flush()
         await self.calls.end()
         if not self.done.done():
@@ -266,6 +298,13 @@ class BeginMark(RawUpdate):
     def work(self) -> Work:
         """The turn."""
         return self.data["work"]
+
+
+class PauseMark(RawUpdate):
+    """Stands among the updates where the agent has told nothing for a while, in a turn with a `Replay`."""
+
+    def __init__(self) -> None:
+        super().__init__("", {})
 
 
 def _count(value: Any) -> int | float | None:

@@ -3,7 +3,8 @@
 What it is told stands in its argument, as JSON: `capabilities`, `meta` and `methods` for its handshake,
 `new_error` to refuse sessions, `signed_in` a file that has to be there, `modes` and `options` for its
 sessions, `keep` a folder in which it keeps them, `late` how long after `session/load` and its like it tells
-the history (`prompt`: only in the next turn), `dies_in` and `silent_in` what it does not survive or answer.
+the history (`prompt`: only in the next turn), `repeats` to repeat each prompt, `dies_in` and `silent_in` what
+it does not survive or answer.
 What it does in a turn is the first line of the prompt: the name of a function below, and words for it.
 Whatever it is asked, it keeps in `heard`, and the turn `recall` tells it.
 """
@@ -79,6 +80,22 @@ def told(answer: dict[str, Any]) -> str:
 def echo(session: str, *words: str) -> Any:
     for word in words:
         say(session, word)
+
+
+def careful(session: str) -> Any:
+    """Says what it is about to do, and asks."""
+    say(session, "I will ask.")
+    permission(session)
+
+
+def paused(session: str) -> Any:
+    """Begins a call, and goes on when its mode is changed."""
+    update(session, "tool_call", toolCallId="p", title="make", status="in_progress")
+    while (message := receive()).get("method") != "session/set_mode":
+        pass
+    send(id=message["id"], result=set_mode(message["params"]))
+    update(session, "tool_call_update", toolCallId="p", status="completed")
+    say(session, "made")
 
 
 def think(session: str) -> Any:
@@ -191,6 +208,43 @@ def hasty(session: str, then: str) -> Any:
     update(session, "tool_call_update", toolCallId="c", status="in_progress")
     if then == "crash":
         os._exit(1)
+
+
+def reasked(session: str, then: str) -> Any:
+    """Begins a call, asks whether it may run, and goes on when its mode is changed, whatever the answer."""
+    half = {"type": "content", "content": {"type": "text", "text": "half"}}
+    update(session, "tool_call", toolCallId="c", title="make", status="in_progress", content=[half])
+    params = {"sessionId": session, "toolCall": {"toolCallId": "c"}, "options": OPTIONS}
+    send(id="r", method="session/request_permission", params=params)
+    while (message := receive()).get("method") != "session/set_mode":
+        pass
+    send(id=message["id"], result={})
+    if then == "crash":
+        os._exit(1)
+    if then == "completed":
+        update(session, "tool_call_update", toolCallId="c", status="completed")
+
+
+def again_hasty(session: str, then: str) -> Any:
+    """Asks about a call, and when it may not run is as hasty with it as can be."""
+    call = {"toolCallId": "c", "title": "make"}
+    ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
+    hasty(session, then)
+
+
+def thrice(session: str) -> Any:
+    """Asks three times about one call, all at once, and then runs it."""
+    params = {"sessionId": session, "toolCall": {"toolCallId": "c", "title": "make"}, "options": OPTIONS}
+    for number in range(3):
+        send(id=f"t{number}", method="session/request_permission", params=params)
+    outcomes: list[str] = []
+    while len(outcomes) < 3:
+        message = receive()
+        if "result" in message:
+            outcomes.append(message["result"]["outcome"].get("optionId", "cancelled"))
+    update(session, "tool_call_update", toolCallId="c", status="in_progress")
+    update(session, "tool_call_update", toolCallId="c", status="completed")
+    say(session, ",".join(outcomes))
 
 
 def withdrawn(session: str, method: str) -> Any:
@@ -660,6 +714,8 @@ def prompt(params: dict[str, Any]) -> Any:
         name, *words = LATE.pop(0).split(" ")
         globals()[name](session, *(AROUND.format(word) for word in words))
     text = next(block["text"] for block in params["prompt"] if block["type"] == "text")
+    if TOLD.get("repeats"):
+        update(session, "user_message_chunk", content={"type": "text", "text": text})
     name, *words = text.splitlines()[0].split(" ")
     turn: Callable[..., Any] = globals()[name]
     result = turn(session, *words) or {"stopReason": "end_turn"}
