@@ -17,6 +17,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from functools import cache
+from threading import RLock
 from typing import Any, TypeGuard, TypeVar, dataclass_transform, overload
 
 import msgspec
@@ -161,9 +162,14 @@ _encode = msgspec.json.Encoder().encode
 _decode_plain = msgspec.json.Decoder().decode
 
 
+_learning = RLock()
+"""Types are recursive, and each is looked through when it is first used: by one thread at a time."""
+
+
 @cache
 def _decoder(as_type: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(as_type)
+    with _learning:
+        return msgspec.json.Decoder(as_type)
 
 
 # -- lifting and lowering what is unknown ------------------------------------------------------------------
@@ -232,7 +238,9 @@ class _UnionLifter:
 
 @cache
 def _lifter(as_type: Any) -> Lifter | None:
-    return _lifter_of(msgspec.inspect.type_info(as_type))
+    with _learning:
+        msgspec.json.Decoder(as_type)  # else msgspec would look through it when it is converted, out of here
+        return _lifter_of(msgspec.inspect.type_info(as_type))
 
 
 _struct_lifters: dict[type, _StructLifter] = {}
