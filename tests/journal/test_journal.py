@@ -99,6 +99,29 @@ async def test_deltas_of_one_part_that_wait_together_travel_as_one(
     assert msgspec.json.decode(rows[-1].action)["content"] == "abc"
 
 
+async def test_deltas_that_come_during_a_commit_are_in_no_hurry(
+    journal: Journal, store: FaultyStore, kept: KeptSession
+) -> None:
+    begin_turn(journal, kept)
+    await journal.committed()
+    before, tries = len(store.batches), store.tries
+    store.gate.clear()
+    async with asyncio.timeout(WITHIN):
+        for number, content in enumerate("abc", 1):
+            do(journal, kept, delta(content))
+            while store.tries < tries + number:
+                await asyncio.wait({journal.ended}, timeout=0.001)
+            do(journal, kept, delta(f"{content} and more"))
+            store.gate.set()
+            while len(store.batches) < before + number:
+                await asyncio.wait({journal.ended}, timeout=0.001)
+            store.gate.clear()
+        store.gate.set()
+        while len(store.batches) < before + 4:
+            await asyncio.wait({journal.ended}, timeout=0.001)
+    assert not any(batch.durable for batch in store.batches[before:])
+
+
 async def test_deltas_with_something_between_them_stay_apart(journal: Journal, kept: KeptSession) -> None:
     listener = Listener()
     begin_turn(journal, kept)

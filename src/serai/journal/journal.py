@@ -300,9 +300,9 @@ class Journal:
                 first = writing.result()
                 self.unavailable = None
                 self._room.set()
-                # What was to pass the line has come too late for that: it follows at once.
-                self._waiting[:0], self._aside = self._aside, []
-                self._urgent = self._urgent or bool(self._waiting)
+                if self._aside:  # it has come too late to pass the line: it follows at once
+                    self._waiting[:0], self._aside = self._aside, []
+                    self._urgent = True
                 self._written(items, batch, first, time.perf_counter() - begun)
             except StorageUnavailable as error:
                 # The state is ahead of the disk: nobody has heard of it, and it is tried again as it is.
