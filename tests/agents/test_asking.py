@@ -23,6 +23,7 @@ from serai.errors import (
     AgentUnknown,
     AuthRequired,
     CapabilityNotSupportedError,
+    ConfigInvalid,
     Mismatch,
     PromptInvalid,
     ProtocolError,
@@ -184,6 +185,26 @@ async def test_agents_of_the_configuration_are_there_by_default(
     with pytest.raises(AgentNotInstalled, match="no-such-program"):
         await agents.ask("mine", "hi")
     assert "mine" in [one.id for one in await agents.detect()]
+
+
+async def test_in_a_folder_that_is_gone_agents_are_found_and_work_elsewhere(
+    players: Players, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, gone = players.project / "serai", players.project / "gone"
+    home.mkdir()
+    gone.mkdir()
+    (home / "serai.toml").write_text('[agents.mine]\ncommand = "no-such-program"\n')
+    monkeypatch.setenv("SERAI_HOME", str(home))
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert "mine" in [one.id for one in await agents.detect()]
+    for use in (agents.capabilities("mine"), agents.models("mine"), agents.ask("mine", "hi", cwd=home)):
+        with pytest.raises(AgentNotInstalled, match="no-such-program"):
+            await use
+    with pytest.raises(ConfigInvalid, match="is gone"):
+        await agents.ask("mine", "hi")
+    with pytest.raises(ConfigInvalid, match="is gone"):
+        await agents.ask("mine", "hi", cwd="below")
 
 
 @pytest.mark.parametrize(

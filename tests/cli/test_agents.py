@@ -208,6 +208,16 @@ def test_an_agent_that_wanted_a_sign_in_is_not_signed_in_to_until_it_does_no_lon
     assert "sign in: speaker login" in capsys.readouterr().out
 
 
+def test_in_a_folder_that_is_gone_they_are_found_all_the_same(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.program("goose", "goose 1.50.1")
+    speaker(machine)
+    (machine.root / "project").rmdir()
+    assert listed(capsys)["goose"]["version"] == "1.50.1"
+    assert main(["agents", "probe", "speaker"]) == 0
+
+
 # -- probe -------------------------------------------------------------------------------------------------
 
 

@@ -96,6 +96,27 @@ async def test_the_result_as_json(asking: Asking) -> None:
     assert result["toolCalls"][0]["title"] == "ls -l"
 
 
+async def test_in_a_folder_that_is_gone_another_must_be_named(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = asking.home / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    done = await asking.ask("echo a")
+    assert (done.code, done.out) == (2, "")
+    assert "serai ask: error: the folder that you are in is gone: name another with --cwd" in done.err
+    done = await asking.ask("--cwd", ".", "echo a")
+    assert done == Done(1, "", "serai: . cannot be followed: No such file or directory [config_invalid]\n")
+    assert (await asking.ask("--cwd", str(asking.home), "echo a")).out == "a\n"
+
+
+async def test_a_folder_whose_name_is_too_long_is_told(asking: Asking) -> None:
+    done = await asking.ask("--cwd", "/" + "n" * 300, "echo a")
+    assert done.code == 2
+    assert "--cwd: there is no folder /nnn" in done.err
+
+
 async def test_an_answer_under_a_schema(asking: Asking, tmp_path: Path) -> None:
     schema = tmp_path / "schema.json"
     schema.write_text('{"type": "object", "required": ["x"]}')

@@ -8,7 +8,16 @@ import pytest
 
 from cli.programs import run, running
 from client.screens import parse
-from serai.cli import chat
+from serai.cli import chat, main
+
+
+@pytest.fixture
+def gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be in a folder that is no longer there."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
 
 
 async def test_a_new_session_works_where_the_person_is(tmp_path: Path) -> None:
@@ -48,9 +57,34 @@ def test_the_folder_of_the_chat_is_meant_where_nothing_else_is_said(
     assert (seen == [tmp_path]) is expected
 
 
+@pytest.mark.usefixtures("gone")
 def test_a_folder_that_is_gone_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    assert chat._here() is None
+    async def remember(options: object) -> int:
+        seen.append(getattr(options, "directory", ""))
+        return 0
+
+    seen: list[object] = []
+    monkeypatch.setattr(chat, "_main", remember)
+    monkeypatch.setenv("SERAI_HOME", str(tmp_path))
+    assert main(["chat"]) == 0
+    assert seen == [None]
+
+
+@pytest.mark.usefixtures("gone")
+def test_a_folder_in_one_that_is_gone_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SERAI_HOME", str(tmp_path))
+    assert main(["chat", "--directory", "x"]) == 1
+    assert (
+        capsys.readouterr().err == "serai: x cannot be followed: No such file or directory [config_invalid]\n"
+    )
+
+
+def test_a_folder_whose_name_is_too_long_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SERAI_HOME", str(tmp_path))
+    with pytest.raises(SystemExit):
+        main(["chat", "--directory", "/" + "n" * 300])
+    assert "--directory: there is no folder /nnn" in capsys.readouterr().err

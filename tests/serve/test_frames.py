@@ -46,6 +46,16 @@ def test_what_need_not_wait_comes_first() -> None:
     assert outbox.take(4) == b"text"
 
 
+def test_what_was_put_first_comes_out_alone() -> None:
+    outbox = Outbox()
+    outbox.put(b"text")
+    assert outbox.take_first() == b""
+    outbox.put_first(b"pong")
+    outbox.put_first(b"ping")
+    assert outbox.take_first() == b"pingpong"
+    assert (outbox.take_first(), outbox.unasked, outbox.take(4)) == (b"", 4, b"text")
+
+
 def test_one_buffer_is_never_copied_nor_cut() -> None:
     outbox = Outbox()
     large = b"x" * 1000

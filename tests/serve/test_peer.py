@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.memory import Wire
+from serai.ahp import commands as c
 from serai.ahp.types import ROOT
 from serai.errors import DatabaseCorrupt
 from serai.harness.demo import DemoHarness
@@ -19,6 +20,14 @@ from serai.store.contract import HeadRow, StoredRow
 from serai.store.memory import MemoryStore
 
 SESSIONS = [f"ahp-session:/{name}" for name in "abcd"]
+LOGS = "ahp-otlp:/logs/fatal"
+EVERYTHING = [*SESSIONS, LOGS]
+NEW: dict[str, Any] = {
+    "clientId": "one",
+    "protocolVersions": ["0.2.0"],
+    "initialSubscriptions": EVERYTHING,
+}
+BACK: dict[str, Any] = {"clientId": "one", "lastSeenServerSeq": 0, "subscriptions": EVERYTHING}
 WITHIN = 30.0
 
 
@@ -28,6 +37,8 @@ class Unreadable(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
         self.damaged = False
+        self.broken = False
+        """Whether it fails in a way that nobody has thought of."""
         self.slow = False
 
     async def head(self, uri: str) -> HeadRow | None:
@@ -45,6 +56,8 @@ class Unreadable(MemoryStore):
     async def _read(self) -> None:
         if self.damaged:
             raise DatabaseCorrupt("the database is damaged")
+        if self.broken:
+            raise ZeroDivisionError
         for _ in range(20 if self.slow else 0):
             await asyncio.sleep(0)
 
@@ -76,7 +89,7 @@ async def host(store: Unreadable) -> AsyncIterator[Host]:
     await first.close()
     host = await open_host(store)
     yield host
-    store.damaged = False
+    store.damaged = store.broken = False
     await host.close()
 
 
@@ -229,16 +242,79 @@ class TestReconnecting:
         (await connected(host)).drop()
         store.slow = True
         asked: list[tuple[str, dict[str, Any]]] = [
-            ("initialize", {"protocolVersions": ["0.2.0"], "initialSubscriptions": SESSIONS}),
-            ("reconnect", {"lastSeenServerSeq": 0, "subscriptions": SESSIONS}),
+            ("initialize", NEW),
+            ("reconnect", BACK),
         ]
         for method, params in asked:
             wire = Wire(host)
-            wire.request(method, clientId="one", **params)
+            wire.request(method, **params)
             await asyncio.sleep(0)
             wire.drop()
             await until(lambda wire=wire: wire.peer._in_line is None)
             await host.journal.committed()
             assert not host.clients.is_connected("one")
-            assert not any(host.journal.subscriptions.is_followed(session) for session in SESSIONS)
+            assert not any(host.journal.subscriptions.is_followed(channel) for channel in EVERYTHING)
             assert not host.sessions._wanted
+
+    async def test_a_connection_that_is_gone_follows_no_telemetry(self, host: Host) -> None:
+        wire = await connected(host)
+        wire.request("subscribe", LOGS)
+        wire.drop()
+        await until(lambda: wire.peer._in_line is None)
+        await host.journal.committed()
+        assert not host.journal.subscriptions.is_followed(LOGS)
+
+    async def test_what_the_host_asks_meanwhile_comes_after_the_answer(
+        self, host: Host, store: Unreadable
+    ) -> None:
+        (await connected(host)).drop()
+        store.slow = True
+        wire = Wire(host)
+        request = wire.request("reconnect", **BACK)
+        await until(lambda: host.clients.is_connected("one"))
+        wanted = c.ResourceReadParams(channel=ROOT, uri="other:/file")
+        asking = asyncio.create_task(host.clients.ask("one", "resourceRead", wanted))
+        await until(lambda: len(wire.link.inbox) > 1)
+        first, question = wire.link.inbox
+        assert (first["id"], first["result"]["type"]) == (request, "replay")
+        assert question["method"] == "resourceRead"
+        wire.send(id=question["id"], result={"data": "here", "encoding": "utf-8"})
+        assert (await asyncio.wait_for(asking, WITHIN)).data == "here"
+
+    @pytest.mark.parametrize(
+        ("method", "channel", "params"),
+        [("reconnect", ROOT, BACK), ("initialize", ROOT, NEW), ("subscribe", LOGS, {})],
+        ids=["reconnect", "initialize", "subscribe"],
+    )
+    async def test_what_the_host_tells_of_itself_meanwhile_comes_after_the_answer(
+        self, host: Host, store: Unreadable, method: str, channel: str, params: dict[str, Any]
+    ) -> None:
+        wire = await connected(host)
+        if method != "subscribe":
+            wire.drop()
+            wire = Wire(host)
+        store.slow = True
+        request = wire.request(method, channel, **params)
+        await until(lambda: host.journal.subscriptions.is_followed(LOGS))
+        host.journal.subscriptions.deliver([(LOGS, text_frame(b'{"method": "otlp/exportLogs"}'))])
+        await until(lambda: len(wire.link.inbox) > 1)
+        first, telemetry = wire.link.inbox
+        assert (first.get("id"), "result" in first) == (request, True)
+        assert telemetry == {"method": "otlp/exportLogs"}
+
+    @pytest.mark.parametrize("fault", ["in the store", "in the line"])
+    async def test_a_connection_whose_return_has_failed_is_told_so_and_is_not_deaf(
+        self, host: Host, store: Unreadable, monkeypatch: pytest.MonkeyPatch, fault: str
+    ) -> None:
+        (await connected(host)).drop()
+        other = await connected(host, *SESSIONS, name="two")  # they are in memory
+        wire = Wire(host)
+        if fault == "in the store":
+            store.broken = True
+        else:
+            monkeypatch.setattr(host.journal.recent, "after", None)
+        request = wire.request("reconnect", **BACK)
+        assert (await answer(wire, request))["error"]["code"] == -32603
+        dispatch(other, SESSIONS[0], "news")
+        await until(lambda: wire.link.inbox)
+        assert wire.link.inbox.popleft()["params"]["action"]["title"] == "news"

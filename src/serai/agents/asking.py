@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar, Unpack, cast, overload
 
 from serai.acp import AgentCapabilities, Finished
@@ -28,6 +27,7 @@ from serai.agents.sessions import WireSession
 from serai.agents.starting import folder_of, list_models
 from serai.agents.streaming import AgentStream, Cancelling, Events
 from serai.agents.workplace import default_catalogue, default_finder
+from serai.config.paths import here
 from serai.processes.uninterrupted import to_its_end
 
 __all__ = ["Detected", "ask", "ask_json", "capabilities", "detect", "models", "session", "stream"]
@@ -203,7 +203,8 @@ async def _elsewhere(agent: AgentRef, options: Options) -> AsyncGenerator[Option
         there = cast("Options", {**options, "cwd": folder})
         if isinstance(agent, str) and "catalogue" not in there:
             warn = options.get("on_warning") or log_warning
-            there["catalogue"] = await default_catalogue(folder_of(options), warn, name=agent)
+            project = folder_of(options) if options.get("cwd") else here()
+            there["catalogue"] = await default_catalogue(project, warn, name=agent)
         yield there
 
 
@@ -218,10 +219,10 @@ async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = 
     Raises:
         ConfigInvalid: A configuration file is wrong.
     """
-    here = Path.cwd()
+    place = here()
     if catalogue is None:
-        catalogue = await default_catalogue(here, log_warning)
-    found = await (finder or default_finder(here)).find_all(catalogue)
+        catalogue = await default_catalogue(place, log_warning)
+    found = await (finder or default_finder(place)).find_all(catalogue)
     return [
         Detected(
             id=one.id,

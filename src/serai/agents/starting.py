@@ -12,6 +12,7 @@ from serai.agents.definitions import AgentDefinition, Way
 from serai.agents.finding import Finder, Found
 from serai.agents.options import Options, log_warning
 from serai.agents.workplace import default_catalogue, default_finder
+from serai.errors import ConfigInvalid
 from serai.processes.environment import inheritable
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
@@ -55,8 +56,17 @@ def definition_of(adapter: Adapter, launch: Launch) -> AgentDefinition:
 
 
 def folder_of(options: Options) -> Path:
-    """Where the agent works."""
-    return Path(options.get("cwd") or Path.cwd()).absolute()
+    """Where the agent works.
+
+    Raises:
+        ConfigInvalid: It begins in the working directory of this program, and that is gone.
+    """
+    try:
+        return Path(options.get("cwd") or "").absolute()
+    except FileNotFoundError:
+        raise ConfigInvalid(
+            "the working directory of this program is gone", remedy="Name another with cwd="
+        ) from None
 
 
 def mask_of(launch: Launch) -> Callable[[str], str]:

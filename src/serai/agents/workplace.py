@@ -72,11 +72,13 @@ class Workplace:
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
 
-async def default_catalogue(cwd: Path, warn: Callable[[str], None], *, name: str | None = None) -> Catalogue:
+async def default_catalogue(
+    cwd: Path | None, warn: Callable[[str], None], *, name: str | None = None
+) -> Catalogue:
     """Serai's own agents, and those of the person's and the project's configuration and of its registry.
 
     Args:
-        cwd: The project.
+        cwd: The project, if there is one.
         warn: Is told what could not be had.
         name: The agent that is looked for; `None` for all of them.
 
@@ -87,13 +89,13 @@ async def default_catalogue(cwd: Path, warn: Callable[[str], None], *, name: str
     return (await known_agents(configuration, warn, name=name)).catalogue
 
 
-def _configuration(cwd: Path) -> Configuration:
+def _configuration(cwd: Path | None) -> Configuration:
     return load(find_paths(None, os.environ), os.environ, project=cwd)
 
 
-def default_finder(cwd: Path) -> Finder:
+def default_finder(cwd: Path | None) -> Finder:
     """Finds agents on this machine, and in a project whose folder is trusted."""
     paths = find_paths(None, os.environ)
-    project = cwd if Trust(paths.trust).is_trusted(cwd) else None
+    project = cwd if cwd is not None and Trust(paths.trust).is_trusted(cwd) else None
     finders = _finders.setdefault(asyncio.get_running_loop(), {})
     return finders.setdefault(project, Finder(Surroundings.here(project=project)))

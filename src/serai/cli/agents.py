@@ -29,7 +29,7 @@ from serai.cli.connecting import add_connection_options, client_of
 from serai.cli.signing_in import SignInDialog
 from serai.cli.terminal import clean, open_terminal
 from serai.config.load import load
-from serai.config.paths import find_paths
+from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
 from serai.errors import AgentError, AuthRequired
 from serai.processes.processes import Processes
@@ -120,8 +120,8 @@ async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[K
     Without a registry that was named here and now nothing would be as it is meant: it is an error.
     """
     paths = find_paths(options.home, os.environ)
-    here = Path.cwd()
-    configuration = load(paths, os.environ, project=here)
+    place = here()
+    configuration = load(paths, os.environ, project=place)
     for ignored in configuration.ignored:
         _warn(str(ignored))
     if options.registry:
@@ -129,7 +129,7 @@ async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[K
         known = Known(make_catalogue(configuration.agents, registry.definitions), registry)
     else:
         known = await known_agents(configuration, _warn, name=name)
-    project = here if Trust(paths.trust).is_trusted(here) else None
+    project = place if place is not None and Trust(paths.trust).is_trusted(place) else None
     return known, Finder(Surroundings.here(project=project))
 
 

@@ -38,7 +38,7 @@ from serai.agents.places import Surroundings
 from serai.cli.agents import managed_secrets
 from serai.cli.terminal import Terminal, open_terminal
 from serai.config.load import load
-from serai.config.paths import find_paths
+from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
 from serai.errors import FileUnreadable, SeraiError
 from serai.redact import Redactor
@@ -69,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a JSON Schema, or JSON itself: the answer is JSON that is valid under it, and nothing else",
     )
-    parser.add_argument("--cwd", metavar="DIR", type=Path, default=Path(), help="where the agent works")
+    parser.add_argument("--cwd", metavar="DIR", type=Path, help="where the agent works (default: here)")
     parser.add_argument("--model", metavar="NAME", help="the model, as the agent calls it")
     parser.add_argument("--effort", metavar="NAME", help="how much it thinks, in the agent's words")
     parser.add_argument("--mode", metavar="ID", help="the mode to begin in")
@@ -104,9 +104,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    if not options.cwd.is_dir():
-        parser.error(f"--cwd: there is no folder {options.cwd}")
-    options.cwd = options.cwd.resolve()
+    folder = options.cwd or here()
+    if folder is None:
+        parser.error("the folder that you are in is gone: name another with --cwd")
+    options.cwd = real(folder)
+    if not is_folder(options.cwd):
+        parser.error(f"--cwd: there is no folder {folder}")
     told = (options.prompt, options.said, options.prompt_file)
     if sum(each is not None for each in told) > 1:
         parser.error("the prompt was given more than once")

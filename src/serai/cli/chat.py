@@ -15,6 +15,7 @@ from serai.cli.sessions import find_session
 from serai.cli.signing_in import SignInDialog
 from serai.cli.terminal import Terminal, open_terminal
 from serai.client import Client, SessionClient
+from serai.config.paths import here, is_folder, real
 from serai.errors import AuthRequired, SeraiError, SessionFailed
 
 __all__ = ["configure", "converse"]
@@ -32,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--directory",
         metavar="DIR",
-        type=_directory,
+        type=Path,
         help="where a new session works (default: here; on another machine, where its host does)",
     )
     parser.add_argument(
@@ -44,30 +45,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=partial(_checked, parser))
 
 
-def _directory(path: str) -> Path:
-    return Path(path).resolve()
-
-
 def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if options.session and (options.agent or options.directory):
         parser.error("--agent and --directory are for a new session: leave out SESSION")
     if options.once is not None and not options.once.strip():
         parser.error("--once: there is no message to send")
+    if options.directory is not None:
+        options.directory = real(options.directory)
     # What folders another machine has, its host knows.
     if is_on_this_machine(options):
-        if options.directory and not options.directory.is_dir():
+        if options.directory and not is_folder(options.directory):
             parser.error(f"--directory: there is no folder {options.directory}")
         if not options.session and options.directory is None:
-            options.directory = _here()
+            options.directory = here()
     return asyncio.run(_main(options))
-
-
-def _here() -> Path | None:
-    """Where the person is; `None` when that folder is gone."""
-    try:
-        return Path.cwd()
-    except FileNotFoundError:
-        return None
 
 
 async def _main(options: argparse.Namespace) -> int:

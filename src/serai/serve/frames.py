@@ -59,8 +59,8 @@ class Outbox:
     __slots__ = ("asked", "unasked", "waiting")
 
     def __init__(self) -> None:
-        self.waiting: deque[tuple[bytes, bool]] = deque()
-        """What waits, to be looked at: buffers, and whether each was asked for."""
+        self.waiting: deque[tuple[bytes, bool | None]] = deque()
+        """What waits, to be looked at: buffers, and whether each was asked for; `None` if put first."""
         self.asked: int = 0
         """How many of the waiting bytes answer a request."""
         self.unasked: int = 0
@@ -78,7 +78,7 @@ class Outbox:
 
     def put_first(self, frames: bytes) -> None:
         """Add what need not wait for the rest: a ping, or the answer to one."""
-        self.waiting.appendleft((frames, False))
+        self.waiting.appendleft((frames, None))
         self.unasked += len(frames)
 
     def take(self, limit: int) -> bytes:
@@ -97,6 +97,13 @@ class Outbox:
         while waiting and (size := size + len(waiting[0][0])) <= limit:
             taken.append(self._next())
         return b"".join(taken) if len(taken) > 1 else taken[0]
+
+    def take_first(self) -> bytes:
+        """What was put first and still waits, as one; empty when there is none."""
+        taken: list[bytes] = []
+        while self.waiting and self.waiting[0][1] is None:
+            taken.append(self._next())
+        return b"".join(taken)
 
     def clear(self) -> None:
         """Throw away all that waits."""

@@ -42,6 +42,7 @@ class Outgoing:
     __slots__ = (
         "_bound",
         "_close",
+        "_half_out",
         "_handed",
         "_in_pieces",
         "_is_open",
@@ -83,8 +84,10 @@ class Outgoing:
         # way.
         self._straight_after = _NEVER
         self._socket = _socket_of(transport)
-        # While a message goes out in pieces, everything else waits.
+        # While a message goes out in pieces, everything else waits; and once half of it is out, nothing but
+        # the other half may follow, or the end of the connection.
         self._in_pieces = False
+        self._half_out = False
         self._pieces_in_turn = asyncio.Lock()
         self._writable = asyncio.Event()
         # How many bytes the transport was given, and whether it may hold some of them.
@@ -135,22 +138,21 @@ class Outgoing:
                 self.flush()
             if not self._is_open:
                 return
-            self._in_pieces, self._straight_after, first = True, _NEVER, True
+            self._in_pieces, self._straight_after = True, _NEVER
             try:
                 async for piece in pieces:
                     await self._writable.wait()
                     if not self._is_open:
                         return
-                    self.write_now(piece_frame(piece, first=first))
-                    first = False
-                self.write_now(LAST_PIECE)
+                    self.write_now(piece_frame(piece, first=not self._half_out))
+                    self._half_out = True
+                if self._is_open:
+                    self.write_now(LAST_PIECE)
             except BaseException:
-                self._in_pieces = False
-                self._outbox.clear()
                 self._close(1011, "an answer broke off")
                 raise
             finally:
-                self._in_pieces = False
+                self._in_pieces = self._half_out = False
                 self.tick()
 
     def flush(self) -> None:
@@ -158,6 +160,8 @@ class Outgoing:
         outbox, transport = self._outbox, self.transport
         waiting = outbox.waiting
         if self._in_pieces:
+            if not self._paused and (controls := outbox.take_first()):
+                self.write_now(controls)  # between two pieces they may stand
             return
         while waiting and not self._paused:
             self.write_now(outbox.take(_WRITE))
@@ -193,16 +197,17 @@ class Outgoing:
 
     def put_control(self, frames: bytes) -> None:
         """Write what need not wait for the rest: a ping, or the answer to one."""
-        if self._in_pieces:
-            self.write_now(frames)  # between two pieces such a frame may stand
-        elif self._is_open:
+        if self._is_open:
             self._outbox.put_first(frames)
             self._wait_for_tick()
             self._enforce_bound()
 
     def end(self) -> None:
-        """Nothing more is taken. What waits may still be written."""
+        """Nothing more is taken. What waits may still be written, unless half a message is before it."""
         self._is_open = False
+        self._in_pieces = False
+        if self._half_out:
+            self._outbox.clear()
         self._straight_after = _NEVER
         self._writable.set()  # who waits finds that there is nothing to wait for
 

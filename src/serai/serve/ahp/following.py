@@ -14,12 +14,13 @@ from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.notifications import UnsubscribeParams
 from serai.errors import ProtocolError
+from serai.telemetry.channels import parse
 
 if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.serve.ahp.peer import AhpPeer
 
-__all__ = ["follow", "follow_streams", "loaded", "states", "subscribe", "unknown", "unsubscribe"]
+__all__ = ["follow", "is_stream", "loaded", "states", "subscribe", "unknown", "unsubscribe"]
 
 
 async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
@@ -27,17 +28,14 @@ async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
     channel: str = request.params.channel
     async with loaded(peer.host, [channel]) as keep:
         found = states(peer.host, [channel])
-        if not found:
-            if peer.host.telemetry.subscribe(channel, peer):
-                peer.respond(request, c.SubscribeResult())
-                return
+        if not found and not is_stream(channel):
             raise unknown(channel)
         release = keep()
 
     def answer(seq: int) -> None:
-        [snapshot] = follow(peer, found, seq)
+        snapshots = follow(peer, [channel], found, seq)
         release()
-        peer.respond_now(request, c.SubscribeResult(snapshot=snapshot))
+        peer.respond_now(request, c.SubscribeResult(snapshot=snapshots[0] if snapshots else None))
 
     peer.journal.then(answer)
 
@@ -77,17 +75,24 @@ def states(host: Host, channels: list[str]) -> dict[str, Raw]:
     return {channel: Raw(state) for channel, state in found if state is not None}
 
 
-def follow(peer: AhpPeer, found: dict[str, Raw], seq: int) -> list[c.Snapshot]:
-    """Follow channels from this moment on: their snapshots reflect all up to `seq`."""
+def follow(peer: AhpPeer, channels: list[str], found: dict[str, Raw], seq: int) -> list[c.Snapshot]:
+    """Follow channels from this moment on. What comes of them is to be behind the answer that says so.
+
+    Returns:
+        Snapshots of those that were found: they reflect all up to `seq`.
+    """
     if not peer.is_gone:
-        for channel in found:
-            peer.journal.subscriptions.add(channel, peer)
+        for channel in channels:
+            if channel in found:
+                peer.journal.subscriptions.add(channel, peer)
+            elif is_stream(channel):
+                peer.host.telemetry.subscribe(channel, peer)
     return [c.Snapshot(resource=channel, state=state, from_seq=seq) for channel, state in found.items()]
 
 
-def follow_streams(peer: AhpPeer, channels: list[str]) -> list[str]:
-    """Follow those of some channels that have no state, and return the others."""
-    return [channel for channel in channels if not peer.host.telemetry.subscribe(channel, peer)]
+def is_stream(channel: str) -> bool:
+    """Whether this is a channel without state: one of telemetry."""
+    return parse(channel) is not None
 
 
 def unknown(channel: str) -> ProtocolError:

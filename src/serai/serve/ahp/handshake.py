@@ -17,7 +17,7 @@ from serai.completions.completing import TRIGGERS
 from serai.errors import InvalidParams, ProtocolError, SeraiError
 from serai.journal.envelopes import envelope
 from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES
-from serai.serve.ahp.following import follow, follow_streams, loaded, states
+from serai.serve.ahp.following import follow, is_stream, loaded, states
 from serai.store.contract import ClientRow
 from serai.telemetry.channels import CAPABILITIES
 
@@ -66,10 +66,10 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
             peer.become(params.client_id)
             _bind(peer, params.client_id, version)
             peer.count = host.clients.start_counting(params.client_id)
-        found, release = states(host, follow_streams(peer, channels)), keep()
+        found, release = states(host, channels), keep()
 
     def answer(seq: int) -> None:
-        snapshots = follow(peer, found, seq)
+        snapshots = follow(peer, channels, found, seq)
         release()
         result = c.InitializeResult(
             protocol_version=version,
@@ -126,34 +126,34 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
             if known.token != peer.link.token_digest:
                 _bind(peer, params.client_id, known.version)
             peer.count = host.clients.go_on_counting(params.client_id, mark)
-        wanted = follow_streams(peer, wanted)
         found, release = states(host, wanted), keep()
     made_since = any(_is_newer(host, channel, last_seen) for channel in found)
-    missing = [channel for channel in wanted if channel not in found]
+    missing = [channel for channel in wanted if channel not in found and not is_stream(channel)]
     fence = asyncio.get_running_loop().create_future()
 
     def stand(seq: int) -> None:
         """From here on all is live; what comes is held until the answer has left."""
-        held = peer.hold()
-        follow(peer, found, seq)
-        release()
-        fence.set_result((held, seq, journal.recent.after(last_seen, found)))
+        try:
+            snapshots = follow(peer, wanted, found, seq)
+            fence.set_result((seq, snapshots, journal.recent.after(last_seen, found)))
+        except Exception as error:  # noqa: BLE001 - it is for who waits
+            fence.set_exception(error)
+        finally:
+            release()
 
-    journal.then(stand)
-    held, seq, replay = await fence
-    if last_seen > seq or lost_in_gaps or made_since:
-        replay = None
-    elif replay is None and all(map(_is_stored, found)):
-        replay = await _replay_from_store(peer, list(found), last_seen, seq)
-    if replay is None:
-        result: Any = c.ReconnectSnapshotResult(
-            snapshots=[c.Snapshot(resource=r, state=state, from_seq=seq) for r, state in found.items()]
-        )
-        host.channels.missed(found)
-    else:
-        result = {"type": "replay", "actions": [Raw(made) for made in replay], "missing": missing}
-    peer.respond_now(request, result)
-    peer.let_go(held)
+    with peer.holding():
+        journal.then(stand)
+        seq, snapshots, replay = await fence
+        if last_seen > seq or lost_in_gaps or made_since:
+            replay = None
+        elif replay is None and all(map(_is_stored, found)):
+            replay = await _replay_from_store(peer, list(found), last_seen, seq)
+        if replay is None:
+            result: Any = c.ReconnectSnapshotResult(snapshots=snapshots)
+            host.channels.missed(found)
+        else:
+            result = {"type": "replay", "actions": [Raw(made) for made in replay], "missing": missing}
+        peer.respond_now(request, result)
 
 
 def _is_newer(host: Host, channel: str, last_seen: int) -> bool:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 from serai.ahp import jsonrpc, wire
@@ -130,19 +131,19 @@ class AhpPeer:
         if self.client_id:
             self.host.client_disconnected(self.client_id, self)
 
-    def hold(self) -> list[bytes]:
-        """Have what is published kept in a list, while a replay is being read: it leaves after that."""
+    @contextmanager
+    def holding(self) -> Generator[None]:
+        """Have what is published wait until the block ends, also with an error: an answer is to be first."""
         held: list[bytes] = []
         self.publish = held.append
         self.journal.subscriptions.redirect(self)
-        return held
-
-    def let_go(self, held: list[bytes]) -> None:
-        """Send what was held, and all that comes from now on."""
-        self.publish = self.link.send
-        self.journal.subscriptions.redirect(self)
-        for frames in held:
-            self.publish(frames)
+        try:
+            yield
+        finally:
+            self.publish = self.link.send
+            self.journal.subscriptions.redirect(self)
+            for frames in held:
+                self.publish(frames)
 
     # -- messages ------------------------------------------------------------------------------------------
 
@@ -266,7 +267,7 @@ class AhpPeer:
         answer: asyncio.Future[jsonrpc.Success] = asyncio.get_running_loop().create_future()
         self._asked[number] = answer
         question = text_frame(jsonrpc.encode(jsonrpc.Request(id=number, method=method, params=params)))
-        self.journal.then(lambda _seq: self.link.send(question))
+        self.journal.then(lambda _seq: self.publish(question))
         try:
             async with asyncio.timeout(_ANSWER_WITHIN):
                 return jsonrpc.result_of(await answer, method)
