@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,32 @@ async def test_its_environment_is_the_hosts_without_its_secrets(
             on_stderr=heard.append,
         )
     assert heard == ["None kept mine"]
+
+
+async def test_what_it_starts_by_name_is_not_taken_from_the_folder_that_it_works_in(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what a script is for is looked for by name: `#!/usr/bin/env node`."""
+    (tmp_path / "node").write_text("#!/bin/sh\necho stranger >&2\n")
+    (tmp_path / "node").chmod(0o755)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/node").write_text("#!/bin/sh\necho own >&2\n")
+    (tmp_path / "bin/node").chmod(0o755)
+    script = tmp_path / "agent"
+    script.write_text("#!/usr/bin/env node\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f":.:{tmp_path / 'bin'}:{os.environ['PATH']}")
+    heard: list[str] = []
+    with pytest.raises(AgentInitFailed):
+        await Agent.start(
+            Launch((str(script),), cwd=tmp_path),
+            processes,
+            client=BasicClient(),
+            mask=str,
+            warn=print,
+            on_stderr=heard.append,
+        )
+    assert heard == ["own"]
 
 
 async def test_closing_ends_the_process_and_may_be_done_again(agent: Agent) -> None:

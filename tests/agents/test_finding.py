@@ -118,6 +118,19 @@ async def test_a_script_beside_its_node_is_started_so_that_it_finds_it(machine: 
     assert found.launch.env["PATH"].split(":") == [str(root / "bin"), str(machine.bin)]
 
 
+async def test_what_a_script_asks_for_by_name_is_not_found_in_the_folder_of_a_session(
+    machine: Machine,
+) -> None:
+    root = machine.home / ".nvm/versions/node/v22.3.0"
+    machine.node(root / "bin/node")
+    folder = machine.package(root / "lib/node_modules", "plain", bin={"plain": "cli.js"}, version="7.8.9")
+    (root / "bin/plain").symlink_to(folder / "cli.js")
+    machine.environ["PATH"] = f":.:{machine.bin}:"
+    found = await find(machine, PROGRAM)
+    assert found.launch is not None
+    assert found.launch.env["PATH"].split(":") == [str(root / "bin"), str(machine.bin)]
+
+
 async def test_a_javascript_file_that_was_named_is_run_by_node(machine: Machine) -> None:
     node = machine.node()
     file = machine.file(machine.root / "agent.mjs")

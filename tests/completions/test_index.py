@@ -76,6 +76,20 @@ async def test_a_folder_that_its_repository_ignores_has_what_is_there(tmp_path: 
     await index.close()
 
 
+async def test_a_program_in_the_folder_that_is_called_git_is_not_run(
+    index: FileIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `PATH` with an empty entry names the folder that a program is started in."""
+    git(tmp_path, "init")
+    write(tmp_path, "a.py", "ignored.o")
+    (tmp_path / ".gitignore").write_text("*.o\nran\n")
+    (tmp_path / "git").write_text("#!/bin/sh\ntouch ran\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f":.:{os.environ['PATH']}")
+    assert await names(await index.listing()) == {"a.py", "git", ".gitignore"}, "the real one has answered"
+    assert not (tmp_path / "ran").exists()
+
+
 # -- repositories in a repository --------------------------------------------------------------------------
 
 

@@ -137,6 +137,30 @@ async def test_what_is_attached_to_a_message_can_be_read_and_nothing_else(
     assert asked(editor, NOTE) == ["resourceRead"]
 
 
+async def test_what_someone_else_attaches_is_not_asked_of_the_client(editor: Client, guest: Client) -> None:
+    """Else whoever names a file of the client's machine would be given it."""
+    await guest.subscribe(ONE)
+    key = {"type": "resource", "uri": "vscode-local:/home/a/.ssh/id_rsa", "label": "A key"}
+    queued = {"text": "later", "attachments": [key]}
+    await guest.dispatch(ONE, "pendingMessageSet", kind="steering", id="s", userMessage=queued)
+    await guest.hear("pendingMessageSet", id="s")
+    await say(guest, ONE, "hello", attachments=[key])
+    await over(guest, ONE)
+    with pytest.raises(Refused) as refused:
+        await guest.request("resourceRead", uri=key["uri"])
+    assert refused.value.code == -32008
+    assert asked(editor, key["uri"]) == []
+
+
+async def test_what_a_client_attaches_to_a_message_that_waits_can_be_read(
+    editor: Client, guest: Client
+) -> None:
+    note = {"text": "later", "attachments": [{"type": "resource", "uri": NOTE, "label": "A note"}]}
+    await editor.dispatch(ONE, "pendingMessageSet", kind="queued", id="q", userMessage=note)
+    await editor.hear("pendingMessageSet", id="q")
+    assert (await guest.request("resourceRead", uri=NOTE))["data"] == f"{NOTE} of the editor"
+
+
 async def test_a_client_that_is_active_no_longer_is_not_asked(editor: Client, guest: Client) -> None:
     await editor.dispatch(ONE, "activeClientChanged", activeClient=None)
     await editor.hear("activeClientChanged", activeClient=None)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from files.desk import DENIED, EXISTS, INVALID, NOT_FOUND, SECRET, Desk, contents, refused
-from serai.files import Root, kernel
+from files.desk import CONFLICT, DENIED, EXISTS, INVALID, NOT_FOUND, SECRET, Desk, contents, refused
+from serai.errors import ProtocolError
+from serai.files import Root, copying, kernel, moving, trees
+from serai.files.originals import Original
 
 
 def test_a_file_gets_another_name(desk: Desk) -> None:
@@ -124,6 +127,21 @@ def test_what_is_not_there_is_not_found(desk: Desk) -> None:
         desk.move(desk.work / "a", desk.work / "none" / "b")
 
 
+def test_nothing_is_moved_onto_another_name_of_the_same_file(desk: Desk) -> None:
+    """The system does nothing then, and says that it did."""
+    (desk.work / "a").write_text("a")
+    (desk.work / "b").hardlink_to(desk.work / "a")
+    with refused(DENIED):
+        desk.move(desk.work / "a", desk.work / "b")
+    assert list(contents(desk.work)) == ["a", "b"]
+    desk.move(desk.work / "a", desk.work / "a")
+    desk.move(desk.work / "a", desk.work / "c")
+    assert list(contents(desk.work)) == ["b", "c"]
+
+
+# -- from one file system to another -----------------------------------------------------------------------
+
+
 @pytest.fixture
 def elsewhere(desk: Desk) -> Iterator[Path]:
     """A directory on another file system that may be written."""
@@ -160,3 +178,137 @@ def test_a_file_with_several_names_is_not_moved_to_another_file_system(desk: Des
     with refused(DENIED):
         desk.move(desk.work / "hard", elsewhere / "hard")
     assert contents(elsewhere) == {}
+
+
+def test_what_is_moved_to_another_file_system_keeps_its_times(desk: Desk, elsewhere: Path) -> None:
+    (desk.work / "box" / "deep").mkdir(parents=True)
+    (desk.work / "box" / "deep" / "a").write_text("a")
+    (desk.work / "box" / "link").symlink_to("deep")
+    (desk.work / "file").write_text("x")
+    (desk.work / "link").symlink_to("file")
+    for name in ("box/deep/a", "box/deep", "box/link", "box", "file", "link"):
+        os.utime(desk.work / name, (1e9, 1e9), follow_symlinks=False)
+    for name in ("box", "file", "link"):
+        desk.move(desk.work / name, elsewhere / name)
+    assert {path.lstat().st_mtime for path in elsewhere.rglob("*")} == {1e9}
+
+
+def when(call: str, module: Any, do: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program does something right after a part of the move is done."""
+    real = getattr(module, call)
+
+    def and_then(*args: Any, **kwargs: Any) -> Any:
+        result = real(*args, **kwargs)
+        do()
+        return result
+
+    monkeypatch.setattr(module, call, and_then)
+
+
+def replace_directory(box: Path) -> None:
+    (box / "deep").rename(box.parent / "away")
+    (box / "deep").mkdir()
+    (box / "deep" / "a").write_text("another")
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a new file": lambda box: (box / "deep" / "new").write_text("new"),
+    "a new directory": lambda box: (box / "deep" / "new").mkdir(),
+    "an edit": lambda box: (box / "deep" / "a").write_text("edited"),
+    "a file that is gone": lambda box: (box / "deep" / "a").unlink(),
+    "another name": lambda box: (box / "deep" / "a").rename(box / "deep" / "b"),
+    "another directory": replace_directory,
+    "another link": lambda box: ((box / "link").unlink(), (box / "link").symlink_to("b")),
+}
+
+
+def box_in(folder: Path) -> Path:
+    box = folder / "box"
+    (box / "deep").mkdir(parents=True)
+    (box / "deep" / "a").write_text("a")
+    (box / "file").write_text("x")
+    (box / "link").symlink_to("a")
+    for path in box.rglob("*"):  # what comes later is told by its time, which may not be fine
+        os.utime(path, (1e9, 1e9), follow_symlinks=False)
+    return box
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_directory_that_is_changed_while_it_is_copied_is_not_moved(
+    desk: Desk, elsewhere: Path, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = box_in(desk.work)
+    when("copy_tree", copying, lambda: CHANGES[change](box), monkeypatch)
+    with refused(CONFLICT):
+        desk.move(box, elsewhere / "box")
+    assert contents(elsewhere) == {}
+    reference = box_in(desk.library)
+    CHANGES[change](reference)
+    assert contents(box) == contents(reference)
+
+
+@pytest.mark.parametrize("change", [change for change in CHANGES if change != "a file that is gone"])
+def test_what_is_changed_while_the_original_is_removed_stays(
+    desk: Desk, elsewhere: Path, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = box_in(desk.work)
+    before = contents(box)
+    when("duplicate", moving, lambda: CHANGES[change](box), monkeypatch)
+    with refused(CONFLICT):
+        desk.move(box, elsewhere / "box")
+    assert contents(elsewhere / "box") == before, "a copy is there"
+    reference = box_in(desk.library)
+    CHANGES[change](reference)
+    after = contents(reference)
+    for name in {name for name in after if after[name] != before.get(name)}:
+        assert contents(box)[name] == after[name], "what is not in the copy is where it was"
+
+
+def test_a_file_that_is_changed_while_it_is_copied_stays(
+    desk: Desk, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (desk.work / "a").write_text("a")
+    os.utime(desk.work / "a", (1e9, 1e9))
+    when("duplicate", moving, lambda: (desk.work / "a").write_text("b"), monkeypatch)
+    with refused(CONFLICT):
+        desk.move(desk.work / "a", elsewhere / "a")
+    assert ((desk.work / "a").read_text(), (elsewhere / "a").read_text()) == ("b", "a")
+
+
+def test_the_copy_of_a_directory_is_on_the_disk_before_the_original_goes(
+    desk: Desk, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = box_in(desk.work)
+
+    def fail(_descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(copying, "sync_file_system", fail)
+    before = contents(box)
+    with pytest.raises(ProtocolError, match="Input/output"):
+        desk.move(box, elsewhere / "box")
+    assert contents(box) == before
+    assert contents(elsewhere) == {}
+
+
+def test_what_is_mounted_in_a_directory_does_not_go_with_it(desk: Desk, elsewhere: Path) -> None:
+    box = box_in(desk.work)
+    (elsewhere / "copy").mkdir()
+    source, copy = (os.open(path, os.O_RDONLY) for path in (box, elsewhere / "copy"))
+    try:
+        with refused(DENIED) as caught:  # as if all in it were mounted: the directory itself is elsewhere
+            trees.copy_tree(source, copy, "file:///box", Original((0, 0)))
+    finally:
+        os.close(source)
+        os.close(copy)
+    assert "something is mounted there, at 'deep'" in str(caught.value)
+
+
+def test_it_also_works_where_the_system_can_only_sync_all(
+    desk: Desk, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[bool] = []
+    monkeypatch.setattr(kernel, "_syncfs", None)
+    monkeypatch.setattr(os, "sync", lambda: synced.append(True))
+    desk.move(box_in(desk.work), elsewhere / "box")
+    assert synced == [True]

@@ -37,6 +37,17 @@ async def test_a_child_tells_how_it_ended(processes: Processes) -> None:
     assert not processes.children
 
 
+async def test_a_program_is_not_taken_from_where_the_host_or_the_child_happens_to_be(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ProcessNotStarted, match="no program 'tool'"):
+        await processes.start(["tool"], what="a tool", cwd=tmp_path, environ={"PATH": f":.:{os.defpath}"})
+
+
 async def test_a_child_has_its_pipes_its_place_and_its_environment(
     processes: Processes, tmp_path: Path
 ) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from serai.telemetry import export
 from serai.telemetry.channels import Signal
 from serai.telemetry.export import Exporter, metric_interval, plan_export
 from telemetry.conftest import CLEANER
@@ -212,6 +215,42 @@ def test_closing_does_not_wait_for_the_next_try(
     exporter._thread.join(WITHIN)
     assert time.monotonic() - before < 3
     assert losses.counts == {Signal.TRACES: 1}
+
+
+def test_closing_does_not_wait_long_for_an_endpoint_that_is_not_there(
+    exporting: Callable[..., Exporter], losses: Losses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
+    exporter = exporting(environ={"OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "1"})
+    exporter.put(Signal.TRACES, [span(1), span(2)])
+    exporter.put(Signal.LOGS, [log_record()])
+    with exporter._changed:
+        assert exporter._changed.wait_for(lambda: exporter._quiet_since is not None, WITHIN)
+    before = time.monotonic()
+    assert not exporter.close(WITHIN)
+    assert time.monotonic() - before < 5
+    exporter._thread.join(WITHIN)
+    assert losses.counts == {Signal.TRACES: 2, Signal.LOGS: 1}
+
+
+def test_closing_waits_for_an_endpoint_that_has_answered_before(
+    receiver: Receiver, exporting: Callable[..., Exporter], losses: Losses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "_NO_ANSWER", 0.05)
+    exporter = exporting(frozenset({Signal.TRACES}), {"OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "1"})
+    exporter.put(Signal.TRACES, [span(1)])
+    with exporter._changed:
+        assert exporter._changed.wait_for(lambda: exporter._answers, WITHIN)
+    receiver.gate.clear()
+    exporter.put(Signal.TRACES, [span(2)])
+    receiver.wait(2)
+    opening = threading.Timer(0.5, receiver.gate.set)
+    opening.start()
+    assert exporter.close(WITHIN)
+    opening.join()
+    assert losses.counts == {}
 
 
 def test_what_the_endpoint_refuses_is_counted(

@@ -216,6 +216,12 @@ ZSH_SETTINGS = {
     "aliases for any word": "alias -g A='| awk 1'; alias -g D='| cat'",
     "options that end with a function": "setopt local_options nounset",
     "words that are split": "setopt sh_word_split glob_subst",
+    "warnings of variables": "setopt warn_nested_var warn_create_global",
+    "errors that end functions": "setopt err_return no_unset",
+    "braces that are words": "setopt ignore_close_braces ignore_braces",
+    "as sh": "emulate sh",
+    "as ksh": "emulate ksh",
+    "as csh": "emulate csh",
 }
 
 
@@ -223,19 +229,21 @@ ZSH_SETTINGS = {
 async def test_a_persons_settings_of_zsh_disturb_nothing_and_stay(
     open_terminal: Open, home: Path, name: str
 ) -> None:
-    hooks = "f() { echo one }; g() { echo two }; precmd_functions=(f g)"
-    (home / ".zshrc").write_text(f"PS1='me> '\n{ZSH_SETTINGS[name]}\n{hooks}\nsetopt > ~/before\n")
+    hooks = "f() { echo one; }; g() { echo two; }; precmd_functions=(f g); alias ll='echo listed'"
+    (home / ".zshrc").write_text(f"{ZSH_SETTINGS[name]}\n{hooks}\nPS1='me> '\nset -o > ~/before\n")
     sign = "#" if os.geteuid() == 0 else "%"  # zsh shows it after a line without an end, or overwrites it
     shell = await open_terminal("zsh")
     await shell.sees("me> ")
-    for line, output in (("echo hello", "hello\n"), ("printf abc", "abc"), ("setopt > ~/after", "")):
+    lines = {"echo hello": "hello\n", "printf abc": "abc", "ll": "listed\n", "set -o > ~/after": ""}
+    for line, output in lines.items():
         seen = len(shell.text)
         assert plain((await shell.run(line)).output) == output
         await shell.until(lambda seen=seen: plain(shell.text[seen:]).endswith("me> "))
         after = plain(shell.text[seen:]).partition("\n")[2].split()
         assert after == (output + f"{sign} one two me>").split()
-    options = [set((home / file).read_text().split()) for file in ("before", "after")]
-    assert options[0] ^ options[1] <= {"shinstdin", "nopromptsp"}, "the second comes back with the prompt"
+    options = [set((home / file).read_text().splitlines()) for file in ("before", "after")]
+    changed = {line.split()[0] for line in options[0] ^ options[1]}
+    assert changed <= {"shinstdin", "promptsp", "nopromptsp"}, "the others come back with the prompt"
 
 
 @pytest.mark.parametrize("program", ["bash", "zsh"])
@@ -250,12 +258,69 @@ async def test_who_follows_what_a_shell_does_does_not_follow_us(
     await shell.ready()
     await shell.run("true")
     assert "633" not in shell.text
-    if program == "zsh":
-        assert "__serai" not in shell.text
-    else:  # only that we are called
-        assert set(re.findall(r"__serai\w+.*", plain(shell.text))) == {
-            "__serai_first", "__serai_last", "__serai_executed",
-        }  # fmt: skip
+    assert "serai" not in shell.text
+
+
+TRAPS = {
+    "bash": ("bash", "trap 'echo code $?' ERR"),
+    "bash, also in functions": ("bash", "code() { echo code $?; }; trap code ERR; set -E"),
+    "bash, with a hook": ("bash", "trap 'echo code $?' ERR; PROMPT_COMMAND='last=$?'"),
+    "bash, with several hooks": ("bash", "trap 'echo code $?' ERR; PROMPT_COMMAND=(true 'last=$?')"),
+    "zsh": ("zsh", "trap 'echo code $?' ZERR"),
+    "zsh, with a hook": ("zsh", "trap 'echo code $?' ZERR; f() { last=$?; }; precmd_functions=(f)"),
+    "zsh, a function": ("zsh", "TRAPZERR() { echo code $?; }"),
+}
+
+
+@pytest.mark.parametrize("name", TRAPS)
+async def test_a_trap_for_what_fails_is_sprung_once(open_terminal: Open, home: Path, name: str) -> None:
+    program, trap = TRAPS[name]
+    (home / f".{program}rc").write_text(f"PS1='me> '\n{trap}\n")
+    shell = await open_terminal(program)
+    assert (await shell.run("(exit 3)")).exit_code == 3
+    assert plain((await shell.run("echo was $? ${last-3}")).output) == "was 3 3\n"
+    await shell.ready()
+    assert re.findall("code .", plain(shell.text)) == ["code 3"]
+
+
+IMPOSSIBLE = {
+    "bash, what is shown before a command": ("bash", "readonly PS0=''"),
+    "bash, the prompt": ("bash", "readonly PS1"),
+    "bash, what is done before a prompt": ("bash", "readonly PROMPT_COMMAND=''"),
+    "bash, without printf": ("bash", "enable -n printf"),
+    "zsh, what is done before a prompt": ("zsh", "typeset -ar precmd_functions"),
+    "zsh, what is done before a command": ("zsh", "typeset -ar preexec_functions"),
+    "zsh, without printf": ("zsh", "disable printf"),
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+async def test_where_commands_cannot_be_told_the_shell_is_as_without_us(
+    open_terminal: Open, home: Path, name: str
+) -> None:
+    program, setting = IMPOSSIBLE[name]
+    (home / f".{program}rc").write_text(f"PS1='me> '\n{setting}\n")
+    shell = await open_terminal(program)
+    await shell.sees("me> ")
+    assert plain(shell.text).strip().removeprefix("%").removeprefix("#").strip() == "me>"
+    shell.terminal.write("echo hello\r")
+    await shell.sees("hello\r\n", after=len(shell.text) + len("echo hello"))
+    assert not shell.live.head.supports_command_detection
+    assert not shell.commands
+
+
+async def test_a_shell_inside_has_nothing_of_ours(open_terminal: Open, home: Path) -> None:
+    (home / ".bashrc").write_text("PS1='me> '\nexport PS1 PS0 PROMPT_COMMAND='true'\n")
+    shell = await open_terminal("bash")
+    part = await shell.run("env | grep -cE '[0-9a-f]{32}'")
+    assert plain(part.output) == "0\n", "programs do not learn what makes a mark"
+    await shell.ready()
+    shell.terminal.write("bash --norc\r")
+    await shell.until(lambda: plain(shell.text).count("me> ") == 3)
+    shell.terminal.write("echo deep; exit 6\r")
+    await shell.until(lambda: len(shell.finished) == 2)
+    assert shell.commands[-1].exit_code == 6
+    assert "not found" not in shell.text
 
 
 @pytest.mark.parametrize("zdotdir", [None, "given", "chosen"])

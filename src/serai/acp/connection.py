@@ -30,6 +30,7 @@ from serai.errors import (
 from serai.processes.child import Child, Exit
 from serai.processes.environment import inheritable
 from serai.processes.processes import Processes
+from serai.processes.programs import without_relative
 from serai.processes.uninterrupted import uninterrupted
 
 __all__ = ["Connection", "Launch"]
@@ -363,5 +364,5 @@ class Connection:
 
 
 def _environ(launch: Launch) -> Mapping[str, str]:
-    environ = {**inheritable(os.environ), **launch.env}
+    environ = {**without_relative(inheritable(os.environ)), **launch.env}
     return environ if launch.env_filter is None else launch.env_filter(environ)

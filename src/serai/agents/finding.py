@@ -252,7 +252,7 @@ class Finder:
         missing = [str(folder) for folder in folders if folder not in self._surroundings.path]
         if missing:
             # What a script asks for by name is found beside it, also where the host's own PATH is short.
-            rest = [self._surroundings.environ.get("PATH", os.defpath)]
+            rest = list(map(str, self._surroundings.path)) or [os.defpath]
             env.setdefault("PATH", os.pathsep.join(dict.fromkeys([*missing, *rest])))
         launch = Launch(
             argv=(*argv, *way.args),

@@ -22,7 +22,7 @@ from pathlib import Path
 from serai.completions.listing import Listing, ListingBuilder
 from serai.completions.turns import in_turns
 from serai.processes.brief import brief
-from serai.processes.git import HARDENED, git_environment
+from serai.processes.git import HARDENED, git_environment, git_program
 
 __all__ = ["ENTRY_LIMIT", "OLDEST", "FileIndex"]
 
@@ -48,8 +48,8 @@ _LEFT_OUT = frozenset(
     }
 )  # fmt: skip
 
-_GIT = ("git", *HARDENED, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
-_GIT_STAGED = ("git", *HARDENED, "ls-files", "-z", "--stage")
+_GIT = (*HARDENED, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+_GIT_STAGED = (*HARDENED, "ls-files", "-z", "--stage")
 _SUBMODULE = b"160000 "  # how the entry of one begins in the second listing
 _MOST_REPOSITORIES = 64  # so many are looked into that are in a folder
 
@@ -139,6 +139,7 @@ class _Git:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._program = ""
         self._links: dict[str, tuple[bytes, list[str]]] = {}
         """The submodules of each repository, and the mark of what it had then."""
 
@@ -147,13 +148,17 @@ class _Git:
 
         It tells nothing of a folder that is ignored as a whole, as a scratch folder may be.
         """
+        program = await asyncio.to_thread(git_program, os.environ)
+        if program is None:
+            return None
+        self._program = program
         reading = _Reading(closed)
         known, self._links = self._links, {}
         try:
             async with asyncio.timeout(_LONGEST):
                 if not await self._read("", reading, known) or not reading.builder.count:
                     return None
-        except OSError:  # it takes too long, or there is no git, or no such folder
+        except OSError:  # it takes too long, or there is no such folder
             return None
         try:
             async with asyncio.timeout(_LONGEST):
@@ -203,7 +208,8 @@ class _Git:
         return list(map(os.fsdecode, found))
 
     def _asked(self, command: tuple[str, ...], inside: str) -> AbstractAsyncContextManager[Process]:
-        return brief(*command, folder=self._folder / inside, environment=git_environment(os.environ))
+        environment = git_environment(os.environ)
+        return brief(self._program, *command, folder=self._folder / inside, environment=environment)
 
 
 class _Reading:

@@ -10,12 +10,14 @@ from serai.ahp.commands import EmptyResult, ResourceCopyParams
 from serai.errors import InvalidParams
 from serai.files.drafts import Draft, draft_name, put
 from serai.files.handles import identity, open_directory
+from serai.files.kernel import sync_file_system
 from serai.files.lanes import takes_long
 from serai.files.leftovers import noted
-from serai.files.refusals import denied, exists, not_found, told
+from serai.files.originals import Original, is_unchanged
+from serai.files.refusals import conflict, denied, exists, not_found, told
 from serai.files.roots import Access, Roots
 from serai.files.streams import copy_range
-from serai.files.trees import copy_tree, remove_tree
+from serai.files.trees import copy_tree, keep_link_times, remove_tree
 from serai.files.turns import alone_at
 from serai.files.walk import Place, find
 
@@ -43,11 +45,21 @@ def copy(params: ResourceCopyParams, roots: Roots) -> EmptyResult:
     return EmptyResult()
 
 
-def duplicate(source: Place, destination: Place, *, exclusive: bool) -> None:
+def duplicate(source: Place, destination: Place, *, exclusive: bool, moved: bool = False) -> Original | None:
     """Make a copy of what is at one place at another. A link is copied as a link.
 
+    Args:
+        source: What to copy.
+        destination: Where the copy is to be.
+        exclusive: Whether there must be nothing yet.
+        moved: Whether the original is removed afterwards. Then the copy has its times, and is on the disk
+            when this returns.
+
+    Returns:
+        Of a directory that is moved, what was copied of it.
+
     Raises:
-        ProtocolError: As `copy`.
+        ProtocolError: As `copy`; `CONFLICT` when a directory that is moved was changed meanwhile.
         InvalidParams: The same.
     """
     with told(source.uri):
@@ -56,14 +68,15 @@ def duplicate(source: Place, destination: Place, *, exclusive: bool) -> None:
         raise not_found(source.uri)
     if stat.S_ISDIR(info.st_mode):
         takes_long()
-        _copy_directory(source, destination)
-    elif stat.S_ISLNK(info.st_mode):
-        _copy_link(source, destination, exclusive=exclusive)
+        return _copy_directory(source, destination, moved=moved)
+    if stat.S_ISLNK(info.st_mode):
+        _copy_link(source, destination, exclusive=exclusive, like=info if moved else None)
     else:
-        _copy_file(source, destination, exclusive=exclusive)
+        _copy_file(source, destination, exclusive=exclusive, moved=moved)
+    return None
 
 
-def _copy_file(source: Place, destination: Place, *, exclusive: bool) -> None:
+def _copy_file(source: Place, destination: Place, *, exclusive: bool, moved: bool) -> None:
     original, info = source.open()
     try:
         takes_long(size=info.st_size)
@@ -71,6 +84,8 @@ def _copy_file(source: Place, destination: Place, *, exclusive: bool) -> None:
             there = _replaceable(destination, exclusive=exclusive)
             with Draft(destination, like=there or _as_new(info)) as draft:
                 copy_range(original, draft.descriptor, 0, info.st_size, at=0)
+                if moved:
+                    os.utime(draft.descriptor, ns=(info.st_atime_ns, info.st_mtime_ns))
                 with alone_at(destination):
                     draft.commit(exclusive=exclusive)
     finally:
@@ -96,7 +111,7 @@ def _replaceable(place: Place, *, exclusive: bool) -> os.stat_result | None:
     return there if stat.S_ISREG(there.st_mode) else None
 
 
-def _copy_link(source: Place, destination: Place, *, exclusive: bool) -> None:
+def _copy_link(source: Place, destination: Place, *, exclusive: bool, like: os.stat_result | None) -> None:
     with told(source.uri):
         target = os.readlink(source.name, dir_fd=source.directory)
     with told(destination.uri), alone_at(destination):
@@ -104,34 +119,43 @@ def _copy_link(source: Place, destination: Place, *, exclusive: bool) -> None:
         name = draft_name()
         os.symlink(target, name, dir_fd=destination.directory)
         try:
+            if like is not None:
+                keep_link_times(destination.directory, name, like)
             put(destination, name, exclusive=exclusive)
         except BaseException:
             os.unlink(name, dir_fd=destination.directory)
             raise
 
 
-def _copy_directory(source: Place, destination: Place) -> None:
+def _copy_directory(source: Place, destination: Place, *, moved: bool) -> Original | None:
     with told(source.uri):
         original = source.open_directory()
         try:
-            if identity(os.fstat(original)) in destination.above:
+            held = identity(os.fstat(original))
+            if held in destination.above:
                 raise InvalidParams("a directory cannot be copied into itself", field="params.destination")
             with told(destination.uri):
                 if destination.look() is not None:
                     raise exists(destination.uri)
-                _make_copy(original, source, destination)
+                copied = Original(held) if moved else None
+                _make_copy(original, source, destination, copied)
+                return copied
         finally:
             os.close(original)
 
 
-def _make_copy(original: int, source: Place, destination: Place) -> None:
+def _make_copy(original: int, source: Place, destination: Place, copied: Original | None) -> None:
     name = draft_name()
     with noted(destination, name):
         os.mkdir(name, 0o700, dir_fd=destination.directory)
         try:
             copy = open_directory(destination.directory, name)
             try:
-                copy_tree(original, copy, source.uri)
+                copy_tree(original, copy, source.uri, copied)
+                if copied is not None:
+                    sync_file_system(copy)
+                    if not is_unchanged(original, copied):
+                        raise conflict(source.uri, "was changed by another program meanwhile")
             finally:
                 os.close(copy)
             with alone_at(destination):

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["born", "is_window", "rename_exclusively"]
+__all__ = ["born", "is_window", "rename_exclusively", "sync_file_system"]
 
 _LINUX = sys.platform == "linux"
 _library = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
@@ -109,6 +109,26 @@ def _rename_with_care(source: str, destination: str, source_in: int, destination
         os.rename(source, destination, src_dir_fd=source_in, dst_dir_fd=destination_in)
     else:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), destination)
+
+
+# -- making many files durable -----------------------------------------------------------------------------
+
+_syncfs = _function("syncfs") if _LINUX else None
+
+
+def sync_file_system(descriptor: int) -> None:
+    """Put on the disk what was written to the file system of an open file or directory.
+
+    Where the system cannot be asked for one file system, it is asked for all, and may still be at it then.
+
+    Raises:
+        OSError: Something could not be written.
+    """
+    if _syncfs is None:
+        os.sync()
+    elif _syncfs(descriptor) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
 
 
 # -- when a file was made ----------------------------------------------------------------------------------

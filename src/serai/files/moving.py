@@ -12,9 +12,9 @@ from serai.files.copying import duplicate
 from serai.files.handles import identity, sync_directory
 from serai.files.kernel import rename_exclusively
 from serai.files.lanes import takes_long
-from serai.files.refusals import conflict, exists, not_found, told
+from serai.files.originals import remove_original
+from serai.files.refusals import conflict, denied, exists, not_found, told
 from serai.files.roots import Access, Roots
-from serai.files.trees import remove_tree
 from serai.files.turns import alone_at
 from serai.files.versions import etag
 from serai.files.walk import Place, find
@@ -28,12 +28,13 @@ def move(params: ResourceMoveParams, roots: Roots) -> EmptyResult:
     """Give a file, a directory or a link another name. A link is moved itself, and replaced itself.
 
     Within one file system this is one step. From one to another it is a copy and then a removal: should the
-    removal fail, both are there. A directory that is not empty is never replaced.
+    removal fail, both are there. Of a directory nothing is removed that is not in the copy. A directory that
+    is not empty is never replaced.
 
     Raises:
-        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED` (also for a root itself), or `ALREADY_EXISTS`: with
-            `failIfExists` when there is anything, else when what is there cannot be replaced by it;
-            `CONFLICT` when another program changed it while it was copied.
+        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED` (also for a root itself, and for two names of one
+            file), or `ALREADY_EXISTS`: with `failIfExists` when there is anything, else when what is there
+            cannot be replaced by it; `CONFLICT` when another program changed it while it was copied.
         InvalidParams: A directory was to be moved into itself.
     """
     exclusive = bool(params.fail_if_exists)
@@ -65,6 +66,8 @@ def _rename(source: Place, destination: Place, *, exclusive: bool) -> None:
         there = destination.look()
         if exclusive and there is not None:
             raise exists(destination.uri)
+        if there is not None and _is_other_name(source, destination, there):
+            raise denied(destination.uri, "it is another name (hard link) of the same file")
         places = {"source_in": source.directory, "destination_in": destination.directory}
         try:
             if exclusive:
@@ -88,16 +91,30 @@ def _rename(source: Place, destination: Place, *, exclusive: bool) -> None:
         sync_directory(source.directory)
 
 
+def _is_other_name(source: Place, destination: Place, there: os.stat_result) -> bool:
+    """Whether both are names of one file. The system leaves both then, and says that it has renamed."""
+    if (
+        stat.S_ISDIR(there.st_mode)
+        or there.st_nlink == 1
+        or source.info is None
+        or identity(there) != identity(source.info)
+    ):
+        return False
+    return source.name != destination.name or identity(os.fstat(source.directory)) != identity(
+        os.fstat(destination.directory)
+    )
+
+
 def _copy_and_remove(source: Place, destination: Place, *, exclusive: bool) -> None:
     before = source.info
-    duplicate(source, destination, exclusive=exclusive)
+    copied = duplicate(source, destination, exclusive=exclusive, moved=True)
+    changed = conflict(source.uri, "was changed by another program meanwhile; there is a copy now")
     with told(source.uri), alone_at(source):
-        now = source.look()
-        if before is None or now is None or identity(now) != identity(before):
-            raise conflict(source.uri, "was changed by another program meanwhile; there is a copy now")
-        if stat.S_ISDIR(now.st_mode):
-            remove_tree(source.directory, source.name, source.uri)
+        if copied is not None:
+            if not remove_original(source.directory, source.name, copied):
+                raise changed
             return
-        if etag(now) != etag(before):
-            raise conflict(source.uri, "was changed by another program meanwhile; there is a copy now")
+        now = source.look()
+        if before is None or now is None or etag(now) != etag(before):
+            raise changed
         os.unlink(source.name, dir_fd=source.directory)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 
 from serai.files.handles import (
+    identity,
     names_in,
     open_directory,
     open_regular,
@@ -20,10 +22,12 @@ from serai.files.handles import (
     refuse_window,
 )
 from serai.files.lanes import go_on
+from serai.files.originals import Original
 from serai.files.refusals import denied
 from serai.files.streams import copy_range
+from serai.files.versions import etag
 
-__all__ = ["copy_tree", "remove_tree"]
+__all__ = ["copy_tree", "keep_link_times", "remove_tree"]
 
 _ATTEMPTS = 3
 _NOT_A_DIRECTORY = frozenset({errno.ELOOP, errno.ENOTDIR})
@@ -118,21 +122,29 @@ class _Copied:
     source: int
     destination: int
     names: list[str]
-    mode: int
+    info: os.stat_result
+    original: Original | None
     depth: int = 1
 
 
-def copy_tree(source: int, destination: int, uri: str) -> None:
+def copy_tree(source: int, destination: int, uri: str, original: Original | None = None) -> None:
     """Copy all that is in a directory into an empty one. Links are copied as links, with the same text.
 
     The handles stay the caller's.
 
+    Args:
+        source: The directory.
+        destination: The empty one.
+        uri: What to call it when something is refused.
+        original: To be given when the directory will be removed: what it held is noted there, and the copy
+            has its times.
+
     Raises:
-        ProtocolError: It is too deep, or something in it is refused: a device, a file with several names. A
-            part of the copy has been made.
+        ProtocolError: It is too deep, or something in it is refused: a device, a file with several names, and
+            in a directory that will be removed what is mounted there. A part of the copy has been made.
         OSError: Something cannot be copied. The same.
     """
-    levels = [_Copied(source, destination, names_in(source), os.fstat(source).st_mode)]
+    levels = [_Copied(source, destination, names_in(source), os.fstat(source), original)]
     try:
         while True:
             go_on()
@@ -142,7 +154,9 @@ def copy_tree(source: int, destination: int, uri: str) -> None:
                 if below is not None:
                     levels.append(below)
                 continue
-            os.fchmod(level.destination, stat.S_IMODE(level.mode) & 0o777)
+            os.fchmod(level.destination, stat.S_IMODE(level.info.st_mode) & 0o777)
+            if level.original is not None:
+                os.utime(level.destination, ns=(level.info.st_atime_ns, level.info.st_mtime_ns))
             if len(levels) == 1:
                 return
             _close(levels.pop())
@@ -163,6 +177,9 @@ def _copy(level: _Copied, name: str, uri: str) -> _Copied | None:
         return _enter(level, name, uri)
     if stat.S_ISLNK(info.st_mode):
         os.symlink(os.readlink(name, dir_fd=level.source), name, dir_fd=level.destination)
+        if level.original is not None:
+            level.original.entries[name] = etag(info)
+            keep_link_times(level.destination, name, info)
         return None
     source, info = open_regular(level.source, name, f"{uri} (at {name!r})")
     try:
@@ -171,6 +188,9 @@ def _copy(level: _Copied, name: str, uri: str) -> _Copied | None:
         try:
             copy_range(source, copy, 0, info.st_size, at=0)
             os.fchmod(copy, stat.S_IMODE(info.st_mode) & 0o777)
+            if level.original is not None:
+                level.original.entries[name] = etag(info)
+                os.utime(copy, ns=(info.st_atime_ns, info.st_mtime_ns))
         finally:
             os.close(copy)
     finally:
@@ -183,14 +203,33 @@ def _enter(level: _Copied, name: str, uri: str) -> _Copied:
     source = open_directory(level.source, name)
     try:
         refuse_window(source, f"{uri} (at {name!r})")
+        info = os.fstat(source)
+        original = _noted(level.original, name, info, uri)
         os.mkdir(name, 0o700, dir_fd=level.destination)
         destination = open_directory(level.destination, name)
     except BaseException:
         os.close(source)
         raise
     try:
-        return _Copied(source, destination, names_in(source), os.fstat(source).st_mode, level.depth + 1)
+        return _Copied(source, destination, names_in(source), info, original, level.depth + 1)
     except BaseException:
         os.close(source)
         os.close(destination)
         raise
+
+
+def _noted(above: Original | None, name: str, info: os.stat_result, uri: str) -> Original | None:
+    if above is None:
+        return None
+    original = Original(identity(info))
+    if original.identity[0] != above.identity[0]:
+        raise denied(uri, f"something is mounted there, at {name!r}")
+    above.entries[name] = original
+    return original
+
+
+def keep_link_times(directory: int, name: str, info: os.stat_result) -> None:
+    """Give a link the times of another, where links can have any."""
+    with suppress(OSError):
+        times = (info.st_atime_ns, info.st_mtime_ns)
+        os.utime(name, ns=times, dir_fd=directory, follow_symlinks=False)

@@ -37,6 +37,7 @@ from serai.host.recovering import recover
 from serai.host.refusing import refused
 from serai.host.seat import Seat
 from serai.host.status import needs_sign_in, status_of
+from serai.host.surroundings.client_resources import Shown
 from serai.host.turn import Turn
 from serai.host.turns import Turns, error_info
 from serai.journal.items import Delta, is_delta
@@ -86,6 +87,7 @@ class Session:
         self.changing = Changing(self)
         self.seat = Seat(self)
         self.lending = Lending(self)
+        self.shown = Shown()
 
     @property
     def live(self) -> LiveSession:
@@ -169,6 +171,7 @@ class Session:
                 self._accept(action, origin)
 
     def _accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
+        self.shown.note(action, origin.client_id)
         if isinstance(action, a.SessionTurnStartedAction):
             self.turns.start(action, origin)
             return

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import msgspec
 
+from serai.processes.programs import find_program
+
 __all__ = ["MARK", "Identity", "Process", "census", "look", "members", "send", "with_mark"]
 
 MARK = "SERAI_CHILD"
@@ -26,7 +28,7 @@ MARK = "SERAI_CHILD"
 
 _PROC = Path("/proc")
 _FIELDS_BEFORE_NAME_END = 3
-_PS = ("ps", "-A", "-o", "pid=,ppid=,pgid=,stat=,lstart=")
+_PS = ("-o", "pid=,ppid=,pgid=,stat=,lstart=")
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -201,7 +203,7 @@ def _marks(pid: str) -> frozenset[str]:
 
 
 def _from_ps(*which: str) -> Iterator[Process]:
-    command = [*_PS, *which] if not which else [_PS[0], *_PS[2:], *which]
+    command = [find_program("ps", os.environ) or "/bin/ps", *_PS, *(which or ("-A",))]
     try:
         told = subprocess.run(  # noqa: S603 - the system's own ps
             command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"}

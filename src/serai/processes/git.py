@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-__all__ = ["HARDENED", "git_environment"]
+from serai.processes.programs import find_program, without_relative
+
+__all__ = ["HARDENED", "git_environment", "git_program"]
 
 HARDENED = (
     "--no-pager",
@@ -42,9 +44,16 @@ _ENVIRONMENT = {
 }
 
 
+def git_program(environ: Mapping[str, str]) -> str | None:
+    """The whole path of git; `None` when there is none. Reads the disk."""
+    return find_program("git", environ)
+
+
 def git_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """An environment for git: what there is, without any word to git that is not ours."""
     kept = {
-        name: value for name, value in environ.items() if not name.startswith(("GIT_", "LC_", "LANGUAGE"))
+        name: value
+        for name, value in without_relative(environ).items()
+        if not name.startswith(("GIT_", "LC_", "LANGUAGE"))
     }
     return kept | _ENVIRONMENT

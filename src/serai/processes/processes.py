@@ -7,7 +7,6 @@ import contextlib
 import errno
 import os
 import secrets
-import shutil
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from serai.processes.census import Identity, Process, census, look, with_mark
 from serai.processes.child import Child
 from serai.processes.environment import inheritable
 from serai.processes.keeper import Request
+from serai.processes.programs import find_program
 from serai.processes.records import Record, Records
 from serai.processes.streams import Pipes, Streams
 from serai.processes.uninterrupted import uninterrupted
@@ -82,7 +82,8 @@ class Processes:
         When this is cancelled, a child that has started all the same is ended.
 
         Args:
-            argv: The program and its arguments. A name without a slash is looked for in `PATH`.
+            argv: The program and its arguments. A name without a slash is looked for in the folders of `PATH`
+                that are the same from everywhere.
             what: What it is, for people: it stands in the record.
             cwd: Where it runs; by default where the host does.
             environ: Its whole environment; by default the host's without its secrets. A mark is added.
@@ -216,10 +217,10 @@ def _find(plan: _Plan) -> str:
     """
     name = plan.argv[0]
     if "/" not in name:
-        found = shutil.which(name, path=plan.environ.get("PATH", os.defpath))
+        found = find_program(name, plan.environ)
         if found is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
-        return os.path.abspath(found)  # noqa: PTH100 - links stay as they are
+        return found
     path = Path(plan.cwd or "").absolute() / name
     path.stat()
     if not os.access(path, os.X_OK) or path.is_dir():

@@ -22,6 +22,8 @@ __all__ = ["Exporter", "Plan", "metric_interval", "plan_export"]
 _log = logging.getLogger(__name__)
 
 _JSON = "http/json"
+_NO_ANSWER = 1.0
+"""So long an endpoint is waited for at the end that did not take the last batch, or never took one."""
 _CLOSE_GRACE = 0.5
 """How long the thread may take to see that it has to give up."""
 
@@ -172,6 +174,11 @@ class Exporter:
         self._lanes = _lanes(signals, environ)
         self._changed = Condition()
         self._closing = False
+        self._over = False
+        self._answers = False
+        """Whether the endpoint took the last batch."""
+        self._quiet_since: float | None = None
+        """Since when it is asked in vain; `None` while it answers, and before it is asked at all."""
         self._thread = Thread(target=self._run, name="serai-otlp", daemon=True)
         self._thread.start()
 
@@ -194,13 +201,18 @@ class Exporter:
     def close(self, timeout: float) -> bool:
         """Send what waits, for at most so many seconds, and end. Returns whether all was tried.
 
-        This blocks: call it on a thread. What is left is lost, and told so.
+        An endpoint that does not answer is not waited for that long. This blocks: call it on a thread. What
+        is left is lost, and told so.
         """
+        began = time.monotonic()
         with self._changed:
             self._closing = True
-            self._changed.notify()
-        self._thread.join(timeout)
-        if not self._thread.is_alive():
+            self._changed.notify_all()
+            while not self._over and (left := self._patience(began, timeout)) > 0:
+                self._changed.wait(left)
+            over = self._over
+        if over:
+            self._thread.join()
             return True
         with self._changed:
             left = {signal: len(lane.queue) for signal, lane in self._lanes.items() if lane.queue}
@@ -214,19 +226,39 @@ class Exporter:
         self._thread.join(_CLOSE_GRACE)
         return False
 
+    def _patience(self, began: float, timeout: float) -> float:
+        """How long closing goes on."""
+        until = began + timeout
+        if self._quiet_since is not None:
+            until = min(until, max(began, self._quiet_since) + _NO_ANSWER)
+        return until - time.monotonic()
+
     # -- on the thread -------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        with unheard():
-            if not self._load():
-                return
-            while (work := self._next()) is not None:
-                signal, out, batch = work
-                if not self._send(signal, out, batch):
-                    self._lost(signal, len(batch))
-            for lane in self._lanes.values():
-                if lane.out:
-                    lane.out.shutdown()
+        try:
+            with unheard():
+                if self._load():
+                    self._send_all()
+        finally:
+            with self._changed:
+                self._over = True
+                self._changed.notify_all()
+
+    def _send_all(self) -> None:
+        while (work := self._next()) is not None:
+            signal, out, batch = work
+            took = self._send(signal, out, batch)
+            with self._changed:
+                self._answers = took
+                if took:
+                    self._quiet_since = None
+                self._changed.notify_all()
+            if not took:
+                self._lost(signal, len(batch))
+        for lane in self._lanes.values():
+            if lane.out:
+                lane.out.shutdown()
 
     def _load(self) -> bool:
         """Load the SDK and make its exporters."""
@@ -277,6 +309,9 @@ class Exporter:
                 for signal, wait in waits.items():
                     out = self._lanes[signal].out
                     if wait <= 0 and out:
+                        if not self._answers and self._quiet_since is None:
+                            self._quiet_since = now
+                            self._changed.notify_all()
                         return signal, out, self._lanes[signal].take(now)
                 if self._closing and not waits:
                     return None

@@ -3,20 +3,22 @@
 A client answers the host as it would answer nobody else, so it is asked for nothing but what it has shown:
 
 - what is at or below the URI of a plugin that it publishes as a session's active client
-- what is attached to a message of that session, by that very URI and for reading only
+- what it has itself attached to a message of that session, by that very URI and for reading only. What others
+  attach does not count: they would only have to name what they want to have. It is forgotten when the session
+  leaves memory, which it does not while a client is active in it
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
+from serai.ahp import actions as a
 from serai.ahp import commands as c
-from serai.ahp.types import MessageResourceAttachment, SessionState, UserMessage
+from serai.ahp.types import MessageResourceAttachment, SessionActiveClient
 
-__all__ = ["gives", "named_in"]
+__all__ = ["Shown", "gives", "named_in"]
 
 _READS = (c.ResourceReadParams, c.ResourceListParams, c.ResourceResolveParams)
 # What is on a host, on the network, or names something of AHP is no client's, whatever a client says.
@@ -30,38 +32,42 @@ def named_in(params: Any) -> list[str]:
     return [params.uri]
 
 
-def gives(session: SessionState, params: Any) -> bool:
-    """Whether all that a command names is of the session's active client."""
+class Shown:
+    """What clients have attached to messages of a session."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, set[str]] = {}
+
+    def note(self, action: a.StateAction, client_id: str) -> None:
+        """A client has done something; if it sent a message, what is attached to that is shown."""
+        if isinstance(action, a.SessionTurnStartedAction | a.SessionPendingMessageSetAction):
+            uris = {
+                attachment.uri
+                for attachment in action.user_message.attachments or ()
+                if isinstance(attachment, MessageResourceAttachment)
+            }
+            if uris:
+                self._of.setdefault(client_id, set()).update(uris)
+
+    def has(self, client_id: str, uri: str) -> bool:
+        """Whether a client has attached a resource to one of its own messages."""
+        return uri in self._of.get(client_id, ())
+
+
+def gives(client: SessionActiveClient, shown: Shown, params: Any) -> bool:
+    """Whether all that a command names is of a session's active client."""
     reads = isinstance(params, _READS)
     return all(
-        _NEVER.match(uri) is None and (_is_of_plugin(session, uri) or (reads and _is_attached(session, uri)))
+        _NEVER.match(uri) is None
+        and (_is_of_plugin(client, uri) or (reads and shown.has(client.client_id, uri)))
         for uri in named_in(params)
     )
 
 
-def _is_of_plugin(session: SessionState, uri: str) -> bool:
-    client = session.active_client
-    bases = (plugin.uri.rstrip("/") for plugin in (client and client.customizations) or ())
+def _is_of_plugin(client: SessionActiveClient, uri: str) -> bool:
+    bases = (plugin.uri.rstrip("/") for plugin in client.customizations or ())
     return any(uri == base or uri.startswith(f"{base}/") for base in bases) and not _goes_up(uri)
 
 
 def _goes_up(uri: str) -> bool:
     return any(part == ".." for part in re.split(r"[/\\]", unquote(uri)))
-
-
-def _is_attached(session: SessionState, uri: str) -> bool:
-    return any(
-        isinstance(attachment, MessageResourceAttachment) and attachment.uri == uri
-        for message in _messages(session)
-        for attachment in message.attachments or ()
-    )
-
-
-def _messages(session: SessionState) -> Iterator[UserMessage]:
-    for waiting in (session.steering_message, *(session.queued_messages or ())):
-        if waiting is not None:
-            yield waiting.user_message
-    if session.active_turn is not None:
-        yield session.active_turn.user_message
-    for turn in reversed(session.turns):
-        yield turn.user_message

@@ -231,9 +231,12 @@ class Files:
             ProtocolError: None of them has it, or the one that has it says no.
         """
         refusal: ProtocolError | None = None
-        heads = (session.live.head for session in reversed(self._host.sessions.in_memory()))
-        active = (head.active_client for head in heads if gives(head, params))
-        for client_id in dict.fromkeys(client.client_id for client in active if client is not None):
+        owners: dict[str, None] = {}
+        for session in reversed(self._host.sessions.in_memory()):
+            client = session.live.head.active_client
+            if client is not None and gives(client, session.shown, params):
+                owners[client.client_id] = None
+        for client_id in owners:
             if client_id == asker:
                 continue
             try:

@@ -9,8 +9,8 @@
 #     ESC ] 633 ; NONCE ; D ; STATUS BEL         it has ended
 #     ESC ] 633 ; NONCE ; P ; Cwd=PATH BEL       where the shell is
 #
-# The nonce keeps the output of programs from passing for marks. Where commands are shown as they run (set -x), ours are
-# not; `local -` brings that back when a function returns.
+# The nonce keeps the output of programs from passing for marks. A person may export PS1, so it only has the nonce's
+# name. Where commands are shown as they run (set -x), ours are not; `local -` brings that back when a function returns.
 
 __serai_nonce=${SERAI_NONCE-}
 __serai_login=${SERAI_SHELL_LOGIN-}
@@ -37,12 +37,14 @@ fi
   builtin unset __serai_login
 } 2>/dev/null
 
+# Where commands cannot be told, nothing is touched: what is needed may be read-only, or turned off.
 if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
-  ((BASH_VERSINFO[0] > 4 || (BASH_VERSINFO[0] == 4 && BASH_VERSINFO[1] >= 4))); then
+  ((BASH_VERSINFO[0] > 4 || (BASH_VERSINFO[0] == 4 && BASH_VERSINFO[1] >= 4))) &&
+  (PS0='' && PS1='' && PROMPT_COMMAND='' && builtin printf '') 2>/dev/null; then
 
   __serai_number=
   __serai_status=0
-  __serai_prompt_end='\[\e]633;'$__serai_nonce';B\a\]'
+  __serai_prompt_end='\[\e]633;${__serai_nonce-};B\a\]'
 
   __serai_mark() {
     builtin printf '\e]633;%s;%s\a' "$__serai_nonce" "$1"
@@ -65,7 +67,8 @@ if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
   # Before a command runs, in a subshell: PS0 calls it. If the number in the history has not changed since the
   # prompt, the history did not take this line.
   __serai_executed() {
-    { local - line sure=1 __serai_escaped; builtin set +x; } 2>/dev/null
+    local - line sure=1 __serai_escaped
+    builtin set +x
     [[ $HISTCMD == "$__serai_number" ]] && sure=0
     line=$(HISTTIMEFORMAT='' builtin history 1)
     [[ $line =~ ^\ *[0-9]+[\ *]\ (.*)$ ]] && line=${BASH_REMATCH[1]}
@@ -73,15 +76,20 @@ if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
     __serai_mark "C;$sure;$__serai_escaped"
   }
 
-  # Before each prompt: first, while $? is still the command's, and last, when the person's own code has set PS1.
+  # Before each prompt: first, while $? is still the command's, and last, when the person's own code has set PS1. Both
+  # leave $? as it was. Who calls them takes care that this is not shown, and that it springs no trap for what fails:
+  # what comes before && does not.
   __serai_first() {
-    { __serai_status=$?; local -; builtin set +x; } 2>/dev/null
+    __serai_status=$?
+    local -
+    builtin set +x
     __serai_mark "D;$__serai_status"
     return "$__serai_status"
   }
 
   __serai_last() {
-    { local - __serai_escaped; builtin set +x; } 2>/dev/null
+    local - __serai_escaped
+    builtin set +x
     __serai_number=$HISTCMD
     __serai_escape "$PWD"
     __serai_mark "P;Cwd=$__serai_escaped"
@@ -93,11 +101,16 @@ if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
   }
 
   if [[ $(builtin declare -p PROMPT_COMMAND 2>/dev/null) == 'declare -a'* ]]; then
-    PROMPT_COMMAND=(__serai_first "${PROMPT_COMMAND[@]}" __serai_last)
+    PROMPT_COMMAND=(
+      '{ __serai_first && :; } 2>/dev/null'
+      "${PROMPT_COMMAND[@]}"
+      '{ __serai_last && :; } 2>/dev/null'
+    )
   else
-    PROMPT_COMMAND=$'__serai_first\n'${PROMPT_COMMAND-}$'\n__serai_last'
+    PROMPT_COMMAND=$'{ __serai_first && :; } 2>/dev/null\n'${PROMPT_COMMAND-}$'\n{ __serai_last && :; } 2>/dev/null'
   fi
-  PS0='$(__serai_executed)'${PS0-}
+  PS0='$({ __serai_executed; } 2>/dev/null)'${PS0-}
+  builtin export -n PROMPT_COMMAND PS0  # a shell inside has no such functions
 fi
 
 if [[ -n ${__serai_xtrace-} ]]; then

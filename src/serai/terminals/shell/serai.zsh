@@ -1,24 +1,14 @@
 # Serai's shell integration for zsh. The marks are those of serai.bash; `B` is not needed, since zsh itself says
-# what was typed. It is read after the person's own .zshrc.
-
+# what was typed. It is read after the person's own .zshrc, in a function and with the options that zsh has by itself.
 #
-# A person's settings stay as they are, and none of them disturbs this. The functions turn off that commands are
-# shown (xtrace), which zsh restores when they return, and so it does with local_options.
-
-{
-  if [[ -o xtrace ]]; then
-    builtin unsetopt xtrace
-    __serai_xtrace=1
-  fi
-  if [[ -o aliases ]]; then  # a word here may be one: they are resolved when a function is read
-    builtin unsetopt aliases
-    __serai_aliases=1
-  fi
-} 2>/dev/null
+# A person's settings stay as they are, and none of them disturbs this. The functions here turn off that commands are
+# shown (xtrace) and that variables are warned of, which zsh restores when they return, and so it does with
+# local_options. What they return is not what the person's own functions see as $?.
 
 typeset -g __serai_nonce=${SERAI_NONCE-}
 typeset -gi __serai_partial_line=0
 builtin unset SERAI_NONCE __serai_directory
+builtin unfunction __serai_load
 
 __serai_mark() {
   builtin printf '\e]633;%s;%s\a' "$__serai_nonce" "$1"
@@ -45,7 +35,7 @@ __serai_show_partial_line() {
 }
 
 __serai_precmd() {
-  { local exit_status=$? __serai_escaped; builtin unsetopt xtrace local_options } 2>/dev/null
+  { local exit_status=$? __serai_escaped; builtin unsetopt xtrace local_options warn_nested_var } 2>/dev/null
   __serai_mark "D;$exit_status"
   if (( __serai_partial_line )); then
     __serai_partial_line=0
@@ -55,11 +45,10 @@ __serai_precmd() {
   __serai_escape "$PWD"
   __serai_mark "P;Cwd=$__serai_escaped"
   __serai_mark A
-  return $exit_status
 }
 
 __serai_preexec() {
-  { local __serai_escaped; builtin unsetopt xtrace local_options } 2>/dev/null
+  { local __serai_escaped; builtin unsetopt xtrace local_options warn_nested_var } 2>/dev/null
   __serai_escape "$1"
   __serai_mark "C;1;$__serai_escaped"
   # Zsh marks a last line without an end before it calls anyone. So that this does not count as the command's
@@ -70,17 +59,9 @@ __serai_preexec() {
   fi
 }
 
-if [[ -n $__serai_nonce ]]; then
+# Where commands cannot be told, nothing is touched: what is needed may be read-only, or turned off.
+if [[ -n $__serai_nonce && ${(t)precmd_functions-}${(t)preexec_functions-} != *readonly* ]] && builtin printf ''; then
   typeset -ga precmd_functions preexec_functions
   precmd_functions=(__serai_precmd "${precmd_functions[@]}")
   preexec_functions+=(__serai_preexec)
-fi
-
-if [[ -n ${__serai_aliases-} ]]; then
-  builtin unset __serai_aliases
-  builtin setopt aliases
-fi
-if [[ -n ${__serai_xtrace-} ]]; then
-  builtin unset __serai_xtrace
-  builtin setopt xtrace
 fi

@@ -1,3 +1,11 @@
+# How the rest is read, after the person's own file: whatever that has set, and with nothing of it shown. All options are
+# theirs again afterwards.
+__serai_load() {
+  builtin emulate -LR zsh
+  builtin unsetopt aliases xtrace
+  builtin source "${__serai_directory:h}/serai.zsh"
+}
+
 if (( $#__serai_zdotdir )); then ZDOTDIR=$__serai_zdotdir; else builtin unset ZDOTDIR; fi
 builtin unset __serai_zdotdir
 # A system's own /etc/zshrc may have put the history where it thought that the person's files are.
@@ -7,4 +15,4 @@ fi
 if [[ -r ${ZDOTDIR:-$HOME}/.zshrc ]]; then
   builtin source "${ZDOTDIR:-$HOME}/.zshrc"
 fi
-builtin source "${__serai_directory:h}/serai.zsh"
+{ __serai_load; } 2>/dev/null
