@@ -18,12 +18,20 @@ from serai.errors import (
     ParseError,
     ProtocolError,
     SeraiError,
+    agents,
+    base,
+    machine,
+    protocol,
+    sessions,
+    storage,
 )
 
+ROOMS = (agents, base, machine, protocol, sessions, storage)
 CLASSES: dict[str, type[SeraiError]] = {
     name: member
-    for name, member in getmembers(errors, isclass)
-    if issubclass(member, SeraiError) and member.__module__ == errors.__name__
+    for room in ROOMS
+    for name, member in getmembers(room, isclass)
+    if issubclass(member, SeraiError) and member.__module__ == room.__name__
 }
 
 
@@ -64,6 +72,7 @@ def test_the_docstring_draws_every_error_under_its_parent_with_its_code_and_numb
 
 def test_every_error_can_be_imported_by_name() -> None:
     assert set(errors.__all__) == CLASSES.keys()
+    assert all(getattr(errors, name) is error for name, error in CLASSES.items())
 
 
 @pytest.mark.parametrize("name", CLASSES)

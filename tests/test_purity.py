@@ -11,9 +11,8 @@ import pytest
 import serai
 
 ROOT = Path(serai.__file__).parent
-PURE = sorted(
-    [*(ROOT / "ahp").rglob("*.py"), *(ROOT / "contract").rglob("*.py"), ROOT / "depth.py", ROOT / "errors.py"]
-)
+ROOMS = ("ahp", "contract", "errors")
+PURE = sorted([ROOT / "depth.py", *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))])
 IMPURE_CALLS = {"now", "today", "utcnow", "open", "input", "print"}
 
 
