@@ -14,10 +14,11 @@ from serai.changes.discarding import discard
 from serai.changes.noted import NotedChanges
 from serai.changes.opening import SessionChanges, open_changes
 from serai.changes.operations import DISCARD, STAGE, invoke
+from serai.changes.reaching import read_file
 from serai.changes.records import Change, Side
 from serai.changes.showing import file_uri
 from serai.changes.tracked import TrackedChanges
-from serai.changes.writing import put_file, put_link, read_file, take_away
+from serai.changes.writing import put_file, put_link, take_away
 from serai.errors import FileInTheWay, FileUnreadable, ProtocolError
 
 TURN = Which(ChangesetKind.TURN, "t")

@@ -44,7 +44,7 @@ def test_submodules_are_nobodys_change() -> None:
         f":100644 160000 {OLD} {NEW} T", "was a file",
         "1\t1\tlib", "1\t0\tnew", "1\t1\twas a file",
     )  # fmt: skip
-    assert parse(output, "") == (Change(Side("was a file", OLD), None, 1, 1),)
+    assert parse(output, "") == (Change(Side("was a file", OLD), None, 0, 1),)
 
 
 def test_nothing_is_nothing() -> None:

@@ -14,7 +14,7 @@ from changes.repositories import Repo, brief, everything, tracked
 from changes.test_operations import TURN, at
 from changes.test_tracked import ODD_NAMES
 from serai.ahp.errors import AhpErrorCode
-from serai.changes import writing
+from serai.changes import discarding, writing
 from serai.changes.catalogue import SESSION, UNCOMMITTED, Which
 from serai.changes.ignoring import IgnoreLists
 from serai.changes.operations import DISCARD, invoke
@@ -399,3 +399,91 @@ async def test_a_file_that_is_only_no_longer_tracked_is_not_overwritten(
         "Discarded the changes to 1 file; not 1: a.txt: the file at a.txt is not tracked any more"
     )
     assert (repo.top / "a.txt").read_text() == "precious\n"
+
+
+# -- meanwhile ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("autocrlf", ["false", "true"])
+@pytest.mark.parametrize("which", [UNCOMMITTED, SESSION])
+async def test_what_is_written_while_earlier_content_is_read_stays(
+    repo: Repo, private: Path, which: Which, autocrlf: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.git("config", "core.autocrlf", autocrlf)
+    repo.write("gone", "x\n")
+    repo.commit()
+    changes = await tracked(repo.top, private)
+    await changes.begin_session()
+    (repo.top / "src/b.py").rename(repo.top / "moved.py")
+    (repo.top / "gone").unlink()
+    for path in ("a.txt", "note", "new"):
+        repo.write(path, "first\r\n")
+    put_back = discarding.put_back
+
+    def late(*words: Any, **more: Any) -> Any:
+        for path in ("a.txt", "note", "moved.py", "gone"):
+            repo.write(path, "typed meanwhile\n")
+        return put_back(*words, **more)
+
+    monkeypatch.setattr(discarding, "put_back", late)
+    result = await invoke(changes, which, DISCARD, None)
+    why = "it has changed since it was looked at"
+    assert result.message == (
+        f"Discarded the changes to 1 file; not 4: note: {why}; a.txt: {why}; gone: {why}, and 1 more"
+    )
+    for path in ("a.txt", "note", "moved.py", "gone"):
+        assert (repo.top / path).read_text() == "typed meanwhile\n"
+    assert not (repo.top / "new").exists()
+    assert not [file.name for file in repo.top.iterdir() if file.name.startswith(".serai-")]
+
+
+async def test_what_is_written_before_it_is_known_by_its_bytes_stays(
+    repo: Repo, changes: TrackedChanges, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.write("a.txt", "first\n")
+    repo.write("src/b.py", "first\n")
+    seen = discarding.seen
+
+    async def late(*words: Any) -> Any:
+        repo.write("a.txt", "typed meanwhile\n")
+        return await seen(*words)
+
+    monkeypatch.setattr(discarding, "seen", late)
+    result = await invoke(changes, UNCOMMITTED, DISCARD, None)
+    assert result.message == (
+        "Discarded the changes to 1 file; not 1: a.txt: it has changed since it was looked at"
+    )
+    assert (repo.top / "a.txt").read_text() == "typed meanwhile\n"
+
+
+# -- conflicts ---------------------------------------------------------------------------------------------
+
+
+async def test_every_kind_of_open_conflict_is_closed(repo: Repo, private: Path) -> None:
+    for name in ("both", "du", "ud", "moved"):
+        repo.write(name, f"{name}\n" * 4)
+    repo.commit()
+    repo.git("checkout", "-q", "-b", "theirs")
+    for name in ("both", "du"):
+        repo.write(name, "theirs\n")
+    repo.git("rm", "-q", "ud")
+    repo.git("mv", "moved", "moved-theirs")
+    repo.commit()
+    repo.git("checkout", "-q", "main")
+    for name in ("both", "ud"):
+        repo.write(name, "ours\n")
+    repo.git("rm", "-q", "du")
+    repo.git("mv", "moved", "moved-ours")
+    repo.commit()
+    repo.git("merge", "theirs", accept=(1,))
+    kinds = {line[:2] for line in repo.status()}
+    assert {"DU", "UD", "UU", "DD", "UA", "AU"} <= kinds
+    changes = await tracked(repo.top, private)
+    await invoke(changes, UNCOMMITTED, DISCARD, at(repo, "du"))
+    assert not [line for line in repo.status() if line.endswith(" du")]
+    await invoke(changes, UNCOMMITTED, DISCARD, None)
+    assert repo.status() == []
+    assert repo.git("ls-files", "--unmerged") == b""
+    assert sorted(file.name for file in repo.top.iterdir()) == [
+        *(".git", "a.txt", "both", "moved-ours", "src", "ud")
+    ]

@@ -71,6 +71,17 @@ async def test_no_git_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch, tmp
         await Git(str(tmp_path / "git"), ()).run("version", doing="start", folder=str(tmp_path))
 
 
+async def test_a_git_in_the_hosts_own_folder_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, f"touch '{tmp_path}/ran'; echo git version 2.99.9")
+    real = (await find_git()).program
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f":.:{os.environ['PATH']}")
+    assert (await find_git()).program == real
+    assert not (tmp_path / "ran").exists()
+
+
 async def test_a_failure_is_one_sentence_with_what_git_said(repo: Repo) -> None:
     git = await the_git()
     with pytest.raises(GitFailed) as caught:

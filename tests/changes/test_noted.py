@@ -8,17 +8,22 @@ from pathlib import Path
 import pytest
 
 from changes.repositories import brief
+from serai.ahp.commands import ChangesetResourceTarget
 from serai.ahp.errors import AhpErrorCode
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
 from serai.changes.noted import NotedChanges
 from serai.changes.operations import DISCARD, invoke
-from serai.changes.records import UNSEEN, Limits
-from serai.changes.showing import content_uri
+from serai.changes.records import UNSEEN, Change, Limits
+from serai.changes.showing import content_uri, file_uri
 from serai.errors import ProtocolError
 
 
 def turn(turn_id: str) -> Which:
     return Which(ChangesetKind.TURN, turn_id)
+
+
+def at_file(path: Path) -> ChangesetResourceTarget:
+    return ChangesetResourceTarget(resource=file_uri(str(path.parent), path.name))
 
 
 class Folder:
@@ -220,3 +225,67 @@ async def test_everything_can_be_forgotten(folder: Folder) -> None:
     await folder.noted.forget()
     assert not folder.private.exists()
     assert (await folder.noted.compute(SESSION)).changes == ()
+
+
+async def test_a_file_that_was_there_and_was_not_kept_is_no_new_one(tmp_path: Path, private: Path) -> None:
+    folder = Folder(tmp_path / "plain", private, Limits(file_bytes=100))
+    (folder.top / "big").write_bytes(b"mine" * 100)
+    await folder.edit("t", "big", b"small\n")
+    await folder.edit("t", "new", b"new\n")
+    for noted in (folder.noted, folder.open()):
+        for which in (SESSION, turn("t")):
+            changes = (await noted.compute(which)).changes
+            assert [(one.kind, one.path, one.added) for one in changes] == [
+                ("modified", "big", None),
+                ("added", "new", 1),
+            ]
+            assert changes[0].before is not None
+            with pytest.raises(ProtocolError) as caught:
+                await noted.read(content_uri("s1", changes[0].before))
+            assert caught.value.number == AhpErrorCode.CONTENT_NOT_FOUND
+    result = await invoke(folder.noted, SESSION, DISCARD, None)
+    assert result.message == (
+        "Discarded the changes to 1 file; not 1: big: this content is not kept, or no longer"
+    )
+    with pytest.raises(ProtocolError, match="nothing was done: big"):
+        await invoke(folder.noted, turn("t"), DISCARD, at_file(folder.top / "big"))
+    assert (folder.top / "big").read_bytes() == b"small\n"
+
+
+async def test_a_file_of_which_nobody_knows_what_it_was_is_not_deleted(folder: Folder) -> None:
+    (folder.top / "a").write_bytes(b"x\n")
+    await folder.noted.note_after("t", "a")
+    with pytest.raises(ProtocolError, match="nothing was done: a: this content is not kept"):
+        await invoke(folder.noted, SESSION, DISCARD, None)
+    assert (folder.top / "a").exists()
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+async def test_a_private_file_comes_back_as_one(folder: Folder, is_gone: bool) -> None:
+    key = folder.top / "key"
+    key.write_bytes(b"secret\n")
+    key.chmod(0o600)
+    await folder.edit("t", "key", None if is_gone else b"changed\n")
+    folder.noted = folder.open()
+    await invoke(folder.noted, SESSION, DISCARD, None)
+    assert key.read_bytes() == b"secret\n"
+    assert key.stat().st_mode & 0o777 == 0o600
+
+
+async def test_what_is_written_while_something_is_discarded_stays(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder.top / "a").write_bytes(b"before\n")
+    await folder.edit("t", "a", b"after\n")
+    await folder.edit("t", "new", b"new\n")
+    undo = NotedChanges._undo
+
+    def late(noted: NotedChanges, change: Change) -> None:
+        (folder.top / change.path).write_bytes(b"typed meanwhile\n")
+        undo(noted, change)
+
+    monkeypatch.setattr(NotedChanges, "_undo", late)
+    for which in (SESSION, turn("t")):
+        with pytest.raises(ProtocolError, match="nothing was done: a: it has changed since"):
+            await invoke(folder.noted, which, DISCARD, None)
+        assert (folder.top / "a").read_bytes() == (folder.top / "new").read_bytes() == b"typed meanwhile\n"

@@ -50,6 +50,27 @@ def test_what_is_offered() -> None:
         assert [one.id for one in operations_for(kind, has_git=False)] == [DISCARD, OPEN]
 
 
+async def test_it_is_said_that_all_is_deleted_where_nothing_is_committed(
+    tmp_path: Path, private: Path
+) -> None:
+    repo = Repo(tmp_path / "unborn")
+    repo.write("mine", "x\n")
+    changes = await tracked(repo.top, private)
+    await changes.compute(UNCOMMITTED)
+    assert not changes.has_commit
+    said = {
+        kind: one.confirmation
+        for kind in ChangesetKind
+        for one in operations_for(kind, has_git=True, has_commit=changes.has_commit)
+        if one.id == DISCARD
+    }
+    assert str(said[ChangesetKind.UNCOMMITTED]).startswith("Nothing is committed yet: this deletes all files")
+    assert "since" in str(said[ChangesetKind.SESSION])
+    repo.commit()
+    await changes.compute(UNCOMMITTED)
+    assert changes.has_commit
+
+
 # -- stage -------------------------------------------------------------------------------------------------
 
 

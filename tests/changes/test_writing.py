@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
 from serai.changes.closed import Closed
+from serai.changes.reaching import Expected, Found, read_file
 from serai.changes.writing import (
     put_file,
     put_link,
-    read_file,
     remove_empty_folders,
     share,
     take_away,
@@ -174,3 +175,141 @@ def test_a_file_is_shared_with_another_folder(tmp_path: Path, monkeypatch: pytes
     share(source, tmp_path / "copy")
     assert (tmp_path / "copy").read_bytes() == b"x"
     assert names(target.parent) == ["x"]
+
+
+# -- what was not looked at stays --------------------------------------------------------------------------
+
+
+def known(data: bytes) -> Expected:
+    return Expected(Found(data, 0).digest)
+
+
+def test_a_file_that_is_not_what_was_expected_stays(top: Path, source: Path) -> None:
+    file = top / "x"
+    file.write_bytes(b"later")
+    for act in (
+        lambda: put_file(str(top), "x", source, 0o100644, NOTHING, expected=known(b"seen")),
+        lambda: put_file(str(top), "x", source, 0o100644, NOTHING, expected=Expected(None)),
+        lambda: put_link(str(top), "x", b"y", NOTHING, expected=known(b"seen")),
+        lambda: put_link(str(top), "x", b"y", NOTHING, expected=Expected(known(b"later").content, True)),
+        lambda: take_away(str(top), "x", NOTHING, expected=known(b"seen")),
+    ):
+        inode = file.stat().st_ino
+        with pytest.raises(FileInTheWay, match="has changed since it was looked at"):
+            act()
+        assert (file.read_bytes(), file.stat().st_ino) == (b"later", inode)
+        assert names(top) == ["x"]
+    with pytest.raises(FileInTheWay, match="has changed"):
+        put_file(str(top), "gone", source, 0o100644, NOTHING, expected=known(b"seen"))
+    assert names(top) == ["x"]
+
+
+def test_a_file_that_is_what_was_expected_is_replaced(top: Path, source: Path) -> None:
+    (top / "x").write_bytes(b"seen")
+    put_file(str(top), "x", source, 0o100644, NOTHING, expected=known(b"seen"))
+    assert (top / "x").read_bytes() == b"content"
+    put_link(str(top), "x", b"to", NOTHING, expected=known(b"content"))
+    put_file(str(top), "x", source, 0o100644, NOTHING, expected=Expected(known(b"to").content, is_link=True))
+    take_away(str(top), "x", NOTHING, expected=known(b"content"))
+    put_file(str(top), "x", source, 0o100644, NOTHING, expected=Expected(None))
+    assert (top / "x").read_bytes() == b"content"
+    assert names(top) == ["x"]
+
+
+@pytest.mark.parametrize("is_recent", [True, False])
+def test_what_is_written_between_the_look_and_the_move_goes_back(
+    top: Path, is_recent: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = top / "x"
+    file.write_bytes(b"seen")
+    if not is_recent:
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+    times = file.stat()
+    rename = os.rename
+
+    def write_and_rename(source: str, target: str, **handles: int) -> None:
+        file.write_bytes(b"late")
+        if is_recent:
+            os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # within one tick of the clock
+        rename(source, target, **handles)
+
+    monkeypatch.setattr(os, "rename", write_and_rename)
+    with pytest.raises(FileInTheWay, match="has changed since it was looked at"):
+        take_away(str(top), "x", NOTHING, expected=known(b"seen"))
+    assert file.read_bytes() == b"late"
+    assert names(top) == ["x"]
+
+
+def test_a_file_is_known_by_what_git_knows_it_by(top: Path) -> None:
+    (top / "x").write_bytes(b"content\n")
+    take_away(
+        str(top),
+        "x",
+        NOTHING,
+        expected=Expected("d95f3ad14dee633a758d2e331151e950dd13e4ed", object_format="sha1"),
+    )
+    assert names(top) == []
+
+
+def test_what_comes_to_a_name_meanwhile_stays_and_so_does_what_was_there(top: Path) -> None:
+    (top / "x").write_bytes(b"first")
+
+    def fail_while_it_is_away() -> None:
+        with taken_away(str(top), "x", NOTHING, expected=known(b"first")):
+            (top / "x").write_bytes(b"came meanwhile")
+            raise FileInTheWay("the rest cannot be done")
+
+    with pytest.raises(FileInTheWay, match=r"what was there is at \.serai-"):
+        fail_while_it_is_away()
+    assert (top / "x").read_bytes() == b"came meanwhile"
+    [left] = [file for file in top.iterdir() if file.name != "x"]
+    assert left.read_bytes() == b"first"
+
+
+def test_a_file_system_without_hard_links_will_do(
+    top: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_links(*_names: object, **_handles: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", no_links)
+    (top / "x").write_bytes(b"seen")
+    put_file(str(top), "x", source, 0o100644, NOTHING, expected=known(b"seen"))
+    with pytest.raises(FileInTheWay, match="has changed"):
+        take_away(str(top), "x", NOTHING, expected=known(b"seen"))
+    assert (top / "x").read_bytes() == b"content"
+    assert names(top) == ["x"]
+
+
+# -- permissions -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("there", "mode", "given", "found"),
+    [
+        (0o600, 0o100644, None, 0o600),
+        (0o640, 0o100755, None, 0o750),
+        (0o755, 0o100644, None, 0o644),
+        (0o644, 0o100644, 0o600, 0o600),
+        (0o600, 0o100644, 0o664, 0o664),
+        (None, 0o100644, 0o640, 0o640),
+    ],
+)
+def test_a_file_has_the_permissions_of_the_one_that_it_replaces_or_those_that_are_known(
+    top: Path, source: Path, there: int | None, mode: int, given: int | None, found: int
+) -> None:
+    if there is not None:
+        (top / "x").write_bytes(b"old")
+        (top / "x").chmod(there)
+    put_file(str(top), "x", source, mode, NOTHING, permissions=given)
+    assert (top / "x").stat().st_mode & 0o777 == found
+
+
+def test_a_file_keeps_what_is_attached_to_it(top: Path, source: Path) -> None:
+    (top / "x").write_bytes(b"old")
+    try:
+        os.setxattr(top / "x", "user.mine", b"value")
+    except (AttributeError, OSError):
+        pytest.skip("this file system has no attributes")
+    put_file(str(top), "x", source, 0o100644, NOTHING)
+    assert os.getxattr(top / "x", "user.mine") == b"value"

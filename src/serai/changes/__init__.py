@@ -12,11 +12,16 @@
       repository.py  the repository of a directory
       mirror.py      the private side: an index and objects of our own
       trees.py       what was recorded there
+      margins.py     what was there beside it
+      plain.py       files byte for byte
       scanning.py    bringing the private index up to date
       ignoring.py    noticing that other files are ignored
       diff.py        from a tree to the work tree
       lingering.py   files that are gone for git only
       attributes.py  the form that content has, or had, as a file
+      guarding.py    what no discard may touch
+      preparing.py   what a discard goes by
+      seeing.py      what there is by its bytes, before it is taken away
       restoring.py   bringing files back
       staging.py     the person's own index
       discarding.py  both of them, so that what fails has done nothing
@@ -24,7 +29,9 @@
       snapshots.py   what tools edited, kept by digest
     contents.py    what content URIs lead to
     closed.py      the host's own folder, which is in no changeset
+    reaching.py    getting at files, and at nothing outside
     writing.py     putting files in their place, and nothing else
+    leftovers.py   what a host that was killed has left of that
     operations.py  stage, discard, open
 
 Nothing here touches the person's index, objects, refs or files, except the operations that a person asks for.

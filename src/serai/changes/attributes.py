@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from serai.changes.mirror import Mirror
+from serai.changes.reaching import read_file
 from serai.changes.records import LINK_MODE, Side
-from serai.changes.writing import read_file
 from serai.errors import FileInTheWay
 
-__all__ = ["Attributes", "attributes_in", "is_in_tree", "unpack"]
+__all__ = ["Attributes", "attributes_in", "entries_in", "is_in_tree", "lists_for", "stored_for", "unpack"]
 
 _NAME = ".gitattributes"
 _MAX_BYTES = 4 << 20
@@ -59,11 +59,15 @@ async def attributes_in(mirror: Mirror, tree: str, paths: Iterable[str], folder:
     Raises:
         GitFailed: The tree is not there.
     """
-    names = sorted(_lists_for(paths))
-    then = await _entries(mirror, tree, names)
+    names = sorted(lists_for(paths, _NAME))
+    then = {
+        name: entry
+        for name, entry in (await entries_in(mirror, tree, names)).items()
+        if entry[0].startswith("100")  # git takes no list from behind a link
+    }
     now = await asyncio.to_thread(_read, mirror, names)
     others = [name for name in now if name not in then]
-    added = await _known(mirror, others)
+    added = await stored_for(mirror, others)
     is_same = not added and all(
         name in now and content in _ids(now[name], mirror.repository.object_format)
         for name, (_, content) in then.items()
@@ -112,10 +116,10 @@ async def unpack(
 
 async def is_in_tree(mirror: Mirror, tree: str, path: str, content: str) -> bool:
     """Whether a tree has that content at a path from its root."""
-    return (await _entries(mirror, tree, [path])).get(path, ("", ""))[1] == content
+    return (await entries_in(mirror, tree, [path])).get(path, ("", ""))[1] == content
 
 
-def _lists_for(paths: Iterable[str]) -> set[str]:
+def lists_for(paths: Iterable[str], list_name: str) -> set[str]:
     """The lists that say something of files: in the root, and in all folders that they are in."""
     folders = {""}
     for path in paths:
@@ -123,11 +127,15 @@ def _lists_for(paths: Iterable[str]) -> set[str]:
         while folder not in folders:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
-    return {f"{folder}/{_NAME}" if folder else _NAME for folder in folders}
+    return {f"{folder}/{list_name}" if folder else list_name for folder in folders}
 
 
-async def _entries(mirror: Mirror, tree: str, names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """The mode and the content of those files that a tree has."""
+async def entries_in(mirror: Mirror, tree: str, names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The mode and the content of those of the paths that a tree has.
+
+    Raises:
+        GitFailed: The tree is not there.
+    """
     found: dict[str, tuple[str, str]] = {}
     for begin in range(0, len(names), _AT_ONCE):
         answer = await mirror.run(
@@ -137,22 +145,23 @@ async def _entries(mirror: Mirror, tree: str, names: Sequence[str]) -> dict[str,
         )
         for line in answer.output.split(b"\0")[:-1]:
             words, _, name = line.partition(b"\t")
-            mode, kind, content = words.decode().split()
-            if kind == "blob" and int(mode, 8) != LINK_MODE:  # git takes no list from behind a link
-                found[os.fsdecode(name)] = (mode, content)
+            mode, _, content = words.decode().split()
+            found[os.fsdecode(name)] = (mode, content)
     return found
 
 
-async def _known(mirror: Mirror, names: Sequence[str]) -> set[str]:
-    """Those of the files that the private index has."""
-    found: set[str] = set()
+async def stored_for(mirror: Mirror, names: Sequence[str], index: Path | None = None) -> dict[str, str]:
+    """The content of those of the paths that an index has, the private one by default."""
+    found: dict[str, str] = {}
     for begin in range(0, len(names), _AT_ONCE):
         answer = await mirror.run(
-            *("ls-files", "-z", "--", *names[begin : begin + _AT_ONCE]),
-            doing="look for new attributes",
-            environment=mirror.environment() | {"GIT_LITERAL_PATHSPECS": "1"},
+            *("ls-files", "--stage", "-z", "--", *names[begin : begin + _AT_ONCE]),
+            doing="look into the index",
+            environment=mirror.environment(index) | {"GIT_LITERAL_PATHSPECS": "1"},
         )
-        found.update(os.fsdecode(name) for name in answer.output.split(b"\0")[:-1])
+        for line in answer.output.split(b"\0")[:-1]:
+            words, _, name = line.partition(b"\t")
+            found[os.fsdecode(name)] = words.decode().split()[1]
     return found
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
 from serai.changes.closed import Closed
+from serai.changes.reaching import read_file
 from serai.changes.records import shown
 from serai.changes.showing import ContentAddress, content_address
-from serai.changes.writing import read_file
 from serai.errors import FileInTheWay, ProtocolError
 
 __all__ = ["kept_at", "read_now"]

@@ -61,10 +61,13 @@ def parse(output: bytes, prefix: str, conflicts: Collection[str] = ()) -> tuple[
     words = iter(output.split(b"\0")[:-1])
     sides: dict[str, tuple[Side | None, Side | None]] = {}
     counts: dict[str, tuple[int | None, int | None]] = {}
+    gone: set[str] = set()
     for word in words:
         if word.startswith(b":"):
-            was_submodule, before, after = _raw(word, words)
+            was_submodule, is_submodule, before, after = _raw(word, words)
             last = after or before
+            if last is not None and is_submodule:
+                gone.add(last.path)
             if last is not None and not was_submodule:
                 sides[last.path] = (before, after)
         else:
@@ -73,6 +76,8 @@ def parse(output: bytes, prefix: str, conflicts: Collection[str] = ()) -> tuple[
     changes: list[Change] = []
     for path, (before, after) in sides.items():
         added, removed = counts.get(path, (None, None))
+        if path in gone and added is not None:
+            added = 0  # what git counts is its word for the submodule that has come in its place
         changes.append(
             Change(
                 _below(before, prefix),
@@ -86,12 +91,12 @@ def parse(output: bytes, prefix: str, conflicts: Collection[str] = ()) -> tuple[
     return tuple(sorted(changes, key=lambda change: os.fsencode(change.path)))
 
 
-def _raw(header: bytes, words: Iterator[bytes]) -> tuple[bool, Side | None, Side | None]:
+def _raw(header: bytes, words: Iterator[bytes]) -> tuple[bool, bool, Side | None, Side | None]:
     before_mode, after_mode, before_blob, after_blob, letter = header[1:].decode().split(" ")
     path = os.fsdecode(next(words))
     new_path = os.fsdecode(next(words)) if letter[0] in "RC" else path
     before, after = _side(path, before_mode, before_blob), _side(new_path, after_mode, after_blob)
-    return int(before_mode, 8) == GITLINK, before, after
+    return int(before_mode, 8) == GITLINK, int(after_mode, 8) == GITLINK, before, after
 
 
 def _side(path: str, mode: str, blob: str) -> Side | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shutil
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
@@ -17,7 +16,7 @@ from typing import Any, TypeVar
 
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
 from serai.processes.brief import brief, kill
-from serai.processes.git import HARDENED, git_environment
+from serai.processes.git import HARDENED, git_environment, git_program
 
 __all__ = [
     "MAX_BYTES",
@@ -129,7 +128,7 @@ async def find_git() -> Git:
     Raises:
         GitUnavailable: There is none, or it is too old.
     """
-    program = shutil.which("git")
+    program = git_program(os.environ)
     if program is None:
         raise GitUnavailable("git is not installed", remedy="Install git to see changes by commit")
     git = Git(program, ())

@@ -37,7 +37,7 @@ class Lingering:
         top = self._mirror.repository.top
         for path in paths:
             full = self._mirror.repository.full(path)
-            reason, size = judge_file(top, full, self._limits)
+            reason, size, _ = judge_file(top, full, self._limits)
             if size is not None and not is_beyond_a_link(top, full):
                 if reason is None:
                     small.append(path)

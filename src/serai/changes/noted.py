@@ -13,11 +13,13 @@ from serai.ahp.types import URI
 from serai.changes.catalogue import ChangesetKind, Which
 from serai.changes.closed import Closed
 from serai.changes.contents import kept_at, read_now
-from serai.changes.records import LINK_MODE, UNSEEN, Change, Changes, Limits, Outcome
+from serai.changes.leftovers import NOTES, clean_up
+from serai.changes.reaching import Expected, Found, read_file
+from serai.changes.records import LINK_MODE, UNSEEN, Change, Changes, Limits, Outcome, Side
 from serai.changes.showing import ContentAddress, path_below
 from serai.changes.snapshots import Snapshots
 from serai.changes.trees import SESSION_BASE, RecordedTrees, is_lost, names_of
-from serai.changes.writing import Found, put_file, put_link, read_file, take_away
+from serai.changes.writing import put_file, put_link, take_away
 from serai.errors import FileInTheWay, FileUnreadable, GitFailed, ProtocolError, SeraiError
 
 __all__ = ["NotedChanges"]
@@ -61,6 +63,8 @@ class NotedChanges:
         """What was recorded while the directory was in a repository, when it is in none any more."""
         self._limits = limits or Limits()
         self._closed = closed or Closed(folder)
+        self._notes = folder / NOTES
+        clean_up(self._notes, self._closed)
         self._snapshots = Snapshots(directory, folder, self._limits, self._closed)
         self._running: set[str] = set()
         self._lock = asyncio.Lock()
@@ -333,10 +337,39 @@ class NotedChanges:
         before, after = change.before, change.after
         if before is not None:
             content = self._snapshots.content(before.content)  # it is there, or nothing is touched
+            is_in_place = after is not None and after.path == before.path
+            expected = self._expected(after if is_in_place else None)
             if before.mode == LINK_MODE:
-                put_link(self.directory, before.path, content, self._closed)
+                put_link(
+                    self.directory,
+                    before.path,
+                    content,
+                    self._closed,
+                    expected=expected,
+                    notes=self._notes,
+                )
             else:
-                source = self._snapshots.place(before.content)
-                put_file(self.directory, before.path, source, before.mode, self._closed)
+                if before.permissions is None and not is_in_place:
+                    before = before.for_its_owner()
+                put_file(
+                    self.directory,
+                    before.path,
+                    self._snapshots.place(before.content),
+                    before.mode,
+                    self._closed,
+                    permissions=before.permissions,
+                    expected=expected,
+                    notes=self._notes,
+                )
         if after is not None and (before is None or before.path != after.path):
-            take_away(self.directory, after.path, self._closed)
+            take_away(
+                self.directory,
+                after.path,
+                self._closed,
+                expected=self._expected(after),
+                notes=self._notes,
+            )
+
+    def _expected(self, side: Side | None) -> Expected:
+        """What is where a discard puts or takes away something."""
+        return Expected(side.content, side.mode == LINK_MODE) if side is not None else Expected(None)

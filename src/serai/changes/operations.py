@@ -33,8 +33,16 @@ _BEFORE = {
 }
 
 
-def operations_for(kind: ChangesetKind, *, has_git: bool) -> list[ChangesetOperation]:
-    """What a changeset offers. Pure."""
+def operations_for(
+    kind: ChangesetKind, *, has_git: bool, has_commit: bool = True
+) -> list[ChangesetOperation]:
+    """What a changeset offers. Pure.
+
+    Args:
+        kind: What the changeset shows.
+        has_git: Whether the working directory is in a repository,
+        has_commit: and whether anything is committed there.
+    """
     operations: list[ChangesetOperation] = []
     if has_git:
         operations.append(
@@ -45,16 +53,22 @@ def operations_for(kind: ChangesetKind, *, has_git: bool) -> list[ChangesetOpera
                 scopes=[*_BOTH],
             )
         )
+    confirmation = (
+        f"This brings the files back to {_BEFORE[kind]}, and deletes those that are new since. "
+        "The changes are lost. Discard them?"
+    )
+    if kind is ChangesetKind.UNCOMMITTED and not has_commit:
+        confirmation = (
+            "Nothing is committed yet: this deletes all files here, except those that git ignores. "
+            "They are lost. Delete them?"
+        )
     operations.append(
         ChangesetOperation(
             id=DISCARD,
             label="Discard",
             description=f"Go back to {_BEFORE[kind]}",
             scopes=[*_BOTH],
-            confirmation=(
-                f"This brings the files back to {_BEFORE[kind]}, and deletes those that are new since. "
-                "The changes are lost. Discard them?"
-            ),
+            confirmation=confirmation,
         )
     )
     operations.append(ChangesetOperation(id=OPEN, label="Open", scopes=[ChangesetOperationScope.RESOURCE]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -51,6 +51,12 @@ class Side:
     content: str
     """The id of its content: of a git blob, or the digest of what was kept."""
     mode: int = 0o100644
+    permissions: int | None = field(default=None, compare=False)
+    """Who might read, write and execute it, where that is known. git has no word for it."""
+
+    def for_its_owner(self) -> Side:
+        """The same, for nobody but its owner: nobody knows who was to read it."""
+        return replace(self, permissions=0o700 if self.mode & 0o111 else 0o600)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from serai.changes.attributes import Attributes, attributes_in, unpack
-from serai.changes.closed import Closed
+from serai.changes.leftovers import NOTES
 from serai.changes.mirror import Mirror
+from serai.changes.plain import Plain
+from serai.changes.reaching import Expected
 from serai.changes.records import Change, Side, shown
 from serai.changes.writing import put_file, put_link, remove_empty_folders, take_away, taken_away
 from serai.errors import FileInTheWay
@@ -67,13 +69,17 @@ async def filtered(
 
 
 @asynccontextmanager
-async def unpacked(mirror: Mirror, changes: Sequence[Change], tree: str) -> AsyncGenerator[Unpacked]:
+async def unpacked(
+    mirror: Mirror, changes: Sequence[Change], tree: str, plain: Mapping[str, Side] | None = None
+) -> AsyncGenerator[Unpacked]:
     """The earlier content of changes, in the form that files have, for the length of a block.
 
     Args:
         mirror: The private side.
         changes: What changed.
         tree: What it changed from.
+        plain: The files whose earlier bytes are known, by paths from the root of the work tree; the others
+            are converted as git does it.
 
     Raises:
         GitFailed: Earlier content could not be read.
@@ -83,34 +89,57 @@ async def unpacked(mirror: Mirror, changes: Sequence[Change], tree: str) -> Asyn
         earlier = [change for change in changes if change.before]
         refused: dict[str, str] = {}
         if earlier:
-            refused = await _unpack(mirror, earlier, tree, folder)
+            refused = await _unpack(mirror, earlier, tree, plain or {}, folder)
         yield Unpacked(folder / "files", refused)
 
 
-async def _unpack(mirror: Mirror, changes: Sequence[Change], tree: str, folder: Path) -> dict[str, str]:
+async def _unpack(
+    mirror: Mirror, changes: Sequence[Change], tree: str, plain: Mapping[str, Side], folder: Path
+) -> dict[str, str]:
     sides = {mirror.repository.full(change.before.path): change.before for change in changes if change.before}
-    attributes = await attributes_in(mirror, tree, sides, folder / "lists")
     index, files = folder / "index", folder / "files"
+    known = {path: plain[path] for path in sides if path in plain}
+    if known:
+        await Plain(mirror).unpack(known, index=folder / "index.plain", files=files)
+    sides = {path: side for path, side in sides.items() if path not in known}
+    if not sides:
+        return {}
+    attributes = await attributes_in(mirror, tree, sides, folder / "lists")
     await unpack(mirror, attributes, sides, index=index, files=files)
-    return await filtered(mirror, changes, attributes, index) if attributes.is_earlier else {}
+    if not attributes.is_earlier:
+        return {}
+    converted = [
+        change for change in changes if change.before and mirror.repository.full(change.before.path) in sides
+    ]
+    return await filtered(mirror, converted, attributes, index)
 
 
-def put_back(mirror: Mirror, changes: Sequence[Change], files: Path) -> tuple[list[Change], dict[str, str]]:
+def put_back(
+    mirror: Mirror,
+    changes: Sequence[Change],
+    files: Path,
+    seen: Mapping[str, Expected],
+    keeps: Callable[[str], bool] = lambda _folder: False,
+) -> tuple[list[Change], dict[str, str]]:
     """Undo changes in the work tree. No other file is touched. Writes to the disk.
 
     Args:
         mirror: The private side.
         changes: What changed.
         files: Where the earlier content is.
+        seen: What was seen of the files, by paths from the root of the work tree. What is otherwise by now
+            stays as it is.
+        keeps: Says of a folder, by such a path, whether it stays though it is empty.
 
     Returns:
         The changes that were undone, and the paths of those that were not, with the reason.
     """
     done: list[Change] = []
     refused: dict[str, str] = {}
+    hand = _Hand(mirror, files, seen, keeps)
     for change in sorted(changes, key=_when):
         try:
-            _undo(mirror, change, files)
+            hand.undo(change)
         except FileInTheWay as error:
             refused[change.path] = error.message
         except OSError as error:
@@ -137,25 +166,58 @@ def _is_within(before: Side | None, after: Side | None) -> bool:
     return f"{before.path}/".startswith(f"{after.path}/") != f"{after.path}/".startswith(f"{before.path}/")
 
 
-def _undo(mirror: Mirror, change: Change, files: Path) -> None:
-    top, full, closed = mirror.repository.top, mirror.repository.full, mirror.closed
-    stays = mirror.repository.prefix.count("/")
-    before, after = change.before, change.after
-    if before is not None and after is not None and before.path != after.path:
-        # Both or neither: when one of the two cannot be done, everything stays where it is.
-        is_within = _is_within(before, after)
-        with taken_away(top, full(after.path), closed, stays=stays if is_within else None):
-            _put(top, full(before.path), files / full(before.path), before.mode, closed)
-    elif before is not None:
-        _put(top, full(before.path), files / full(before.path), before.mode, closed)
-    elif after is not None:
-        take_away(top, full(after.path), closed)
-    if after is not None and (before is None or before.path != after.path):
-        remove_empty_folders(top, full(after.path), closed, stays=stays)
+class _Hand:
+    """Puts earlier files back."""
 
+    def __init__(
+        self, mirror: Mirror, files: Path, seen: Mapping[str, Expected], keeps: Callable[[str], bool]
+    ) -> None:
+        self._top, self._full, self._closed = mirror.repository.top, mirror.repository.full, mirror.closed
+        self._stays = mirror.repository.prefix.count("/")
+        self._files = files
+        self._seen = seen
+        self._keeps = keeps
+        self._notes = mirror.folder / NOTES
 
-def _put(top: str, path: str, source: Path, mode: int, closed: Closed) -> None:
-    if source.is_symlink():
-        put_link(top, path, os.fsencode(source.readlink()), closed)
-    else:
-        put_file(top, path, source, mode, closed)
+    def undo(self, change: Change) -> None:
+        before, after = change.before, change.after
+        if before is not None and after is not None and before.path != after.path:
+            # Both or neither: when one of the two cannot be done, everything stays where it is.
+            path = self._full(after.path)
+            with taken_away(
+                self._top,
+                path,
+                self._closed,
+                stays=self._stays if _is_within(before, after) else None,
+                keeps=self._keeps,
+                expected=self._seen[path],
+                notes=self._notes,
+            ):
+                self._put(before)
+        elif before is not None:
+            self._put(before)
+        elif after is not None:
+            path = self._full(after.path)
+            take_away(self._top, path, self._closed, expected=self._seen[path], notes=self._notes)
+        if after is not None and (before is None or before.path != after.path):
+            path = self._full(after.path)
+            remove_empty_folders(self._top, path, self._closed, stays=self._stays, keeps=self._keeps)
+
+    def _put(self, side: Side) -> None:
+        path = self._full(side.path)
+        source = self._files / path
+        expected = self._seen[path]
+        if source.is_symlink():
+            target = os.fsencode(source.readlink())
+            put_link(self._top, path, target, self._closed, expected=expected, notes=self._notes)
+        else:
+            put_file(
+                self._top,
+                path,
+                source,
+                side.mode,
+                self._closed,
+                permissions=side.permissions,
+                expected=expected,
+                notes=self._notes,
+            )

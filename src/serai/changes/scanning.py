@@ -14,6 +14,7 @@ import stat
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from serai.changes.git import both
 from serai.changes.ignoring import IgnoreLists
@@ -45,7 +46,10 @@ class _Found:
 class _Plan:
     """What is to be done about it."""
 
-    take: list[str] = field(default_factory=list[str])
+    take: dict[str, int] = field(default_factory=dict[str, int])
+    """The files to store, with their permissions."""
+    stale: list[str] = field(default_factory=list[str])
+    """Those that the index knows and that are left out: what it has is not what there is."""
     remove: list[str] = field(default_factory=list[str])
     left_out: list[LeftOut] = field(default_factory=list[LeftOut])
     taken_bytes: int = 0
@@ -70,8 +74,16 @@ class Scanner:
         """How large the files were that were stored. Whoever deletes what is no longer needed begins anew."""
         self.left_out: tuple[LeftOut, ...] = ()
         """What the last look left out; paths from the root of the work tree."""
+        self.stale: frozenset[str] = frozenset()
+        """Those of them that the index has all the same, with other content than they have."""
         self.conflicts: frozenset[str] = frozenset()
         """The files that a merge left for a person to decide."""
+        self.renewals = 0
+        """How often the person's index was copied."""
+        self.taken: dict[str, int] = {}
+        """The permissions of the files that were stored since; all others are as in the person's index."""
+        self.retaken: set[str] = set()
+        """Those that were stored, or found to be gone, since someone last emptied this."""
 
     async def refresh(self) -> None:
         """Bring the index up to date. Cancelling leaves it as it was, or partly brought up to date.
@@ -105,6 +117,8 @@ class Scanner:
             self._lists.forget()
             self._new_files = self._new_bytes = 0
             self.conflicts = frozenset()
+            self.taken, self.retaken = {}, set()
+            self.renewals += 1
             self.generation += 1
         return fresh
 
@@ -143,10 +157,20 @@ class Scanner:
             except BaseException:
                 self._mirror.forget_index()  # part of it may be stored
                 raise
+        self._note(plan)
         self._new_files += plan.new_files
         self._new_bytes += plan.new_bytes
         self.stored_bytes += plan.taken_bytes
         self.left_out = tuple(sorted(plan.left_out, key=lambda one: one.path))
+
+    def _note(self, plan: _Plan) -> None:
+        failed = {one.path for one in plan.left_out}
+        taken = {path: permissions for path, permissions in plan.take.items() if path not in failed}
+        self.stale = frozenset((*plan.stale, *(failed & plan.take.keys())))
+        self.retaken.update(taken, plan.remove)
+        self.taken |= taken
+        for path in plan.remove:
+            self.taken.pop(path, None)
 
     async def _look(self) -> _Found:
         scope = self._mirror.scope
@@ -190,7 +214,7 @@ class Scanner:
         return plan
 
     def _judge(self, path: str, plan: _Plan, *, is_new: bool, is_conflict: bool) -> None:
-        reason, size = judge_file(self._mirror.repository.top, path, self._limits)
+        reason, size, permissions = judge_file(self._mirror.repository.top, path, self._limits)
         if reason is None and is_new and size is not None:
             files, total = self._new_files + plan.new_files + 1, self._new_bytes + plan.new_bytes + size
             if files > self._limits.new_files or total > self._limits.new_bytes:
@@ -201,10 +225,11 @@ class Scanner:
         if size is None:
             plan.remove.append(path)
         elif reason is None:
-            plan.take.append(path)
+            plan.take[path] = permissions
             plan.taken_bytes += size
         else:
             plan.left_out.append(LeftOut(path, reason, size))
+            plan.stale += [] if is_new else [path]
             # What is not one of git's kinds of file is gone as one; an open conflict cannot become a tree.
             if reason is LeftOutReason.SPECIAL or is_conflict:
                 plan.remove.append(path)
@@ -214,7 +239,7 @@ class Scanner:
     async def _store(self, plan: _Plan, conflicts: set[str]) -> None:
         if plan.remove:
             await remove_entries(self._mirror, plan.remove)
-        failed = await self._take(plan.take, failures=[0])
+        failed = await self._take(list(plan.take), failures=[0])
         plan.left_out += (LeftOut(path, LeftOutReason.UNREADABLE) for path in failed)
         if open_conflicts := conflicts.intersection(failed):
             await remove_entries(self._mirror, sorted(open_conflicts))
@@ -270,19 +295,30 @@ def _literally(path: str) -> str:
     return re.sub(r"([\\*?\[\] ])", r"\\\1", path)
 
 
-def judge_file(top: str, path: str, limits: Limits) -> tuple[LeftOutReason | None, int | None]:
-    """Why a file is to be left out, if so, and its size: `None` when there is no file."""
+class Judged(NamedTuple):
+    """What a look at a file says."""
+
+    reason: LeftOutReason | None
+    """Why it is to be left out, if so."""
+    size: int | None
+    """`None` when there is no file."""
+    permissions: int = 0
+
+
+def judge_file(top: str, path: str, limits: Limits) -> Judged:
+    """Whether a file is to be left out, by what the file system tells of it."""
     try:
         found = os.lstat(f"{top}/{path}")
     except (FileNotFoundError, NotADirectoryError):
-        return None, None
+        return Judged(None, None)
     except OSError:
-        return LeftOutReason.UNREADABLE, 0
+        return Judged(LeftOutReason.UNREADABLE, 0)
     if stat.S_ISDIR(found.st_mode):
-        return None, None
+        return Judged(None, None)
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
-        return LeftOutReason.SPECIAL, 0
-    return (LeftOutReason.TOO_LARGE if found.st_size > limits.file_bytes else None), found.st_size
+        return Judged(LeftOutReason.SPECIAL, 0)
+    reason = LeftOutReason.TOO_LARGE if found.st_size > limits.file_bytes else None
+    return Judged(reason, found.st_size, found.st_mode & 0o777 if stat.S_ISREG(found.st_mode) else 0)
 
 
 def is_beyond_a_link(top: str, path: str) -> bool:

@@ -13,6 +13,7 @@ import os
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+from dataclasses import replace as replace_side
 from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
@@ -21,8 +22,9 @@ from msgspec.structs import replace
 
 from serai.changes.closed import Closed
 from serai.changes.counting import count_lines, is_binary
+from serai.changes.reaching import Found, read_file
 from serai.changes.records import Change, Changes, LeftOut, LeftOutReason, Limits, Side
-from serai.changes.writing import Found, read_file, share
+from serai.changes.writing import share
 from serai.errors import FileInTheWay, FileTooLarge, FileUnreadable
 
 __all__ = ["Snapshots"]
@@ -41,6 +43,7 @@ class _Note(msgspec.Struct, frozen=True, omit_defaults=True):
     content: str | None = None
     """The digest; none when there was no file."""
     mode: int = 0
+    permissions: int | None = None
     left_out: str | None = None
     adopted: bool = False
     """Of another session: it is about its turn, and not about what this session began with."""
@@ -55,6 +58,8 @@ class _Kept(msgspec.Struct):
     """Whether there is no note from after the edit, so far."""
 
 
+_NOT_KEPT = "0" * 64
+"""Stands for the content of a file that was there and was not kept. Nothing has such a digest."""
 _SESSION, _TURN, _TAKEN_BACK, _ELSEWHERE = "session", "turn", "taken back", "elsewhere"
 _LOG = "notes.jsonl"
 
@@ -129,7 +134,7 @@ class Snapshots:
     def note_after(self, turn_id: str, path: str) -> bool:
         """Note a file that a tool has changed. Says whether it could be noted.
 
-        A file that was not noted before counts as new: nobody knows what was there.
+        A file that was not noted before counts as one that was there: nobody knows that it was not.
         """
         return self._note(turn_id, path, after=True)
 
@@ -231,6 +236,7 @@ class Snapshots:
                 after=after,
                 content=side.content if side else None,
                 mode=side.mode if side else 0,
+                permissions=side.permissions if side else None,
             )
         self._log_and_apply(note)
         return note.left_out is None
@@ -273,22 +279,28 @@ class Snapshots:
             self.elsewhere.add(note.turn)
 
     def _apply_file(self, note: _Note, path: str) -> None:
+        kept = self._turns.setdefault(note.turn, {})
+        unknown = Side(path, _NOT_KEPT)
         if note.left_out is not None:
             if not note.adopted:
                 self._left_out[path] = LeftOut(path, LeftOutReason(note.left_out))
-            if note.after and path in self._turns.get(note.turn, {}):
-                self._turns[note.turn][path].is_open = False  # it was seen, and left out
+                self._first.setdefault(path, unknown)
+            if not note.after:
+                kept.setdefault(path, _Kept(unknown, unknown, is_open=True))
+            elif path in kept:
+                kept[path].is_open = False  # it was seen, and left out
             return
-        side = Side(path, note.content, note.mode) if note.content is not None else None
-        kept = self._turns.setdefault(note.turn, {})
+        side = None
+        if note.content is not None:
+            side = Side(path, note.content, note.mode, note.permissions)
         if note.after:
-            before = kept[path].before if path in kept else None
+            before = kept[path].before if path in kept else unknown
             kept[path] = _Kept(before, side, is_open=False)
             self._left_out.pop(path, None)
         else:
             kept.setdefault(path, _Kept(side, side, is_open=True))
         if not note.adopted:
-            self._first.setdefault(path, None if note.after else side)
+            self._first.setdefault(path, unknown if note.after else side)
 
     # -- reading -------------------------------------------------------------------------------------------
 
@@ -322,6 +334,8 @@ class Snapshots:
         )
 
     def _counted(self, before: Side | None, after: Side | None) -> Change:
+        if before is not None and before.content == _NOT_KEPT:
+            return Change(replace_side(before, mode=after.mode) if after else before, after)
         old, new = self._data(before), self._data(after)
         if is_binary(old) or is_binary(new):
             return Change(before, after, binary=True)
@@ -369,4 +383,4 @@ def _reason(error: Exception) -> LeftOutReason:
 
 
 def _side(path: str, found: Found | None) -> Side | None:
-    return Side(path, found.digest, found.mode) if found is not None else None
+    return Side(path, found.digest, found.mode, found.permissions) if found is not None else None

@@ -17,7 +17,7 @@ from serai.changes.mirror import Mirror, in_variables
 from serai.changes.records import Change, Limits, Side
 from serai.changes.scanning import is_beyond_a_link, judge_file, removal
 
-__all__ = ["Staged", "of_the_host", "put_entries", "stage", "staged_since"]
+__all__ = ["Staged", "entry_of", "of_the_host", "put_entries", "stage", "staged_since"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,7 @@ async def staged_since(mirror: Mirror, tree: str) -> Staged:
         _run(mirror, "ls-files", "--unmerged", "-z", *mirror.scope, doing=doing),
     )
     staged = Staged()
+    submodules: set[str] = set()
     words = iter(compared.output.split(b"\0")[:-1])
     for header in words:
         name = next(words)
@@ -94,16 +95,29 @@ async def staged_since(mirror: Mirror, tree: str) -> Staged:
         if before is None and (after is None or after.mode == GITLINK):
             continue
         if before is not None and before.mode == GITLINK:
+            submodules.add(path)
             continue
         staged.then[path] = f"{then_mode} {then_content}\t".encode() + name + b"\0"
         staged.now[path] = f"{now_mode} {now_content}\t".encode() + name + b"\0"
         if after is None or after.mode != GITLINK:
             staged.files[path] = Change(before, after)
     for entry in unmerged.output.split(b"\0")[:-1]:
-        path = os.fsdecode(entry.partition(b"\t")[2])
+        words, _, name = entry.partition(b"\t")
+        path = os.fsdecode(name)
+        mode, content, _ = words.decode().split(" ")
+        if path not in staged.now and path not in submodules and int(mode, 8) != GITLINK:
+            # The tree does not have it, so that nothing was compared.
+            staged.then[path] = staged.now[path] = removal(mirror.repository, path)
+            staged.files[path] = Change(None, _side(mirror, path, mode, content))
         if path in staged.now:
             staged.now[path] += entry + b"\0"
     return staged
+
+
+def entry_of(mirror: Mirror, side: Side) -> bytes:
+    """A file as an entry of an index."""
+    path = os.fsencode(mirror.repository.full(side.path))
+    return f"{side.mode:o} {side.content}\t".encode() + path + b"\0"
 
 
 def _side(mirror: Mirror, path: str, mode: str, content: str) -> Side | None:
@@ -138,5 +152,5 @@ def _present(top: str, paths: Sequence[str]) -> set[str]:
     return {
         path
         for path in paths
-        if judge_file(top, path, limits)[1] is not None and not is_beyond_a_link(top, path)
+        if judge_file(top, path, limits).size is not None and not is_beyond_a_link(top, path)
     }

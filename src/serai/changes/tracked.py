@@ -1,9 +1,9 @@
 """The changesets of a working directory that is in a git repository.
 
 A *base* is a tree: the work tree as it was at a moment, new files included. It is recorded in the private
-side (`trees`). A base shares with the person's repository what was there already; should the person have git
-delete commits for good, a base that needs them cannot be compared any more, and says so. Others are not
-concerned by that.
+side (`trees`), and with it what else was there (`margins`). A base shares with the person's repository what
+was there already; should the person have git delete commits for good, a base that needs them cannot be
+compared any more, and says so. Others are not concerned by that.
 
 A turn has a base from before it and one from after it. While it runs, what was seen last of the work tree is
 kept as well: that is all there is to be known of a turn when the host is killed in it.
@@ -26,17 +26,20 @@ from serai.changes.contents import kept_at, read_now
 from serai.changes.diff import diff_to_index
 from serai.changes.discarding import discard
 from serai.changes.git import Git, both
+from serai.changes.leftovers import NOTES, clean_up
 from serai.changes.lingering import Lingering
+from serai.changes.margins import Margins
 from serai.changes.mirror import Mirror
 from serai.changes.noted import NotedChanges
+from serai.changes.preparing import Preparing
+from serai.changes.reaching import Found
 from serai.changes.records import Change, Changes, Limits, Outcome
-from serai.changes.repository import Repository, head_tree
+from serai.changes.repository import EMPTY_TREES, Repository, head_tree
 from serai.changes.restoring import filtered
 from serai.changes.scanning import Scanner
 from serai.changes.showing import path_below
 from serai.changes.staging import of_the_host, stage
 from serai.changes.trees import SESSION_BASE, RecordedTrees, is_lost, names_of
-from serai.changes.writing import Found
 from serai.errors import FileInTheWay, GitFailed, GitTimedOut, ProtocolError, SeraiError
 
 __all__ = ["TrackedChanges"]
@@ -80,6 +83,8 @@ class TrackedChanges:
     ) -> None:
         self.directory = directory
         self.session_id = session_id
+        self.has_commit = True
+        """Whether anything was committed, when that was last looked at."""
         self._limits = limits or Limits()
         self._repository = repository
         self._closed = closed or Closed(folder)
@@ -88,6 +93,8 @@ class TrackedChanges:
         self._scanner = Scanner(self._mirror, self._limits)
         self._lingering = Lingering(self._mirror, self._scanner, self._limits)
         self._trees = RecordedTrees(self._mirror)
+        self._margins = Margins(self._mirror, self._scanner)
+        self._preparing = Preparing(self._mirror, self._trees, self._margins)
         self._running: set[str] = set()
         self._lock = asyncio.Lock()
         self._known: dict[str, tuple[int, tuple[Change, ...]]] = {}
@@ -100,6 +107,7 @@ class TrackedChanges:
         """
         async with self._lock:
             await self._mirror.open()
+            await asyncio.to_thread(clean_up, self._mirror.folder / NOTES, self._closed)
             await self._trees.load()
         if self._noted is not None and self._noted.has_begun:
             await self.begin_session(await asyncio.to_thread(self._noted.at_first))
@@ -137,7 +145,7 @@ class TrackedChanges:
                 await self._refresh()
                 tree = await self._trees.written_with(earlier)
                 await self._trees.keep(_LATE, tree)
-                await self._trees.keep(SESSION_BASE, tree)
+                await self._trees.keep(SESSION_BASE, tree, await self._margins.written())
 
     async def begin_turn(self, turn_id: str) -> None:
         """Record what there is before a turn. Nothing that was recorded for another of that id is left."""
@@ -198,7 +206,7 @@ class TrackedChanges:
 
     async def _record(self, name: str) -> None:
         await self._refresh()
-        await self._trees.keep_index(name, self._scanner.generation)
+        await self._trees.keep_index(name, self._scanner.generation, self._margins)
 
     async def _refresh(self) -> None:
         await self._scanner.refresh()
@@ -208,6 +216,7 @@ class TrackedChanges:
     async def _tidy(self) -> None:
         """Delete content that neither a base nor the private index needs: earlier states of files."""
         self._scanner.stored_bytes = 0
+        self._margins.forget()
         try:
             await self._mirror.run("prune", "--expire=now", doing="delete what is no longer needed")
         except GitFailed:
@@ -258,6 +267,7 @@ class TrackedChanges:
         """Look at the files, if one of these needs it, and at the last commit."""
         if UNCOMMITTED in wanted:
             head, _ = await both(head_tree(self._mirror.git, self._repository), self._refresh())
+            self.has_commit = head != EMPTY_TREES[self._repository.object_format]
             return head
         if any(self.is_live(which) for which in wanted):
             await self._refresh()
@@ -286,7 +296,7 @@ class TrackedChanges:
         if not self.is_live(which):
             return await self._trees.in_turn(which.turn_id)
         is_session = which.kind is ChangesetKind.SESSION
-        start = self._trees.of(SESSION_BASE if is_session else f"turn/{which.turn_id}")
+        start = self._trees.of(self._base_of(which))
         found = self._result(await self._lingering.seen(start, await self._against(start)))
         lacks = _SEEN_LATE if is_session and self._trees.has(_LATE) else None
         return replace(found, lacks=lacks, start=start)
@@ -356,7 +366,8 @@ class TrackedChanges:
 
         For uncommitted changes the person's index goes back too; if all are meant, also where something is
         only staged. What is discarded stays in the private side for a while. No other file is touched, nor
-        one that git ignores by now.
+        one that git ignores by now, nor one that was there before, or may have been, and is not recorded, nor
+        one that was written since it was looked at.
 
         Args:
             which: The changeset.
@@ -383,17 +394,28 @@ class TrackedChanges:
                 refused |= await self._lingering.refused(chosen)
             elif not self.is_live(which):
                 refused |= await self._changed_since(which, chosen)
-            possible = [change for change in chosen if change.path not in refused]
+            prepared = await self._preparing.prepare(
+                self._base_of(which),
+                [change for change in chosen if change.path not in refused],
+                found.start or head,
+                is_uncommitted=is_uncommitted,
+            )
             kept = {self._repository.full(path) for change in chosen for path in change.paths}
             kept |= {one.path for one in self._scanner.left_out}
             done, in_the_way = await discard(
                 self._mirror,
-                possible,
+                prepared.changes,
                 found.start or head,
                 unstages=is_uncommitted,
                 also=lambda path: paths is None and path not in kept,
+                plain=prepared.plain,
+                keeps=prepared.keeps,
             )
-            return done, refused | in_the_way
+            return done, refused | prepared.refused | in_the_way
+
+    def _base_of(self, which: Which) -> str:
+        """The base of a changeset; for what is not committed, that of the session."""
+        return f"turn/{which.turn_id}" if which.kind is ChangesetKind.TURN else SESSION_BASE
 
     async def _changed_since(self, which: Which, changes: Iterable[Change]) -> dict[str, str]:
         """The files that have changed again since a turn ended: discarding the turn would lose that."""

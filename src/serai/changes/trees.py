@@ -14,14 +14,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from serai.ahp.errors import AhpErrorCode
-from serai.changes.attributes import Attributes, attributes_in, is_in_tree, unpack
+from serai.changes.attributes import Attributes, attributes_in, entries_in, is_in_tree, unpack
 from serai.changes.diff import diff_to_tree
-from serai.changes.git import MAX_BYTES
+from serai.changes.git import MAX_BYTES, both
+from serai.changes.margins import PLAIN, Margins
 from serai.changes.mirror import Mirror, is_of_same_place
+from serai.changes.reaching import Found
 from serai.changes.records import UNSEEN, Changes, Side
 from serai.changes.scanning import removal
 from serai.changes.showing import ContentAddress
-from serai.changes.writing import Found, share
+from serai.changes.writing import share
 from serai.errors import GitFailed, GitTimedOut, ProtocolError
 
 __all__ = ["SESSION_BASE", "RecordedTrees", "is_lost", "names_of"]
@@ -29,6 +31,7 @@ __all__ = ["SESSION_BASE", "RecordedTrees", "is_lost", "names_of"]
 SESSION_BASE = "session"
 
 _REFS = "refs/bases/"
+_MARGINS = "refs/margins/"
 _LOST = ("bad object", "bad tree", "unable to read", "not a tree object", "not a valid object")
 """What git says of content that it does not have."""
 
@@ -57,7 +60,7 @@ class RecordedTrees:
 
     async def _listed(self, folder: Path) -> dict[str, str]:
         answer = await self._mirror.run(
-            *("for-each-ref", "--format=%(refname) %(objectname)", _REFS),
+            *("for-each-ref", "--format=%(refname) %(objectname)", _REFS, _MARGINS),
             doing="read its bases",
             environment=self._mirror.environment() | {"GIT_DIR": str(folder)},
         )
@@ -100,37 +103,62 @@ class RecordedTrees:
 
     # -- keeping -------------------------------------------------------------------------------------------
 
-    async def keep(self, name: str, tree: str) -> None:
-        """Record a tree.
+    def margin_of(self, name: str) -> str | None:
+        """What was recorded beside the tree of that name, if anything was (`margins`)."""
+        return self._trees.get(_margin(name))
+
+    def margin_beside(self, tree: str) -> str | None:
+        """The same for a tree. Several bases may have it; their margins are as good as each other."""
+        for ref, recorded in self._trees.items():
+            margin = self._trees.get(_MARGINS + ref.removeprefix(_REFS))
+            if recorded == tree and ref.startswith(_REFS) and margin is not None:
+                return margin
+        return None
+
+    async def keep(self, name: str, tree: str, margin: str | None = None) -> None:
+        """Record a tree, and what there is beside it.
 
         Raises:
             GitFailed: There is no such tree, or it could not be recorded.
         """
-        if self._trees.get(_ref(name)) != tree:
-            await self._mirror.run("update-ref", _ref(name), tree, doing="record a base")
-            self._trees[_ref(name)] = tree
+        wanted = {_ref(name): tree} | ({_margin(name): margin} if margin else {})
+        lines = [f"update {ref} {to}" for ref, to in wanted.items() if self._trees.get(ref) != to]
+        if margin is None and _margin(name) in self._trees:
+            lines.append(f"delete {_margin(name)}")
+        if lines:
+            data = "".join(f"{line}\n" for line in lines).encode()
+            await self._mirror.run("update-ref", "--stdin", doing="record a base", data=data)
+            if margin is None:
+                self._trees.pop(_margin(name), None)
+            self._trees |= wanted
 
-    async def keep_index(self, name: str, generation: int) -> None:
+    async def keep_index(self, name: str, generation: int, margins: Margins | None = None) -> None:
         """Record what the private index has.
 
         Args:
             name: What it is to be known by.
             generation: Another number whenever the index may have become another.
+            margins: What tells what there is beside it; without, that is not recorded.
 
         Raises:
             GitFailed: That could not be recorded.
         """
         known, self._last = self._last, None
-        if known is None or known[0] != generation:
-            known = (generation, await self._written())
-            await self.keep(name, known[1])
-        else:
-            try:
-                await self.keep(name, known[1])
-            except GitFailed:  # the person's repository had that tree already, and has it no longer
-                known = (generation, await self._written())
-                await self.keep(name, known[1])
-        self._last = known
+        if known is not None and known[0] != generation:
+            known = None
+        tree, margin = await both(self._written_unless(known), _margin_by(margins))
+        try:
+            await self.keep(name, tree, margin)
+        except GitFailed:
+            if known is None:
+                raise
+            # The person's repository had that tree already, and has it no longer.
+            tree = await self._written()
+            await self.keep(name, tree, margin)
+        self._last = (generation, tree)
+
+    async def _written_unless(self, known: tuple[int, str] | None) -> str:
+        return known[1] if known is not None else await self._written()
 
     async def _written(self, environment: Mapping[str, str] | None = None) -> str:
         # A partial clone lacks content that nobody looked at; that is no matter here.
@@ -173,7 +201,7 @@ class RecordedTrees:
         Raises:
             GitFailed: They could not be dropped.
         """
-        refs = [_ref(name) for name in names if self.has(name)]
+        refs = [ref for name in names for ref in (_ref(name), _margin(name)) if ref in self._trees]
         if refs:
             lines = "".join(f"delete {ref}\n" for ref in refs)
             await self._mirror.run("update-ref", "--stdin", doing="drop a base", data=lines.encode())
@@ -192,7 +220,8 @@ class RecordedTrees:
         if not await asyncio.to_thread(is_of_same_place, folder, self._mirror.folder):
             return
         theirs = await self._listed(folder)
-        wanted = [ref for turn_id in turn_ids for ref in map(_ref, names_of(turn_id)) if ref in theirs]
+        names = [name for turn_id in turn_ids for name in names_of(turn_id)]
+        wanted = [ref for name in names for ref in (_ref(name), _margin(name)) if ref in theirs]
         if not wanted:
             return
         await asyncio.to_thread(_link_objects, folder / "objects", self._mirror.folder / "objects")
@@ -232,6 +261,10 @@ class RecordedTrees:
             GitFailed: It is not there, or no longer.
         """
         full = self._mirror.repository.full(address.path)
+        plain = await self._plain(address, full)
+        if plain is not None:
+            answer = await self._mirror.run("cat-file", "blob", plain, doing="read earlier content")
+            return answer.output
         with tempfile.TemporaryDirectory(dir=self._mirror.folder, prefix="read-") as name:
             folder = Path(name)
             attributes = await self._attributes(address, full, head, folder / "lists")
@@ -246,6 +279,20 @@ class RecordedTrees:
             environment=self._mirror.reading_environment(),
         )
         return answer.output
+
+    async def _plain(self, address: ContentAddress, full: str) -> str | None:
+        """The content with the very bytes that the file had in its tree, if that is kept."""
+        margin = self.margin_beside(address.tree) if address.tree else None
+        if margin is None or address.tree is None:
+            return None
+        try:
+            found = (await entries_in(self._mirror, f"{margin}:{PLAIN}", [full])).get(full)
+            is_meant = found and await is_in_tree(self._mirror, address.tree, full, address.content)
+        except GitTimedOut:
+            raise
+        except GitFailed:
+            return None  # it is gone; the content may be there all the same
+        return found[1] if found and is_meant else None
 
     async def _attributes(
         self, address: ContentAddress, full: str, head: str | None, folder: Path
@@ -276,6 +323,14 @@ def is_lost(error: GitFailed) -> bool:
 def _ref(name: str) -> str:
     # Turn ids may have letters that a ref cannot have.
     return f"{_REFS}{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _margin(name: str) -> str:
+    return _MARGINS + _ref(name).removeprefix(_REFS)
+
+
+async def _margin_by(margins: Margins | None) -> str | None:
+    return await margins.written() if margins is not None else None
 
 
 def _read(file: Path) -> bytes:

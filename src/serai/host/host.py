@@ -148,6 +148,7 @@ class Host:
             fate = "it was ended" if leftover.ended else "it could not be ended"
             _log.warning("%s was left behind by a host that is gone; %s", leftover.what, fate)
         await self.files.open()
+        await self.changesets.open()
         await self.terminals.restore()
         if opening.last_committed:
             # Whoever followed the root channel before may know it otherwise.

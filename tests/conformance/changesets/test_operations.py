@@ -73,6 +73,46 @@ async def test_discarding_brings_files_back_and_says_so_to_those_who_follow(
     assert not (repository / "b.txt").exists()
 
 
+@pytest.mark.parametrize("uri", [UNCOMMITTED, SESSION, T1])
+async def test_what_was_ignored_before_is_not_deleted_because_the_agent_changed_the_list(
+    client: Client, repository: Path, uri: str
+) -> None:
+    (repository / ".gitignore").write_text(".env\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "a list")
+    (repository / ".env").write_text("SECRET=1\n")
+    (repository / ".env").chmod(0o600)
+    await begin(client, repository)
+    await tell(client, ".gitignore: other\nb.txt: new")
+    assert {file.id for file in (await follow(client, uri)).files} == {".env", ".gitignore", "b.txt"}
+    result = await client.request("invokeChangesetOperation", uri, operationId="discard")
+    assert result["message"].startswith("Discarded the changes to 2 files; not 1: .env: ")
+    assert (repository / ".env").read_text() == "SECRET=1\n"
+    assert (repository / ".gitignore").read_text() == ".env\n"
+    assert not (repository / "b.txt").exists()
+    await client.until(lambda: files(client, uri) == set() or uri == T1)
+
+
+async def test_the_confirmation_says_that_all_files_go_where_nothing_is_committed(
+    client: Client, folder: Path
+) -> None:
+    git(folder, "init", "-q")
+    await begin(client, folder)
+    await follow(client, UNCOMMITTED)
+
+    def confirmation() -> str:
+        return next(
+            str(one.confirmation)
+            for one in shown(client, UNCOMMITTED).operations or ()
+            if one.id == "discard"
+        )
+
+    await client.until(lambda: "deletes all files" in confirmation())
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "first")
+    await client.until(lambda: "the last commit" in confirmation())
+
+
 async def test_a_discard_that_fails_has_done_nothing_and_can_be_tried_again(
     client: Client, repository: Path
 ) -> None:

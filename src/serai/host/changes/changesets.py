@@ -20,6 +20,8 @@ from serai.ahp.commands import ChangesetOperationTarget, InvokeChangesetOperatio
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
 from serai.changes.catalogue import Address, address_of
+from serai.changes.closed import Closed
+from serai.changes.leftovers import NOTES, clean_up
 from serai.changes.operations import invoke
 from serai.changes.showing import content_address
 from serai.errors import ProtocolError, SeraiError
@@ -56,6 +58,18 @@ class Changesets:
     def __init__(self, host: Host) -> None:
         self._host = host
         host.channels.opened_by(ChannelKind.CHANGESET, self._open)
+
+    async def open(self) -> None:
+        """Put back, in all folders, what a host that was killed within a discard has left there.
+
+        Whoever opens the changes of a session does that for this session as well.
+        """
+        await asyncio.to_thread(self._clean_up)
+
+    def _clean_up(self) -> None:
+        closed = Closed(self._host.home)
+        for notes in (self._host.home / "changes").glob(f"*/*/{NOTES}"):
+            clean_up(notes, closed)
 
     async def _open(self, uri: URI) -> Channel | None:
         """Someone wants to follow a changeset; `None` when there is no such session or turn."""

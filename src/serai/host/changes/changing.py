@@ -18,6 +18,7 @@ from serai.changes.opening import SessionChanges
 from serai.changes.operations import operations_for
 from serai.changes.records import Changes, told
 from serai.changes.showing import show
+from serai.changes.tracked import TrackedChanges
 from serai.errors import SeraiError
 from serai.host.changes.bases import FAILURES, Bases, told_of
 from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
@@ -231,7 +232,9 @@ class Changing:
         }
 
     def _offer(self, channel: ChangesetChannel) -> None:
-        channel.offer(operations_for(channel.which.kind, has_git=self._has_git()))
+        changes = self.bases.changes
+        has_commit = not isinstance(changes, TrackedChanges) or changes.has_commit
+        channel.offer(operations_for(channel.which.kind, has_git=self._has_git(), has_commit=has_commit))
 
     async def _show(self, channel: ChangesetChannel, directory: str, changes: Changes) -> None:
         chosen = changes.changes[:MOST_FILES]

@@ -1,0 +1,120 @@
+"""What is left of a discard when the host is killed in it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from changes.repositories import Repo, tracked
+from serai.changes.catalogue import UNCOMMITTED
+from serai.changes.closed import Closed
+from serai.changes.leftovers import NOTES, clean_up
+from serai.changes.writing import taken_away
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from serai.changes import reaching, writing
+from serai.changes.closed import Closed
+from serai.changes.reaching import Expected, Found
+
+top, notes, source, what, moment = sys.argv[1:]
+name = os.fsdecode(b"odd \\xff") if what == "odd" else "a/x"
+expected = Expected(Found(b"seen", 0).digest)
+closed = Closed("/nowhere at all")
+
+def die(*_words, **_more):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+match moment:
+    case "drafting":
+        writing.shutil.copyfileobj = die
+    case "looking":
+        writing._is_untouched = die
+    case "placing":
+        writing.put_exclusively = die
+    case "deleting":
+        really, seen = os.unlink, []
+        def unlink(path, **more):
+            seen.append(path)
+            if len(seen) == 2:
+                die()
+            really(path, **more)
+        os.unlink = unlink
+writing.put_file(
+    top, name, Path(source), 0o100644, closed, expected=expected, notes=Path(notes)
+)
+"""
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+def kill_while(moment: str, top: Path, notes: Path, source: Path, what: str = "plain") -> None:
+    """Have a file replaced by a process that is killed at some moment of it."""
+    words = [str(top), str(notes), str(source), what, moment]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *words], check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+
+
+@pytest.mark.parametrize("what", ["plain", "odd"])
+@pytest.mark.parametrize("moment", ["drafting", "looking", "placing", "deleting"])
+def test_what_a_killed_host_left_is_cleaned_up_by_the_next_one(
+    tmp_path: Path, moment: str, what: str
+) -> None:
+    top, notes, source = tmp_path / "top", tmp_path / NOTES, tmp_path / "source"
+    place = top / (os.fsdecode(b"odd \xff") if what == "odd" else "a/x")
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"seen")
+    source.write_bytes(b"new")
+    kill_while(moment, top, notes, source, what)
+    assert [name for name in names(place.parent) if name.startswith(".serai-")]
+    clean_up(notes, Closed("/nowhere at all"))
+    assert names(place.parent) == [place.name]
+    assert place.read_bytes() == (b"new" if moment == "deleting" else b"seen")
+    assert list(notes.iterdir()) == []
+
+
+def test_a_file_that_is_not_what_was_to_go_stays_though_its_name_was_taken(tmp_path: Path) -> None:
+    top, notes, source = tmp_path / "top", tmp_path / NOTES, tmp_path / "source"
+    (top / "a").mkdir(parents=True)
+    (top / "a/x").write_bytes(b"seen")
+    source.write_bytes(b"new")
+    kill_while("looking", top, notes, source)
+    [aside] = [file for file in (top / "a").iterdir() if file.read_bytes() != b"new"]
+    aside.write_bytes(b"written meanwhile")
+    (top / "a/x").write_bytes(b"made by someone else")
+    clean_up(notes, Closed("/nowhere at all"))
+    assert aside.read_bytes() == b"written meanwhile"
+    assert (top / "a/x").read_bytes() == b"made by someone else"
+
+
+def test_what_this_host_is_about_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"x")
+    notes = tmp_path / NOTES
+    with taken_away(str(tmp_path), "x", Closed("/nowhere at all"), notes=notes) as aside:
+        clean_up(notes, Closed("/nowhere at all"))
+        assert (tmp_path / aside).exists()
+    assert not (tmp_path / aside).exists()
+    assert list(notes.iterdir()) == []
+
+
+async def test_it_is_cleaned_up_when_the_changes_are_opened(
+    repo: Repo, private: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    source.write_bytes(b"new")
+    repo.write("a/x", b"seen")
+    for moment in ("placing", "drafting"):
+        await asyncio.to_thread(kill_while, moment, repo.top, private / NOTES, source)
+        changes = await tracked(repo.top, private)
+        assert [one.path for one in (await changes.compute(UNCOMMITTED)).changes] == ["a/x"]
+        assert names(repo.top / "a") == ["x"]
+        assert (repo.top / "a/x").read_bytes() == b"seen"
