@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def test_a_file_that_is_no_toml_is_refused(paths: Paths) -> None:
     paths.user_config.write_bytes(b"\xff")
     with pytest.raises(ConfigInvalid, match="not TOML"):
         load(paths, {})
-    paths.user_config.write_bytes(b"#" * (1024 * 1024 + 1))
+    paths.user_config.write_bytes(b"#" * (256 * 1024 + 1))
     with pytest.raises(ConfigInvalid, match="more than"):
         load(paths, {})
 
@@ -140,6 +141,31 @@ def test_a_file_that_cannot_be_read_is_refused(paths: Paths) -> None:
     paths.user_config.mkdir()
     with pytest.raises(ConfigInvalid, match="cannot be read"):
         load(paths, {})
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(paths: Paths, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "serai.toml")
+    with pytest.raises(ConfigInvalid, match="is not a file"):
+        load(paths, {}, project=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"mailbox_size = {'[' * depth}1{']' * depth}" for depth in (50, 300, 900, 5000)),
+        *(f"[agents.x]\nenv = {'{a=' * depth}1{'}' * depth}" for depth in (50, 300, 900, 5000)),
+        f"{'a.' * 100_000}a = 1",
+        f"agents.x.{'a.' * 60}a = 1",
+    ],
+    ids=lambda text: text[:30] + f"… {len(text)}",
+)
+def test_what_strangers_nest_deeply_is_refused_like_any_mistake(
+    paths: Paths, tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "serai.toml").write_text(text)
+    with pytest.raises(ConfigInvalid) as refused:
+        load(paths, {}, project=tmp_path)
+    assert len(str(refused.value)) < 1000
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "host.example"])

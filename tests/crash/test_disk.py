@@ -140,6 +140,30 @@ async def test_a_flood_on_a_full_disk_goes_back_in_order(tmp_path: Path) -> None
         assert numbers == sorted(numbers)
 
 
+async def test_who_floods_a_full_disk_that_has_no_numbers_left_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("serai.journal.journal._MOST_ASIDE", 20)
+    store = MemoryStore()
+    async with (
+        housing(lambda: store) as house,
+        connecting(house.url) as client,
+        connecting(house.url, "other") as other,
+    ):
+        await client.initialize(ROOT)
+        session = await ready_session(client)
+        await other.initialize(session)
+        store.failure = StorageUnavailable("the disk is full")
+        await client.dispatch(session, "titleChanged", title="waits")
+        await unavailable(house)
+        for _ in range(21):
+            await client.dispatch(session, "titleChanged", title="flood")
+        assert await client.closed() == 1013
+        assert await other.request("ping") is None
+        store.failure = None
+        await other.hear("titleChanged", title="waits")
+
+
 async def test_a_turn_waits_for_room_and_loses_nothing(tmp_path: Path) -> None:
     disk = new_disk()
     async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:

@@ -154,20 +154,33 @@ def test_free_form_fields_whose_name_says_what_they_hold_are_masked(redactor: Re
     assert redactor.redact_action(typed, observed=False) is typed
 
 
-@pytest.mark.parametrize("before", [b"", b"x", b"xy", b"xyz" * 50])
+@pytest.mark.parametrize("before", [b"\x89PNG", b"\x89x", b"\x89xy", b"\xffyz" * 50])
 def test_binary_content_is_searched_for_known_values_only(redactor: Redactor, before: bytes) -> None:
     image = base64.b64encode(before + SHAPE.encode()).decode()
     kept = ToolResultEmbeddedResourceContent(data=image, content_type="image/png")
     assert redactor.redact_value(kept, observed=True) is kept
     data = base64.b64encode(before + KNOWN.encode() + b" after").decode()
-    attachment = MessageEmbeddedResourceAttachment(label="x", data=data, content_type="text/plain")
+    attachment = MessageEmbeddedResourceAttachment(label="x", data=data, content_type="image/png")
     masked = redactor.redact_value(attachment, observed=False)
     assert base64.b64decode(masked.data) == before + b"[secret:KNOWN] after"
 
 
+@pytest.mark.parametrize("before", ["", "x", "ü 🙂", "xyz\n" * 50])
+def test_text_in_base64_is_searched_like_text_whatever_it_is_said_to_be(
+    redactor: Redactor, before: str
+) -> None:
+    data = base64.b64encode(f"{before} {BOTH}".encode()).decode()
+    for content_type in ("text/plain", "image/png", "application/octet-stream"):
+        told = ToolResultEmbeddedResourceContent(data=data, content_type=content_type)
+        masked = redactor.redact_value(told, observed=True)
+        assert base64.b64decode(masked.data).decode() == f"{before} {MASKED}"
+        typed = redactor.redact_value(told, observed=False)
+        assert base64.b64decode(typed.data).decode() == f"{before} {TYPED}"
+
+
 def test_binary_content_that_is_no_base64_is_masked_as_text(redactor: Redactor) -> None:
-    content = ToolResultEmbeddedResourceContent(data=f"not base64: {KNOWN}", content_type="text/plain")
-    assert redactor.redact_value(content, observed=True).data == "not base64: [secret:KNOWN]"
+    content = ToolResultEmbeddedResourceContent(data=f"not base64: {BOTH}", content_type="text/plain")
+    assert redactor.redact_value(content, observed=True).data == f"not base64: {MASKED}"
 
 
 def test_plain_json_and_plain_text_can_be_redacted_too(redactor: Redactor) -> None:

@@ -73,6 +73,14 @@ class TestNothingWasWritten:
             assert await store.append(Batch(items=[None, None])) == 1
         assert await store.append(batch(b"3")) == 3
 
+    async def test_there_are_always_some_of_them_left(self, disk: Disk, path: Path, opened: Opened) -> None:
+        store = SqliteStore(path, KEY, vfs=disk.name, block=100)
+        await opened(store)
+        for _ in range(30):
+            await store.append(batch(*[b"x"] * 9))
+            with disk.failing("write", "-wal", apsw.SQLITE_FULL):
+                await store.append(Batch(items=[None] * 40))
+
     async def test_a_database_that_may_not_grow_is_full(self, sqlite: SqliteStore) -> None:
         assert sqlite._engine is not None
         await sqlite.append(batch(b"1"))

@@ -7,6 +7,9 @@ only; one that a project describes takes the place of the person's own of that n
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +21,7 @@ from typing import Any
 import msgspec
 
 from serai.config.agents import AgentSettings, read_agents
+from serai.config.loosetoml import read_toml
 from serai.config.paths import CONFIG_NAME, Paths, real
 from serai.config.settings import FROM_PROJECTS, UNTRUSTED, Narrowing, Settings, is_loopback, narrows
 from serai.config.trust import Trust
@@ -25,7 +29,7 @@ from serai.errors import ConfigInvalid
 
 __all__ = ["Configuration", "Ignored", "Provenance", "Source", "load", "variable"]
 
-_LARGEST = 1024 * 1024
+_LARGEST = 256 * 1024
 """A configuration file with more bytes is not read."""
 
 _TYPES = {info.name: info.type for info in msgspec.structs.fields(Settings)}
@@ -189,8 +193,7 @@ def _reason(rule: Narrowing, project: Path) -> str:
 def _from_file(file: Path) -> tuple[dict[str, Any], dict[str, AgentSettings]]:
     """The settings of a file, and the agents that it describes."""
     try:
-        with file.open("rb") as stream:
-            data = stream.read(_LARGEST + 1)
+        data = _read(file)
     except (FileNotFoundError, NotADirectoryError):
         return {}, {}
     except OSError as error:
@@ -198,11 +201,27 @@ def _from_file(file: Path) -> tuple[dict[str, Any], dict[str, AgentSettings]]:
     if len(data) > _LARGEST:
         raise ConfigInvalid(f"{file} has more than {_LARGEST} bytes")
     try:
-        table = tomllib.loads(data.decode())
+        table = read_toml(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigInvalid(f"{file} is not TOML: {error}") from None
     agents = read_agents(table.pop("agents", {}), str(file))
     return {key: _checked(key, value, str(file)) for key, value in table.items()}, agents
+
+
+def _read(file: Path) -> bytes:
+    """What is in a file, up to a little more than is allowed. Anyone may have made it: it may be a pipe.
+
+    Raises:
+        OSError: It cannot be read, or is no file.
+    """
+    with open(file, "rb", opener=_open_at_once) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a file")
+        return stream.read(_LARGEST + 1)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:

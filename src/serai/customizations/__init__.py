@@ -6,7 +6,7 @@
     documents.py       agents, skills, prompts, rules watching.py        what to watch
     manifests.py       hooks and MCP servers          definitions.py     what later steps use
     plugins.py         plugins                        containers.py      ids and load states
-    frontmatter.py, loosejson.py, loosetoml.py        files that strangers wrote
+    frontmatter.py, loosejson.py                      files that strangers wrote
 
 All of it is synchronous, reads only, runs nothing, and is bounded. Call what touches the disk in a thread.
 """

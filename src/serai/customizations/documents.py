@@ -15,6 +15,7 @@ from serai.ahp.types import (
     RuleCustomization,
     SkillCustomization,
 )
+from serai.config.loosetoml import read_toml
 from serai.customizations.containers import Contents, Origin, clean, identity, in_one_line, read_text
 from serai.customizations.definitions import (
     AgentDefinition,
@@ -24,7 +25,6 @@ from serai.customizations.definitions import (
     SkillDefinition,
 )
 from serai.customizations.frontmatter import Broken, Document, Value, first_paragraph, read
-from serai.customizations.loosetoml import read_toml
 from serai.errors import FileUnreadable
 
 __all__ = ["read_document"]

@@ -10,10 +10,10 @@ from itertools import islice
 from typing import Any, cast
 
 from serai.ahp.types import HookCustomization, McpServerCustomization, TextRange
+from serai.config.loosetoml import read_toml
 from serai.customizations.containers import Contents, Origin, identity, in_one_line, read_text
 from serai.customizations.definitions import HookDefinition, McpServerDefinition
 from serai.customizations.loosejson import BrokenJson, member_spans, parse, text_range
-from serai.customizations.loosetoml import read_toml
 from serai.customizations.trees import MAX_FILE
 from serai.errors import FileUnreadable
 

@@ -36,6 +36,8 @@ _MOST = 0.7
 """When so much of the wait is over, whatever comes ends it: that saves the loop from waking up once more."""
 _WAITING_BYTES = 8 * 1024 * 1024
 """Past so many bytes that wait for a commit, agents are no longer read."""
+_MOST_ASIDE = 10_000
+"""So much waits at most to be sent back when there are not even numbers for it; then who sends is cut off."""
 _AROUND = 64
 """About how many bytes an action has beside its text,"""
 _ABOUT = 192
@@ -175,6 +177,11 @@ class Journal:
     def record(self, channel: str, record: bytes) -> None:
         """Keep a record that is no action: it has its place in the order, and is not published."""
         self._wait(Item(channel, record), urgent=True)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether no more can be sent back: nothing can be written, and there are no numbers left for it."""
+        return len(self._aside) >= _MOST_ASIDE
 
     def reject(
         self, channel: str, action: StateAction, origin: ActionOrigin, reason: str, sender: Subscriber

@@ -7,6 +7,8 @@ name the kind, never the value, and pass both stages unchanged.
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -36,7 +38,7 @@ class Redactor:
         self.values = ManagedValues({})
         """What is looked for now. Streams ask for it with every piece of text."""
         self._observed = Walker(self.redact, self._redact_managed, self._redact_base64)
-        self._typed = Walker(self._redact_managed, self._redact_managed, self._redact_base64)
+        self._typed = Walker(self._redact_managed, self._redact_managed, self._redact_managed_base64)
         if secrets:
             self.register_all(secrets)
 
@@ -94,8 +96,20 @@ class Redactor:
     def _redact_managed(self, text: str) -> str:
         return self.values.redact(text)
 
-    def _redact_base64(self, text: str) -> str:
+    def _redact_managed_base64(self, text: str) -> str:
         return self.values.redact_base64(text)
+
+    def _redact_base64(self, text: str) -> str:
+        """Shapes are looked for in bytes that are text; in those of a picture they would be chance."""
+        text = self.values.redact_base64(text)
+        try:
+            plain = base64.b64decode(text, validate=True).decode()
+        except UnicodeDecodeError:
+            return text
+        except binascii.Error:
+            return redact_shapes(text)
+        masked = redact_shapes(plain)
+        return text if masked == plain else base64.b64encode(masked.encode()).decode()
 
 
 class StreamRedactor:

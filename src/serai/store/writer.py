@@ -179,6 +179,8 @@ class Writer:
         if not crossing and not _has_content(batch):
             self._next = after
             return first
+        # Some are always left, for what is told while the disk is full.
+        crossing = crossing or (batch.durable and self._ceiling - after < self._block // 2)
         ceiling = after + self._block if crossing else self._ceiling
         now = self._clock()
         waiting = self._unsynced_since

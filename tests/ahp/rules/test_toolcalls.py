@@ -125,6 +125,13 @@ def test_the_chosen_option_means_the_same_as_the_answer() -> None:
     assert rejection(state, denied(selectedOptionId="always")) == "option_mismatch"
 
 
+def test_a_suggestion_is_a_message_like_any_other() -> None:
+    state = busy(call("pending-confirmation"))
+    mystery = {"text": "look at this", "attachments": [{"type": "simple", "label": "mystery"}]}
+    assert accepts(state, denied(userSuggestion={"text": "look first"}))
+    assert rejection(state, denied(userSuggestion=mystery)) == "bad_attachment"
+
+
 def test_an_option_of_a_kind_that_nobody_knows_fits_either_answer() -> None:
     state = busy(call("pending-confirmation", options=OPTIONS))
     assert accepts(state, approved(selectedOptionId="perhaps"))

@@ -112,7 +112,8 @@ def _call_confirmed(
     meant = ConfirmationOptionKind.APPROVE if action.approved else ConfirmationOptionKind.DENY
     if chosen is not None and chosen.kind in set(ConfirmationOptionKind) and chosen.kind != meant:
         return rejected("option_mismatch", f"option {chosen.id!r} means {chosen.kind!r}")
-    return ACCEPTED
+    suggestion = action.user_suggestion
+    return (_message_problem(suggestion) if suggestion is not None else None) or ACCEPTED
 
 
 def _owned(session: LiveSession, action: a.ToolCallActionBase, sender: str) -> Judgement:

@@ -74,7 +74,9 @@ def _dispatch(peer: AhpPeer, params: DispatchActionParams) -> None:
     origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
     action = host.redactor.redact_action(params.action, observed=False)
     unavailable = journal.unavailable
-    if unavailable is not None:
+    if journal.is_crowded:
+        peer.link.close(1013, "nothing can be written, and too much waits to be sent back")
+    elif unavailable is not None:
         journal.reject(params.channel, action, origin, f"{unavailable.code}: {unavailable}", peer)
     elif not host.clients.is_new(peer.client_id, peer.count, params.client_seq):
         journal.reject(params.channel, action, origin, "duplicate", peer)

@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from serai.customizations.loosetoml import read_toml
+from serai.config.loosetoml import read_toml
 
 
 def test_a_table_is_read() -> None:
