@@ -31,7 +31,7 @@ CLASSES: dict[str, type[SeraiError]] = {
     name: member
     for room in ROOMS
     for name, member in getmembers(room, isclass)
-    if issubclass(member, SeraiError) and member.__module__ == room.__name__
+    if issubclass(member, SeraiError)
 }
 
 
@@ -73,6 +73,7 @@ def test_the_docstring_draws_every_error_under_its_parent_with_its_code_and_numb
 def test_every_error_can_be_imported_by_name() -> None:
     assert set(errors.__all__) == CLASSES.keys()
     assert all(getattr(errors, name) is error for name, error in CLASSES.items())
+    assert {error.__module__ for error in CLASSES.values()} == {"serai.errors"}
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -192,3 +192,6 @@ __all__ = [
     "VersionMismatch",
     "WrongKey",
 ]
+
+for _error in __all__:
+    globals()[_error].__module__ = __name__  # by this name they are imported, so tracebacks show it too
