@@ -207,6 +207,24 @@ async def test_an_owner_may_deny_a_call_that_it_cannot_run(client: Client, house
     assert "False the call was denied" in text_of(await over(client, session))
 
 
+async def test_an_owner_may_deny_a_call_that_runs_without_being_asked_for(
+    client: Client, session: str, house: House
+) -> None:
+    await claim(client, session)
+    async with connecting(house.url, "other") as other:
+        await other.initialize(session)
+        call = await begin(client, session)
+        await other.hear("toolCallReady")
+        no = {"turnId": "t1", "toolCallId": call["toolCallId"], "approved": False, "reason": "denied"}
+        await other.dispatch(session, "toolCallConfirmed", **no)
+        assert (await other.hear("toolCallConfirmed"))["rejectionReason"].startswith("not_pending")
+        await client.dispatch(session, "toolCallConfirmed", **no)
+        told = await other.hear("toolCallComplete")
+        assert told["action"]["result"]["error"]["code"] == "declined"
+        assert "the client declined" in text_of(await over(client, session))
+        assert other.session(session) == client.session(session)
+
+
 @pytest.mark.parametrize("approved", [True, False])
 @pytest.mark.parametrize("at_once", [True, False])
 async def test_the_agent_gets_a_client_s_result_when_someone_said_yes_to_it(

@@ -51,16 +51,23 @@ class Lending:
             if not self._session.host.clients.is_connected(owner):
                 self._wait_for(owner)
 
+    def declined(self, action: a.SessionToolCallConfirmedAction, client_id: str) -> None:
+        """A client has said no: if that was to a call of its own that runs already, it ends with this."""
+        running = (call for call in self._calls_of(client_id) if isinstance(call, ToolCallRunningState))
+        if not action.approved and action.tool_call_id in {call.tool_call_id for call in running}:
+            message, why = "The client cannot run this tool", "the client declined"
+            self._end(action.tool_call_id, message, why, "declined")
+
     def close(self) -> None:
         """Wait for nobody any more."""
         for grace in self._graces.values():
             grace.cancel()
         self._graces.clear()
 
-    def _calls_of(self, client_id: str) -> list[str]:
+    def _calls_of(self, client_id: str) -> list[ToolCallRunningState | ToolCallPendingConfirmationState]:
         turn = self._session.live.turn
         return [
-            call.tool_call_id
+            call
             for call in (turn.calls() if turn else ())
             if isinstance(call, _OPEN) and call.tool_client_id == client_id
         ]
@@ -74,15 +81,16 @@ class Lending:
         turn = self._session.live.turn
         if turn is None or self._session.host.clients.is_connected(client_id):
             return
-        for call_id in self._calls_of(client_id):
+        for call in self._calls_of(client_id):
+            message, why = "The client that runs this tool is gone", "the client disconnected"
+            self._end(call.tool_call_id, message, why, "client_gone")
+
+    def _end(self, call_id: str, message: str, why: str, code: str) -> None:
+        """Complete a call in the place of who owes that."""
+        turn = self._session.live.turn
+        if turn is not None:
+            error = ToolCallError(message=why, code=code)
+            result = ToolCallResult(success=False, past_tense_message=message, error=error)
             self._session.act_instead(
-                a.SessionToolCallCompleteAction(
-                    turn_id=turn.id,
-                    tool_call_id=call_id,
-                    result=ToolCallResult(
-                        success=False,
-                        past_tense_message="The client that runs this tool is gone",
-                        error=ToolCallError(message="the client disconnected", code="client_gone"),
-                    ),
-                )
+                a.SessionToolCallCompleteAction(turn_id=turn.id, tool_call_id=call_id, result=result)
             )

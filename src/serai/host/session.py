@@ -190,6 +190,8 @@ class Session:
     def _file(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
         """Keep what stands beside the state in step with it: the mailbox, the customisations."""
         match action:
+            case a.SessionToolCallConfirmedAction():
+                self.lending.declined(action, origin.client_id)
             case a.SessionPendingMessageSetAction():
                 self.mailbox.put(
                     Waiting(action.kind, action.id),

@@ -165,6 +165,15 @@ def test_only_the_client_that_runs_a_call_may_tell_of_it(action: Json) -> None:
     assert accepts(state, action, None)
 
 
+def test_the_client_that_is_to_run_a_call_may_decline_it_also_when_it_runs_already() -> None:
+    state = busy(call("running", toolClientId=ME))
+    assert accepts(state, denied(), ME)
+    assert rejection(state, denied(), YOU) == "not_pending"
+    assert rejection(state, approved(), ME) == "not_pending"
+    assert rejection(state, denied(reason="whatever"), ME) == "bad_value"
+    assert rejection(busy(call("running")), denied(), ME) == "not_pending"
+
+
 @pytest.mark.parametrize("action", [completed(), shown()], ids=lambda action: action["type"])
 def test_no_client_may_tell_of_a_call_that_the_host_runs(action: Json) -> None:
     assert rejection(busy(call("running")), action) == "not_owner"

@@ -95,20 +95,25 @@ def _first(calls: list[ToolCallState], *kinds: type[C]) -> C | None:
     return next((call for call in calls if isinstance(call, kinds)), None)
 
 
-def _call_confirmed(
-    session: LiveSession, action: a.SessionToolCallConfirmedAction, _sender: str
-) -> Judgement:
+def _call_confirmed(session: LiveSession, action: a.SessionToolCallConfirmedAction, sender: str) -> Judgement:
+    call: ToolCallPendingConfirmationState | ToolCallRunningState | None
     call = _first(_calls(session, action), ToolCallPendingConfirmationState)
+    if call is None and not action.approved:
+        # It runs without being asked for, and whoever is to run it does not know it, or cannot.
+        call = _first(_calls(session, action), ToolCallRunningState)
+        call = call if call is not None and call.tool_client_id == sender else None
     if call is None:
         return rejected("not_pending", f"call {action.tool_call_id!r} does not wait for a confirmation")
     if action.approved:
         if action.confirmed not in set(ToolCallConfirmationReason):
             return rejected("bad_value", f"`confirmed` cannot be {action.confirmed!r}")
-        if action.edited_tool_input is not None and not call.editable:
+        is_editable = isinstance(call, ToolCallPendingConfirmationState) and call.editable
+        if action.edited_tool_input is not None and not is_editable:
             return rejected("not_editable", "the input of this call cannot be edited")
     elif action.reason not in {ToolCallCancellationReason.DENIED, ToolCallCancellationReason.SKIPPED}:
         return rejected("bad_value", f"`reason` cannot be {action.reason!r}")
-    chosen = next((o for o in call.options or () if o.id == action.selected_option_id), None)
+    options = call.options if isinstance(call, ToolCallPendingConfirmationState) else None
+    chosen = next((o for o in options or () if o.id == action.selected_option_id), None)
     meant = ConfirmationOptionKind.APPROVE if action.approved else ConfirmationOptionKind.DENY
     if chosen is not None and chosen.kind in set(ConfirmationOptionKind) and chosen.kind != meant:
         return rejected("option_mismatch", f"option {chosen.id!r} means {chosen.kind!r}")
