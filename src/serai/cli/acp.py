@@ -13,6 +13,7 @@ import msgspec
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.mending import mended
 from serai.acp.shapes import is_object, object_of
+from serai.cli.json_output import print_json
 from serai.depth import checked
 from serai.errors import FileUnreadable, Mismatch, ParseError
 
@@ -41,8 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _capabilities(options: argparse.Namespace) -> int:
     capabilities = AgentCapabilities.of(_result(_read(options.file)))
-    # JSON is UTF-8, whatever the terminal's encoding is.
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(capabilities), indent=2) + b"\n")
+    print_json(capabilities)
     return 0
 
 

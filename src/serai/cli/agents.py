@@ -26,6 +26,7 @@ from serai.agents.registry import load_registry
 from serai.agents.remembering import FILE, AgentMemory, Remembered, signed_in_of, version_of
 from serai.cli.agents_table import table_of
 from serai.cli.connecting import add_connection_options, client_of
+from serai.cli.json_output import print_json
 from serai.cli.signing_in import SignInDialog
 from serai.cli.terminal import clean, open_terminal
 from serai.config.load import load
@@ -101,7 +102,7 @@ async def _show_all(options: argparse.Namespace) -> int:
     agents = [(one, memory.recall(one)) for one in found]
     if options.json:
         documents = [_document(one, remembered) for one, remembered in agents]
-        _print_json({"agents": documents, "skipped": list(registry.skipped)})
+        print_json({"agents": documents, "skipped": list(registry.skipped)})
         return 0
     for line in table_of(agents):
         print(line)
@@ -154,7 +155,7 @@ async def _show_one(options: argparse.Namespace) -> int:
             await processes.close()
     remembered = _remember(options, found, told)
     if options.json:
-        _print_json(_introduction(found, told, remembered))
+        print_json(_introduction(found, told, remembered))
     else:
         for line in _lines(found, told):
             print(clean(line))
@@ -281,7 +282,3 @@ def _abilities(handshake: Handshake) -> Iterator[str]:
         yield "deleteSession"
     if handshake.logout:
         yield "logout"
-
-
-def _print_json(document: Any) -> None:
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")

@@ -8,13 +8,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from serai.ahp import wire
 from serai.ahp.actions import StateAction
 from serai.ahp.reducers import CHANNEL_TYPES, fold
 from serai.ahp.types import Number
+from serai.cli.json_output import print_json
 from serai.errors import FileUnreadable, Mismatch
 
 __all__ = ["configure"]
@@ -54,9 +54,7 @@ def _reduce(options: argparse.Namespace) -> int:
     state = _convert(case.initial, state_type, "initial")
     actions = [_convert(action, StateAction, f"actions[{n}]") for n, action in enumerate(case.actions)]
     now = round(time.time() * 1000) if case.now is None else case.now
-    after = wire.encode(fold(state, actions, now))
-    # JSON is UTF-8, whatever the terminal's encoding is.
-    sys.stdout.buffer.write(msgspec.json.format(after, indent=2) + b"\n")
+    print_json(fold(state, actions, now))
     return 0
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from serai.cli.json_output import print_json
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
@@ -61,8 +62,7 @@ def _show(options: argparse.Namespace) -> int:
     configuration = load(paths, os.environ, project=project)
     of_host = load(paths, os.environ)
     if options.json:
-        document = msgspec.json.encode(_document(configuration, of_host))
-        sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
+        print_json(_document(configuration, of_host))
         return 0
     rows = [("home", str(configuration.paths.home), configuration.paths.source)]
     for key, provenance in configuration.provenance.items():

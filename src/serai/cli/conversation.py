@@ -5,13 +5,12 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 
-import msgspec
-
 from serai.ahp.types import TurnState
 from serai.cli.chat_commands import COMMANDS, HELP, TAKE_A_PASTE, first_word, pieces
 from serai.cli.errands import Errands
 from serai.cli.greeting import greet
 from serai.cli.hearing import Aside, Failed, Heard, Hearing, Interrupt, Line, QueueHeld
+from serai.cli.json_output import json_text
 from serai.cli.questioner import Questioner
 from serai.cli.signing_in import Interlude, SignInDialog
 from serai.cli.subagents import SubagentEvent
@@ -436,7 +435,7 @@ class Chat:
         self._show_prompt()
 
     def _print(self, event: TurnEvent | ClientEvent, **more: str) -> None:
-        self._terminal.raw(msgspec.json.encode({**event_json(event), **more}).decode())
+        self._terminal.raw(json_text({**event_json(event), **more}))
 
     def _note(self, text: str) -> None:
         self._terminal.note(text)

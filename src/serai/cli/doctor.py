@@ -15,6 +15,7 @@ from serai.agents.finding import Finder, Found
 from serai.agents.registry import Registry, load_registry
 from serai.cli.addresses import called_by
 from serai.cli.home import database_key
+from serai.cli.json_output import print_json
 from serai.cli.machine import Finding, bad, machine_findings, process_findings
 from serai.client.lines import about_size
 from serai.config.keys import find_token
@@ -40,7 +41,7 @@ def _doctor(options: argparse.Namespace) -> int:
     paths = find_paths(options.home, os.environ)
     findings = list(_examine(paths))
     if options.json:
-        print(json.dumps([finding._asdict() for finding in findings], indent=2))
+        print_json([finding._asdict() for finding in findings])
     else:
         for finding in findings:
             print(f"{'ok ' if finding.well else 'BAD'}  {finding.subject:<10} {finding.says}")

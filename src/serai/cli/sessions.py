@@ -24,9 +24,10 @@ from serai.ahp.types import (
 )
 from serai.cli.connecting import add_connection_options, client_of
 from serai.cli.disposed import add_disposed_option, find_disposed
+from serai.cli.json_output import print_json
 from serai.cli.matching import match_session, session_id
 from serai.cli.purge import configure_purge
-from serai.cli.tables import print_json, rows_of, short_ids
+from serai.cli.tables import rows_of, short_ids
 from serai.cli.terminal import clean
 from serai.cli.turn_view import call_told
 from serai.cli.waiting import why_held

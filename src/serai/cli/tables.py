@@ -1,24 +1,15 @@
-"""Lists for people and for programs."""
+"""Lists for people."""
 
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Sequence
 
-import msgspec
-
-from serai.ahp import wire
 from serai.cli.terminal import clean
 
-__all__ = ["print_json", "rows_of", "short_ids"]
+__all__ = ["rows_of", "short_ids"]
 
 _NARROWEST = 12
-
-
-def print_json(value: object) -> None:
-    """Print a value of the protocol for a program."""
-    sys.stdout.write(msgspec.json.format(wire.encode(value), indent=2).decode() + "\n")
 
 
 def rows_of(rows: Sequence[Sequence[str]], *, gives_way: int, width: int | None = None) -> list[str]:
