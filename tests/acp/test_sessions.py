@@ -131,11 +131,9 @@ async def test_history_is_kept_apart_from_what_is_new(how: str, start: Any, tmp_
         arrived.set()
 
     session: AcpSession = await getattr(agent, how)("old", tmp_path, on_update=hear)
-    if how == "load_session":  # what comes at once after the answer may be history, and counts as such
-        assert texts(session.replayed) == ["what I asked", "what I said", "something new"]
-        session.prompt("echo something new")
-    else:
-        assert texts(session.replayed) == ["what I asked", "what I said"]
+    # What comes at once after the answer may be history, and counts as such.
+    assert texts(session.replayed) == ["what I asked", "what I said", "at once after the answer"]
+    session.prompt("echo something new")
     async with asyncio.timeout(30):
         await arrived.wait()
     assert texts(heard) == ["something new"]
@@ -164,7 +162,28 @@ async def test_the_history_of_a_fork_is_history(start: Any, tmp_path: Path) -> N
     agent = await start(capabilities=EARLIER)
     session = await agent.fork_session("old", tmp_path)
     assert session.id == "forked"
-    assert texts(session.replayed) == ["old news"]
+    assert texts(session.replayed) == ["old news", "at once after the answer"]
+
+
+@pytest.mark.parametrize("how", ["load_session", "resume_session", "fork_session"])
+async def test_an_opening_that_is_cancelled_while_history_is_waited_for_leaves_no_session(
+    how: str, start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = asyncio.Event()
+
+    async def settle(_: AcpSession) -> None:
+        waiting.set()
+        await asyncio.Event().wait()
+
+    agent = await start(capabilities=EARLIER)
+    monkeypatch.setattr(AcpSession, "settle", settle)
+    opening = asyncio.create_task(getattr(agent, how)("old", tmp_path))
+    async with asyncio.timeout(30):
+        await waiting.wait()
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+    assert agent.sessions == {}
 
 
 @proves("wire:Session-capabilities/list-works")

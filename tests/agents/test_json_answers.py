@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,18 @@ class Point(msgspec.Struct):
 
 class Model(pydantic.BaseModel):
     x: int
+
+
+class Undescribed(pydantic.BaseModel):
+    """There is no JSON Schema of it."""
+
+    x: Callable[[int], int]
+
+
+class Unfinished(pydantic.BaseModel):
+    """One of its types is nowhere."""
+
+    x: "Nowhere"  # type: ignore[name-defined]  # noqa: F821, UP037  # pyright: ignore[reportUndefinedVariable] - that is the point
 
 
 @dataclass
@@ -97,7 +110,19 @@ def test_a_long_answer_takes_no_long_time(text: str) -> None:
     assert time.process_time() - began < 1
 
 
-@pytest.mark.parametrize("schema", ["no json", {"type": "nothing"}, object(), 5])
+NO_SCHEMAS: list[Any] = [
+    "no json",
+    {"type": "nothing"},
+    object(),
+    5,
+    Undescribed,
+    Unfinished,
+    pydantic.TypeAdapter(Undescribed),
+    list[Undescribed],
+]
+
+
+@pytest.mark.parametrize("schema", NO_SCHEMAS, ids=repr)
 def test_what_is_no_schema_is_refused(schema: Any) -> None:
     with pytest.raises(Mismatch, match="schema"):
         shape_of(schema)

@@ -107,6 +107,21 @@ async def test_what_it_says_of_an_agent_that_the_configuration_describes_in_part
     assert len(home.warnings) == 1
 
 
+async def test_a_name_that_nobody_knows_does_not_wait_long_either(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert known._UNHEARD <= 5  # pyright: ignore[reportPrivateUsage] - whoever has mistyped a name waits
+    monkeypatch.setattr(known, "_UNHEARD", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        home.tell(f"http://127.0.0.1:{silent.getsockname()[1]}/registry.json", *OTHERS)
+        began = time.monotonic()
+        with pytest.raises(AgentUnknown, match="no agent 'nosuch'"):
+            await agents.ask("nosuch", "hi", on_warning=home.warnings.append)
+        assert time.monotonic() - began < 5
+    [warning] = home.warnings
+    assert "did not come within 0.2 s" in warning
+
+
 async def test_an_agent_with_a_command_of_its_own_does_not_wait_long_for_what_it_says(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,7 +41,7 @@ _STATE: frozenset[type[TypedUpdate]] = frozenset(
 )
 """What the session remembers."""
 _QUIET = 0.15
-"""What a loaded session tells is history until it has told nothing for so many seconds: some answer first."""
+"""What an earlier session tells is history until it was silent for so many seconds: some answer first."""
 _LONGEST_HISTORY = 2.0
 """How long that is waited for, in seconds."""
 

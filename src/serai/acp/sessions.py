@@ -63,7 +63,7 @@ class Sessions:
             cwd: Where the session works.
             how: The rest.
             source: The session that is forked.
-            replaying: Whether what comes before the answer is history.
+            replaying: Whether what comes before the answer, and at once after it, is history.
         """
         made: list[AcpSession] = []
 
@@ -79,14 +79,18 @@ class Sessions:
             session = self._register(session_id, cwd, how, replaying=replaying)
             for update, size in self._limbo.take(session_id):
                 session.receive(update, size)
-            session.opened(result)
+            session.opened(result, settles=replaying)
             made.append(session)
 
         await self._call(method, self._params(cwd, how, source), then)
+        if replaying:
+            await _settled(made[0])
         return made[0]
 
     async def reopen(self, method: str, session_id: str, cwd: Path, how: Opening) -> AcpSession:
-        """Open a session by its id. All that is told of it before the answer is history.
+        """Open a session by its id. What is told of it before the answer, and at once after it, is history.
+
+        Agents answer `session/load` too early, and some tell the history after `session/resume` as well.
 
         Args:
             method: `session/load` or `session/resume`.
@@ -95,7 +99,6 @@ class Sessions:
             how: The rest.
         """
         params = self._params(cwd, how, session_id)
-        loads = method == "session/load"
         if session_id in self.open:
             raise SessionLoadFailed(f"the session {session_id} is open already", agent=self._name)
         session = self._register(session_id, cwd, how, replaying=True)
@@ -104,15 +107,14 @@ class Sessions:
 
         def then(result: Any, error: Any) -> None:
             if error is None:
-                session.opened(result, settles=loads)
+                session.opened(result, settles=True)
 
         try:
             await self._call(method, params, then)
-            if loads:
-                await session.settle()
         except BaseException:
             session.forget()
             raise
+        await _settled(session)
         return session
 
     def _params(self, cwd: Path, how: Opening, session_id: str | None) -> dict[str, Any]:
@@ -190,3 +192,12 @@ class Sessions:
     @property
     def _name(self) -> str:
         return self.around.connection.name
+
+
+async def _settled(session: AcpSession) -> None:
+    """Wait until the history has been told. When this is cancelled, the session is forgotten."""
+    try:
+        await session.settle()
+    except BaseException:
+        session.forget()
+        raise

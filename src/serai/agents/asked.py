@@ -46,12 +46,12 @@ class PermissionAsked:
         """What was answered; `None` while nothing was, and when the request was cancelled."""
         self.refusal: str | None = None
         """Why the tool filter has said no, if it has."""
-        self.is_judged = False
-        """Whether the tool filter has looked at it."""
         self.turn: PromptTurn | None = None
         """The turn in which it was asked. Once that is cancelled, no answer counts."""
         loop = asyncio.get_running_loop()
+        self._is_for_stream = False
         self._reached: asyncio.Future[None] = loop.create_future()
+        self._judged: asyncio.Future[None] = loop.create_future()
         self._answer: asyncio.Future[PermissionOption | None] = loop.create_future()
 
     def __repr__(self) -> str:
@@ -91,23 +91,38 @@ class PermissionAsked:
 
     # -- for the session -----------------------------------------------------------------------------------
 
-    def reach(self, *, is_open: bool) -> None:
+    def reach(self, *, is_for_stream: bool) -> None:
         """All that was told before the request has been taken, and `call` is as it is known then.
 
         Args:
-            is_open: Whether an answer is waited for from now on.
+            is_for_stream: Whether someone follows who is to answer.
         """
         if not self._reached.done():  # else nobody wants to know any more
-            self.is_open = is_open
+            self._is_for_stream = is_for_stream
             self._reached.set_result(None)
 
     async def reached(self) -> None:
         """Wait until then."""
-        try:
-            await self._reached
-        except asyncio.CancelledError:
-            self.is_open = False
-            raise
+        await self._reached
+
+    def judge(self, refusal: str | None) -> None:
+        """The tool filter has looked at it. What it lets pass can be answered from now on."""
+        self.refusal = refusal
+        self.is_open = self._is_for_stream and refusal is None
+        self._pass()
+
+    async def judged(self) -> None:
+        """Wait until then, or until nobody wants to know any more."""
+        await self._judged
+
+    def close(self) -> None:
+        """It has its answer, or nobody wants one any more."""
+        self.is_open = False
+        self._pass()
+
+    def _pass(self) -> None:
+        if not self._judged.done():
+            self._judged.set_result(None)
 
     def settle(self, option: PermissionOption | None) -> bool:
         """Answer, if an answer is waited for. Returns whether it was."""
@@ -120,7 +135,4 @@ class PermissionAsked:
 
     async def answered(self) -> PermissionOption | None:
         """Wait for an answer. When this is cancelled, none counts any more."""
-        try:
-            return await self._answer
-        finally:
-            self.is_open = False
+        return await self._answer

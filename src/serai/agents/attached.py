@@ -1,31 +1,43 @@
-"""A session and the agent that it has now: what is known of both follows when the agent is started anew."""
+"""A session and the agent that it has now: when that is started anew, what is known and chosen follows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from serai.acp import AcpSession, AgentCapabilities, ConfigOption, Modes, Update, UsageUpdate
+from serai.acp import (
+    AcpSession,
+    AgentCapabilities,
+    ConfigOption,
+    CurrentModeUpdate,
+    Modes,
+    Update,
+    UsageUpdate,
+)
 from serai.agents.models import Models, models_of
+from serai.agents.options import OPENINGS, Options, SessionOptions, checked_options, merged
 
 if TYPE_CHECKING:
     from serai.agents.hosting import WireHost
+    from serai.agents.sessions import WireSession
 
 __all__ = ["Attached"]
 
 
 class Attached:
-    """What is known of a session.
+    """What is known of a session, and what can be chosen for it.
 
     Args:
         host: The running agent.
         acp: The session underneath.
+        options: All that was said for it.
     """
 
-    def __init__(self, host: WireHost, acp: AcpSession) -> None:
+    def __init__(self, host: WireHost, acp: AcpSession, options: Options) -> None:
         self._host = host
         self._acp = acp
+        self._options = options
 
     @property
     def host(self) -> WireHost:
@@ -86,3 +98,44 @@ class Attached:
     def acp(self) -> AcpSession:
         """The session underneath, for what is not offered here."""
         return self._acp
+
+    # -- what is done with it ------------------------------------------------------------------------------
+
+    def cancel(self) -> None:
+        """Tell the agent to stop what it is doing. Without a turn under way this does nothing."""
+        self._acp.cancel()
+
+    async def set_mode(self, mode_id: str) -> None:
+        """Put it into another mode.
+
+        Raises:
+            CapabilityNotSupportedError: It has no such mode (`mode:ID`), or no modes (`setSessionMode`).
+            AgentError: The agent refused, or is gone.
+        """
+        await self._acp.set_mode(mode_id)
+        self._options = cast("Options", {**self._options, "mode": mode_id})  # also for a new agent
+        self._acp.receive(CurrentModeUpdate(current_mode_id=mode_id))
+
+    async def set_config_option(self, config_id: str, value: str | bool) -> None:
+        """Choose a value of one of its options.
+
+        Raises:
+            CapabilityNotSupportedError: The agent has no options (`setSessionConfigOption`).
+            AgentError: The agent refused, or is gone.
+        """
+        await self._acp.set_config_option(config_id, value)
+        chosen = {**self._options.get("config", {}), config_id: value}
+        self._options = cast("Options", {**self._options, "config": chosen})  # also for a new agent
+
+    async def fork(self, **options: Unpack[SessionOptions]) -> WireSession:
+        """Another session of the same agent that begins where this one is, with the options of this one.
+
+        Args:
+            **options: What is to be otherwise in it.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`. Nothing was sent.
+        """
+        own = {name: value for name, value in self._options.items() if name not in OPENINGS}
+        given = checked_options({"cwd": self.cwd, **options, "fork": self.id})
+        return await self.host.open_session(merged(cast("Options", own), given))

@@ -131,7 +131,7 @@ class WireHost(Closing):
         if (path := options.get("record")) is not None:
             self._recorder = Recorder(Path(path), mask)
         if processes is None:
-            self._workplace = Workplace()
+            self._workplace = await Workplace.open()
             processes = self._workplace.processes
         timeouts: dict[str, Any] = {
             theirs: options[ours] for ours, theirs in _TIMEOUTS.items() if ours in options

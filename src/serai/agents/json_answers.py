@@ -72,9 +72,9 @@ def shape_of(schema: Any) -> Shape[Any]:
     if isinstance(schema, Mapping | bool):
         return _json_schema(cast("Mapping[str, Any] | bool", schema))
     if hasattr(schema, "model_json_schema") and hasattr(schema, "model_validate_json"):
-        return _pydantic(schema.model_json_schema(), schema.model_validate_json)
+        return _pydantic(_described(schema.model_json_schema), schema.model_validate_json)
     if hasattr(schema, "json_schema") and hasattr(schema, "validate_json"):
-        return _pydantic(schema.json_schema(), schema.validate_json)
+        return _pydantic(_described(schema.json_schema), schema.validate_json)
     try:
         described = msgspec.json.schema(schema)
         decoder = msgspec.json.Decoder(schema)
@@ -196,6 +196,14 @@ def _pydantic(schema: Mapping[str, Any], validate: Callable[[bytes], Any]) -> Sh
             raise Unfit(*(f"{each['msg']} - at `{_path(each['loc'])}`" for each in told())) from None
 
     return Shape(schema, read)
+
+
+def _described(describe: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+    try:
+        return describe()
+    except Exception as error:  # noqa: BLE001 - pydantic has many errors, which all say that there is none
+        reason = str(error).partition("\n")[0]  # more lines point to its documentation
+        raise Mismatch(f"there is no JSON Schema of this type: {reason}", field="schema") from None
 
 
 def _adapted(schema: Any) -> Shape[Any] | None:

@@ -18,6 +18,8 @@ _AGE = 600.0
 """For how many seconds what was downloaded is taken as still so."""
 _BRIEFLY = 2.0
 """How long a registry is waited for that may have arguments for an agent, in seconds: mostly it has none."""
+_UNHEARD = 5.0
+"""The same for a name that nobody else knows: it may have the agent, or someone has mistyped the name."""
 
 _downloaded: dict[str, tuple[float, Registry]] = {}
 
@@ -36,7 +38,7 @@ async def known_agents(
 
     A registry that cannot be had is told, and its agents are missing: nothing else fails for it. Whoever
     looks for one agent has it read only where it could say something about that one, and waits briefly where
-    that one has a command and only its arguments could be there.
+    that one has a command and only its arguments could be there, or where nothing else knows the name.
 
     Args:
         configuration: The configuration.
@@ -60,12 +62,14 @@ async def known_agents(
     found = without.resolve(name) if name is not None else None
     if found is not None and (built_in().resolve(found) is not None or own[found].is_whole):
         return Known(without, Registry())
+    lacking = {each: entry for each, entry in settings.items() if each not in own}
+    it = _named(name, lacking) if name is not None else None
+    is_meant = name is None or it is not None  # and not perhaps mistyped
     try:
-        registry = await _load(place, SECONDS if found is None else _BRIEFLY)
+        registry = await _load(place, _BRIEFLY if found else SECONDS if is_meant else _UNHEARD)
     except ConfigInvalid as error:
-        lacking = {each: entry for each, entry in settings.items() if each not in own}
         warn(f"{error.message}. {_missing(found, lacking)}")
-        if name is not None and (it := _named(name, lacking)) is not None:
+        if it is not None:
             raise AgentUnknown(
                 f"there is no agent {name!r} now: [agents.{it}] has no command, and {error.message}",
                 remedy="See that the registry can be had, or say how the agent is started: "

@@ -51,8 +51,8 @@ class SessionOptions(TypedDict, total=False):
     permissions: PermissionPolicy
     """Who answers when the agent asks for permission; by default `auto-allow`."""
     permission_timeout: float
-    """How long someone may take to answer, in seconds, before the turn fails; by default, and with 0,
-    for ever."""
+    """How long someone may take to answer, the tool filter included, in seconds, before the turn fails; by
+    default, and with 0, for ever."""
     tools: ToolFilter
     """Which tools may be used at all."""
     costs: CostTracker
@@ -112,7 +112,7 @@ def checked_options(options: Mapping[str, Any]) -> Options:
 
     Raises:
         TypeError: There is none of that name, or two that exclude each other.
-        Mismatch: The permission policy is none, or its time is less than nothing.
+        Mismatch: The permission policy is none, its time is less than nothing, or a variable is no text.
     """
     for name in options:
         if name not in Options.__annotations__:
@@ -124,6 +124,8 @@ def checked_options(options: Mapping[str, Any]) -> Options:
         read_policy(options["permissions"])
     if not (options.get("permission_timeout") or 0) >= 0:  # nor is NaN
         raise Mismatch("must not be less than 0", field="permission_timeout")
+    if "env" in options and not _are_variables(options["env"]):
+        raise Mismatch("must be variables with their values, all of them texts", field="env")
     # They are looked at more than once, and by more than one agent.
     lasting = {name: tuple(options[name]) for name in _SEVERAL if name in options}
     return cast("Options", {**options, **lasting})
@@ -134,6 +136,7 @@ def merged(first: Options, second: Options) -> Options:
 
     Of two tool filters both count: to say more never allows more.
     """
+    second = checked_options(second)
     both: dict[str, Any] = {**first, **second}
     for name in ("env", "meta", "config"):
         if (one := first.get(name)) is not None and (other := second.get(name)) is not None:
@@ -144,6 +147,13 @@ def merged(first: Options, second: Options) -> Options:
     if "tools" in first and "tools" in second:
         both["tools"] = first["tools"] & second["tools"]
     return checked_options(both)
+
+
+def _are_variables(told: object) -> bool:
+    return isinstance(told, Mapping) and all(
+        isinstance(name, str) and isinstance(value, str)
+        for name, value in cast("Mapping[object, object]", told).items()
+    )
 
 
 def log_warning(warning: str) -> None:

@@ -41,23 +41,39 @@ class Permitting:
         """Whether whoever follows the stream answers."""
         return self._policy is Policy.STREAM
 
-    async def judge(self, asked: PermissionAsked) -> None:
-        """Have the filter look at a call, once. What it refuses is `asked.refusal`."""
-        if self.tools is None or asked.is_judged:
-            return
-        asked.is_judged = True
+    async def decide(self, asked: PermissionAsked, running: RunningTurn | None) -> PermissionOption | None:
+        """The option to choose; `None` to cancel. Cancelling it stops the filter, and whoever was asked."""
         try:
-            asked.refusal = await self.tools.judge(asked.call)
-        except Exception as problem:  # noqa: BLE001 - whatever went wrong, it is no permission
-            _log.exception("a tool filter has failed")
-            asked.refusal = f"the tool filter failed with {problem!r}"
+            async with asyncio.timeout(self._limit):
+                asked.judge(await self._judge(asked))
+                return await self._choose(asked, running)
+        except TimeoutError:
+            error = PermissionTimedOut(
+                f"nobody answered in {self._limit:g} s what the agent {self._agent!r} asked: "
+                f"{asked.call.title}",
+                agent=self._agent,
+            )
+            if running is not None:
+                running.stop(error)
+            return None
+
+    def tell_refusal(self, asked: PermissionAsked) -> None:
+        """Warn of what the filter has refused, if it has."""
         if asked.refusal is not None:
             call = asked.call
             self._warn(f"A tool was denied: {call.title or call.id} ({call.kind}) — {asked.refusal}.")
 
-    async def decide(self, asked: PermissionAsked, running: RunningTurn | None) -> PermissionOption | None:
-        """The option to choose; `None` to cancel."""
-        await self.judge(asked)
+    async def _judge(self, asked: PermissionAsked) -> str | None:
+        """Why the filter does not let it pass; `None` when it does."""
+        if self.tools is None:
+            return None
+        try:
+            return await self.tools.judge(asked.call)
+        except Exception as problem:  # noqa: BLE001 - whatever went wrong, it is no permission
+            _log.exception("a tool filter has failed")
+            return f"the tool filter failed with {problem!r}"
+
+    async def _choose(self, asked: PermissionAsked, running: RunningTurn | None) -> PermissionOption | None:
         if asked.refusal is not None:
             return automatic(Policy.AUTO_REJECT, asked.options)
         if isinstance(self._policy, Policy) and self._policy is not Policy.STREAM:
@@ -69,18 +85,7 @@ class Permitting:
                 f'Agent "{self._agent}" asks for permission, and nobody follows its stream — cancelled.'
             )
             return None
-        try:
-            async with asyncio.timeout(self._limit):
-                return await self._ask_someone(asked)
-        except TimeoutError:
-            error = PermissionTimedOut(
-                f"nobody answered in {self._limit:g} s what the agent {self._agent!r} asked: "
-                f"{asked.call.title}",
-                agent=self._agent,
-            )
-            if running is not None:
-                running.stop(error)
-            return None
+        return await self._ask_someone(asked)
 
     async def _ask_someone(self, asked: PermissionAsked) -> PermissionOption | None:
         if isinstance(self._policy, Policy):

@@ -59,7 +59,8 @@ class AgentPool(Closing):
     """Agents that wait for work. `agents.pool` opens it.
 
     A worker is used by one at a time; whoever comes when all are busy waits, in order. Its session goes on
-    from one question to the next. One whose agent has died gets a new agent when it is needed again.
+    from one question to the next. One whose agent has died gets a new agent when it is needed again, which
+    goes on in the same session where it can (`on_renewed`).
     """
 
     def __init__(self, workers: Sequence[_Worker]) -> None:
@@ -77,10 +78,7 @@ class AgentPool(Closing):
         try:
             await asyncio.gather(*opening)
         except BaseException:
-            for task in opening:
-                task.cancel()
-            opened = await asyncio.gather(*opening, return_exceptions=True)
-            await asyncio.gather(*(one.session.close() for one in opened if isinstance(one, _Worker)))
+            await to_its_end(_undone(opening))
             raise
         return cls([task.result() for task in opening])
 
@@ -153,8 +151,10 @@ class AgentPool(Closing):
         """Give a worker a new agent. When the pool is closed meanwhile, nothing is left of it."""
 
         async def renew() -> WireSession:
-            await worker.session.close()
-            return await worker.client.session()
+            if worker.session.is_closed:
+                return await worker.client.session()
+            await worker.session.revive()
+            return worker.session
 
         renewing = worker.renewing = asyncio.create_task(renew())
         try:
@@ -197,6 +197,13 @@ class AgentPool(Closing):
 
 async def _open(client: AgentClient) -> _Worker:
     return _Worker(client, await client.session())
+
+
+async def _undone(opening: Sequence[asyncio.Task[_Worker]]) -> None:
+    for task in opening:
+        task.cancel()
+    opened = await asyncio.gather(*opening, return_exceptions=True)
+    await asyncio.gather(*(one.session.close() for one in opened if isinstance(one, _Worker)))
 
 
 def _closed() -> AgentClosed:

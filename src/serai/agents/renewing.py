@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, cast
 
 from serai.acp import AcpSession
 from serai.agents.options import OPENINGS, Options
-from serai.agents.retrying import Context
+from serai.agents.retrying import Context, Why
 from serai.errors import (
     AgentClosed,
     AgentInactive,
@@ -20,7 +22,49 @@ if TYPE_CHECKING:
     from serai.agents.hosting import WireHost
     from serai.agents.sessions import WireSession
 
-__all__ = ["renew"]
+__all__ = ["Renewal", "renew"]
+
+
+class Renewal:
+    """The work of starting a session's agent anew, which may not come to its end the first time.
+
+    Args:
+        work: Does it. The old agent is gone with it in any case.
+    """
+
+    def __init__(self, work: Callable[[Why], Coroutine[Any, Any, None]]) -> None:
+        self.due: Why | None = None
+        """Why there has to be a new agent; `None` once it is there."""
+        self._work = work
+        self._task: asyncio.Task[None] | None = None
+
+    async def run(self, why: Why) -> bool:
+        """Do it. Cancelling it stops the work, and waits until nothing of it is left.
+
+        Returns:
+            Whether it was done: not when someone has stopped it.
+
+        Raises:
+            AgentError: The agent does not start, or refuses to open a session.
+        """
+        self.due = why
+        task = self._task = asyncio.create_task(self._work(why))
+        try:
+            await asyncio.wait([task])
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            self._task = None
+        if task.cancelled():
+            return False
+        task.result()
+        return True
+
+    async def stop(self) -> None:
+        """Stop the work, if it is under way, and wait until nothing of it is left."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
 
 
 async def renew(

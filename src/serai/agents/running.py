@@ -115,7 +115,7 @@ class RunningTurn:
     def take(self, item: Item) -> Event | None:
         """The event that an item is; `None` for its beginning, its end, and what has been told already.
 
-        A permission that is asked for has to be judged, and `reach`ed then.
+        A permission that is asked for has to be `reach`ed.
         """
         match item:
             case Finished() | Failure():

@@ -7,11 +7,10 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, nullcontext, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from serai.acp import (
     AcpSession,
-    CurrentModeUpdate,
     Failure,
     Finished,
     Item,
@@ -25,12 +24,12 @@ from serai.agents.gathering import Gathering
 from serai.agents.json_answers import shape_of
 from serai.agents.json_asking import ask_for
 from serai.agents.opening import Closing
-from serai.agents.options import OPENINGS, Options, SessionOptions, checked_options, merged
+from serai.agents.options import Options
 from serai.agents.parts import Prompt, blocks_of
 from serai.agents.permitting import Permitting
-from serai.agents.renewing import renew
+from serai.agents.renewing import Renewal, renew
 from serai.agents.results import AskResult, JsonResult
-from serai.agents.retrying import Context, Renewed, Why, persistently, read_retries
+from serai.agents.retrying import Context, Renewed, Retries, Why, persistently, read_retries
 from serai.agents.running import AskedMark, BeginMark, RunningTurn
 from serai.agents.streaming import AgentStream, Cancelling, Events
 from serai.agents.tracing import trace_context
@@ -72,8 +71,7 @@ class WireSession(Attached, Closing):
         is_known: bool,
         system_prompt: str | None,
     ) -> None:
-        super().__init__(host, acp)
-        self._options = options
+        super().__init__(host, acp, options)
         self._owns_host = owns_host
         self._permitting = Permitting(options, agent=host.name, warn=host.warn)
         self._retries = read_retries(options.get("retries"))
@@ -83,7 +81,7 @@ class WireSession(Attached, Closing):
         self._turns = asyncio.Lock()
         self._running: RunningTurn | None = None
         self._settling: asyncio.Task[None] | None = None
-        self._renewing: asyncio.Task[None] | None = None
+        self._renewal = Renewal(self._renew)
         self._closed = asyncio.Event()
         self._attach(host, acp, is_known=is_known, system_prompt=system_prompt)
 
@@ -94,6 +92,7 @@ class WireSession(Attached, Closing):
         self._count = 0
         told = acp.usage.cost if acp.usage else None
         self._meter = self._tracker.meter(host.name, acp.id, told=told, is_known=is_known, warn=host.warn)
+        self._renewal.due = None
         self.opened()
 
     def opened(self) -> None:
@@ -126,14 +125,24 @@ class WireSession(Attached, Closing):
             begun.clear()
             return self._once(prompt, meta, begun=begun.append, is_held=True)
 
-        def may_go_on(error: AgentError) -> bool:
-            has_used_tools = any(running.has_used_tools for running in begun)
-            is_alive = not self._closed.is_set() and (self._owns_host or self.host.is_running)
-            return is_alive and retries.covers(error, has_used_tools=has_used_tools)
+        def has_used_tools() -> bool:
+            return any(running.has_used_tools for running in begun)
 
         async with self._turns:  # all the time, so that nobody comes in between
-            name = self.host.name
-            return await persistently(once, retries, may_go_on=may_go_on, pause=self._pause, agent=name)
+            return await self._persistently(once, retries, has_used_tools)
+
+    async def _persistently(
+        self,
+        once: Callable[[], Awaitable[T]],
+        retries: Retries,
+        has_used_tools: Callable[[], bool] = lambda: False,
+    ) -> T:
+        def may_go_on(error: AgentError) -> bool:
+            is_alive = not self._closed.is_set() and (self._owns_host or self.host.is_running)
+            return is_alive and retries.covers(error, has_used_tools=has_used_tools())
+
+        name = self.host.name
+        return await persistently(once, retries, may_go_on=may_go_on, pause=self._pause, agent=name)
 
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -182,46 +191,12 @@ class WireSession(Attached, Closing):
             lambda cancelling: self.follow(prompt, cancelling, meta=meta, is_attended=True), lambda: self.id
         )
 
-    def cancel(self) -> None:
-        """Tell the agent to stop what it is doing. Without a turn under way this does nothing."""
-        self._acp.cancel()
-
     # -- the session itself --------------------------------------------------------------------------------
 
-    async def set_mode(self, mode_id: str) -> None:
-        """Put it into another mode.
-
-        Raises:
-            CapabilityNotSupportedError: It has no such mode (`mode:ID`), or no modes (`setSessionMode`).
-            AgentError: The agent refused, or is gone.
-        """
-        await self._acp.set_mode(mode_id)
-        self._options = cast("Options", {**self._options, "mode": mode_id})  # also for a new agent
-        self._acp.receive(CurrentModeUpdate(current_mode_id=mode_id))
-
-    async def set_config_option(self, config_id: str, value: str | bool) -> None:
-        """Choose a value of one of its options.
-
-        Raises:
-            CapabilityNotSupportedError: The agent has no options (`setSessionConfigOption`).
-            AgentError: The agent refused, or is gone.
-        """
-        await self._acp.set_config_option(config_id, value)
-        chosen = {**self._options.get("config", {}), config_id: value}
-        self._options = cast("Options", {**self._options, "config": chosen})  # also for a new agent
-
-    async def fork(self, **options: Unpack[SessionOptions]) -> WireSession:
-        """Another session of the same agent that begins where this one is, with the options of this one.
-
-        Args:
-            **options: What is to be otherwise in it.
-
-        Raises:
-            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`. Nothing was sent.
-        """
-        own = {name: value for name, value in self._options.items() if name not in OPENINGS}
-        given = checked_options({"cwd": self.cwd, **options, "fork": self.id})
-        return await self.host.open_session(merged(cast("Options", own), given))
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed, or is being closed."""
+        return self._closed.is_set()
 
     async def close(self) -> None:
         """End it, and the agent with it if it was started for this session. Again does no harm.
@@ -233,9 +208,7 @@ class WireSession(Attached, Closing):
 
     async def _close(self) -> None:
         self._closed.set()
-        if self._renewing is not None:
-            self._renewing.cancel()
-            await asyncio.wait([self._renewing])
+        await self._renewal.stop()
         if self._owns_host:
             await self.host.close()
         elif self.host.sessions.get(self.id) is self:
@@ -296,8 +269,9 @@ class WireSession(Attached, Closing):
                             if running.end is not None:
                                 break
                             if isinstance(event, PermissionAsked):
-                                await self._permitting.judge(event)
-                                event.reach(is_open=running.is_asking and event.refusal is None)
+                                event.reach(is_for_stream=running.is_asking)
+                                await event.judged()
+                                self._permitting.tell_refusal(event)
                             if event is not None:
                                 yield event
                 finally:
@@ -344,7 +318,7 @@ class WireSession(Attached, Closing):
                     if running.end is not None:
                         break
                     if isinstance(event, PermissionAsked):
-                        event.reach(is_open=False)
+                        event.reach(is_for_stream=False)
             self._mode = running.mode
             if isinstance(running.end, Finished):
                 self._result(running, running.end)
@@ -381,22 +355,29 @@ class WireSession(Attached, Closing):
         if not self._owns_host or self._closed.is_set():
             return
         limit = self._options.get("recycle_after", 0)
-        if self._retries is not None and not self.host.is_running:
-            why = Why.GONE
+        is_gone = not self.host.is_running
+        if is_gone and (self._renewal.due is not None or self._retries is not None):
+            why = self._renewal.due or Why.GONE
         elif limit and self._count >= limit and len(self.host.sessions) == 1:  # others would end with it
             why = Why.TURN_LIMIT
         else:
             return
-        renewing = self._renewing = asyncio.create_task(self._renew(why))
-        try:
-            await asyncio.wait([renewing])
-        finally:
-            renewing.cancel()
-            await asyncio.gather(renewing, return_exceptions=True)
-            self._renewing = None
-        if renewing.cancelled():
+        if not await self._renewal.run(why):
             raise self._gone()
-        renewing.result()
+
+    async def revive(self) -> None:
+        """Start the agent anew if it is gone, also where that was not asked for. The pool calls it.
+
+        Raises:
+            AgentError: It does not start, as often as `retries` says; or the session was closed.
+        """
+        async with self._turns:
+            if not self.host.is_running:
+                self._renewal.due = self._renewal.due or Why.GONE
+            if self._retries is None:
+                await self._renew_if_due()
+            else:
+                await self._persistently(self._renew_if_due, self._retries)
 
     async def _renew(self, why: Why) -> None:
         await self.host.close()
@@ -429,9 +410,14 @@ class WireSession(Attached, Closing):
         """Answer what the agent asks permission for. The host calls it."""
         running = self._running
         asked = PermissionAsked(request)
-        if running is not None:
-            # It takes its place behind what the agent has told before, and is decided when that is known.
-            self._acp.receive(AskedMark(asked))
-            await asked.reached()
-        asked.chosen = await self._permitting.decide(asked, running)
+        try:
+            if running is not None:
+                # It takes its place behind what the agent has told before, and is decided when that is known.
+                self._acp.receive(AskedMark(asked))
+                await asked.reached()
+            asked.chosen = await self._permitting.decide(asked, running)
+        finally:
+            asked.close()
+        if running is None:  # else whoever follows the turn does
+            self._permitting.tell_refusal(asked)
         return asked.chosen.id if asked.chosen is not None else None

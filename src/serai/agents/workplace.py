@@ -6,7 +6,9 @@ import asyncio
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -24,6 +26,13 @@ from serai.processes.processes import Processes
 __all__ = ["Workplace", "default_catalogue", "default_finder"]
 
 _finders: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Path | None, Finder]] = WeakKeyDictionary()
+
+
+_PREFIX = "serai-agents-"
+_OLD = 600.0
+"""For how many seconds a folder may be empty that is in use: one that was just made has no record yet."""
+_swept: set[str] = set()
+"""Where this program has cleared up."""
 
 
 class _Processes(Processes):
@@ -56,9 +65,18 @@ class _Processes(Processes):
 class Workplace:
     """Where one agent is started. Should this program be killed, the warden of `Processes` ends the agent."""
 
-    def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="serai-agents-"))
-        self._processes = _Processes(self._folder)
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._processes = _Processes(folder)
+
+    @classmethod
+    async def open(cls) -> Workplace:
+        """A new one. What programs that were killed have left of theirs is cleared away, once."""
+        temporary = tempfile.gettempdir()
+        if temporary not in _swept:
+            _swept.add(temporary)
+            await asyncio.to_thread(_sweep, temporary)
+        return cls(Path(tempfile.mkdtemp(prefix=_PREFIX)))
 
     @property
     def processes(self) -> Processes:
@@ -70,6 +88,21 @@ class Workplace:
         await self._processes.gone()
         await self._processes.close()
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+
+def _sweep(temporary: str) -> None:
+    """Take away old folders that are empty: the warden has ended all that ran there. Runs in a thread."""
+    before = time.time() - _OLD
+    try:
+        with os.scandir(temporary) as entries:
+            found = [entry for entry in entries if entry.name.startswith(_PREFIX)]
+    except OSError:
+        return
+    for entry in found:
+        with suppress(OSError):  # it is not ours, in use, or gone already
+            status = entry.stat(follow_symlinks=False)
+            if status.st_uid == os.getuid() and status.st_mtime < before:
+                os.rmdir(entry.path)  # noqa: PTH106 - only if it is an empty folder
 
 
 async def default_catalogue(

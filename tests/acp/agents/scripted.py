@@ -364,13 +364,15 @@ def replay(params: dict[str, Any]) -> Any:
     update(session, "user_message_chunk", content={"type": "text", "text": "what I asked"})
     say(session, "what I said")
     send({"id": MESSAGE["id"], "result": {"modes": {"currentModeId": "ask", "availableModes": []}}})
-    say(session, "something new")
+    say(session, "at once after the answer")
     return ...
 
 
 def fork(_params: dict[str, Any]) -> Any:
     say("forked", "old news")
-    return {"sessionId": "forked"}
+    send({"id": MESSAGE["id"], "result": {"sessionId": "forked"}})
+    say("forked", "at once after the answer")
+    return ...
 
 
 def listing(params: dict[str, Any]) -> Any:

@@ -1,0 +1,121 @@
+"""A new agent for a session: what it tells of before is no answer, and one that fails is tried again."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from serai import agents
+from serai.agents import Context, Renewed, Why
+from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
+from serai.errors import AgentError, AgentInitFailed
+
+LIMIT = 10.0
+
+
+class Forgetful(ScriptedAgent):
+    """Answers when an earlier session is opened, and tells its history a little later."""
+
+    def answer(self, method: str, params: Any) -> Any:
+        answer = super().answer(method, params)
+        if method in ("session/load", "session/resume", "session/fork"):
+            loop = asyncio.get_running_loop()
+            loop.call_later(0.01, self._retell, answer["sessionId"])
+        return answer
+
+    def _retell(self, session_id: str) -> None:
+        self.tell(session_id, "agent_message_chunk", content={"type": "text", "text": "of old"})
+        self.tell(session_id, "tool_call", toolCallId="old", title="rm x", kind="delete", status="completed")
+
+
+async def takes_its_time(turn: ScriptedTurn) -> None:
+    await asyncio.sleep(0.1)  # history that is not waited for would come now
+    turn.say("new")
+
+
+@pytest.mark.parametrize("how", ["load", "resume", "fork"])
+async def test_history_that_is_told_after_the_answer_is_not_part_of_the_next(how: Any) -> None:
+    warnings: list[str] = []
+    tools = agents.ToolFilter(block_kinds=["delete"])
+    agent = Forgetful(["one", takes_its_time], capabilities=EVERYTHING)
+    async with agents.session(agent) as session:
+        await session.ask("go")
+        earlier: dict[str, Any] = {how: session.id}
+    async with agents.session(agent, tools=tools, on_warning=warnings.append, **earlier) as session:
+        assert [update.kind for update in session.history] == ["agent_message_chunk", "tool_call"]
+        result = await session.ask("go on")
+    assert (result.text, result.tool_uses) == ("new", ())
+    assert warnings == []
+
+
+async def test_nor_when_the_agent_was_started_anew() -> None:
+    renewed: list[Renewed] = []
+    agent = Forgetful(["one", takes_its_time], capabilities=EVERYTHING)
+    async with agents.session(agent, recycle_after=1, on_renewed=renewed.append) as session:
+        await session.ask("go")
+        assert (await session.ask("go on")).text == "new"
+    assert [one.context for one in renewed] == [Context.RESUMED]
+
+
+# -- a renewal that does not come to its end ---------------------------------------------------------------
+
+
+class Reluctant(ScriptedAgent):
+    """Does not start while it is told not to."""
+
+    def __init__(self, *told: Any, **more: Any) -> None:
+        super().__init__(*told, **more)
+        self.is_awaited = asyncio.Event()
+        self.waits = False
+
+    async def launch(self, options: Any) -> Any:
+        if self.waits:
+            self.is_awaited.set()
+            await asyncio.Event().wait()
+        return await super().launch(options)
+
+
+async def test_a_renewal_that_is_cancelled_is_made_up_for_by_the_next_turn() -> None:
+    renewed: list[Renewed] = []
+    agent = Reluctant(["one", "two", "three"], capabilities=EVERYTHING)
+    async with agents.session(agent, recycle_after=2, on_renewed=renewed.append) as session:
+        await session.ask("go")
+        await session.ask("go")
+        agent.waits = True
+        asking = asyncio.create_task(session.ask("go"))
+        async with asyncio.timeout(LIMIT):
+            await agent.is_awaited.wait()
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+        agent.waits = False
+        assert (await session.ask("go")).text == "three"
+        assert renewed == [Renewed(Why.TURN_LIMIT, Context.RESUMED, session.id)]
+
+
+async def test_so_is_one_in_which_the_agent_did_not_start() -> None:
+    renewed: list[Renewed] = []
+    agent = ScriptedAgent(["one", "two"], capabilities=EVERYTHING)
+    async with agents.session(agent, recycle_after=1, on_renewed=renewed.append) as session:
+        await session.ask("go")
+        agent.fails["initialize"] = {"code": -32603, "message": "not now"}
+        for _ in range(2):
+            with pytest.raises(AgentInitFailed):
+                await session.ask("go")
+        agent.fails.clear()
+        assert (await session.ask("go")).text == "two"
+        assert renewed == [Renewed(Why.TURN_LIMIT, Context.RESUMED, session.id)]
+
+
+async def test_an_agent_that_ends_of_itself_before_its_turns_are_over_is_not_started_anew() -> None:
+    async def leave(turn: ScriptedTurn) -> None:
+        turn.exit(3)
+
+    agent = ScriptedAgent([leave, "never"], capabilities=EVERYTHING)
+    async with agents.session(agent, recycle_after=5) as session:
+        for _ in range(2):
+            with pytest.raises(AgentError):
+                await session.ask("go")
+    assert agent.starts == 1
