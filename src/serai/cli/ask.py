@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from serai.agents import (
     AgentStream,
     AskResult,
@@ -36,6 +34,7 @@ from serai.agents.finding import Finder
 from serai.agents.known import known_agents
 from serai.agents.places import Surroundings
 from serai.cli.agents import managed_secrets
+from serai.cli.json_output import print_json
 from serai.cli.terminal import Terminal, open_terminal
 from serai.config.load import load
 from serai.config.paths import find_paths, here, is_folder, real
@@ -122,7 +121,7 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
         return asyncio.run(_main(options))
     except SeraiError as error:
         if options.json:  # beside the sentence that people read
-            _print_json({"error": error.to_wire()})
+            print_json({"error": error.to_wire()})
         raise
 
 
@@ -132,12 +131,12 @@ async def _main(options: argparse.Namespace) -> int:
         if options.schema:
             schema = options.schema if _is_json(options.schema) else _read(options.schema)
             answer = await ask_json(options.agent, options.prompt, schema, **told)
-            _print_json(_json_document(answer) if options.json else answer.data)
+            print_json(_json_document(answer) if options.json else answer.data)
             return 0
         turn = stream(options.agent, options.prompt, **told)
         result = await (turn.result() if options.json else _show(turn, terminal))
         if options.json:
-            _print_json(result.to_wire())
+            print_json(result.to_wire())
         if result.stop_reason != "end_turn":
             terminal.note(f"serai: the turn ended with: {result.stop_reason}")
             return 1
@@ -307,10 +306,3 @@ def _json_document(answer: JsonResult[Any]) -> dict[str, Any]:
         "repaired": answer.repaired,
         **answer.result.to_wire(),
     }
-
-
-def _print_json(document: Any) -> None:
-    # JSON is UTF-8, whatever the terminal's encoding is.
-    sys.stdout.flush()
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
-    sys.stdout.buffer.flush()
