@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from serai.host.seat import Seat
     from serai.host.turn import Turn
 
-__all__ = ["Attentive", "Guarded", "HostContext", "HostedHarness", "Learning", "Particular", "WayIn"]
+__all__ = [
+    "Attentive",
+    "Exacting",
+    "Guarded",
+    "HostContext",
+    "HostedHarness",
+    "Learning",
+    "Particular",
+    "WayIn",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +99,15 @@ class Particular(Protocol):
             session: The URI of the session.
             action: What the client wants.
         """
+        ...
+
+
+@runtime_checkable
+class Exacting(Protocol):
+    """A kind of agent that asks more of a setting than its schema can say."""
+
+    def problem_with(self, name: str, value: Any) -> str | None:
+        """What is the matter with a setting that has the right shape; `None` when nothing is."""
         ...
 
 

@@ -12,7 +12,6 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules.config import problem_with_value
 from serai.ahp.types import (
     FreeForm,
-    SessionConfigSchema,
     SessionConfigState,
     SessionLifecycle,
     SessionState,
@@ -20,7 +19,7 @@ from serai.ahp.types import (
     SessionSummary,
 )
 from serai.errors import InvalidParams, ProtocolError
-from serai.host.agents import HostedHarness
+from serai.host.agents import Exacting, HostedHarness
 from serai.host.project import project_of
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def resolved_config(harness: HostedHarness, chosen: FreeForm) -> SessionConfigSt
     if not schema.properties and not chosen:
         return None
     for name, value in chosen.items():
-        if problem := _problem_with(schema, name, value):
+        if problem := _problem_with(harness, name, value):
             raise InvalidParams(f"config.{name}: {problem}", field=f"params.config.{name}")
     defaults = {name: p.default for name, p in schema.properties.items() if p.default is not None}
     return SessionConfigState(schema=schema, values={**defaults, **chosen})
@@ -107,10 +106,13 @@ def resolved_config(harness: HostedHarness, chosen: FreeForm) -> SessionConfigSt
 
 def _fitting(harness: HostedHarness, inherited: FreeForm) -> FreeForm:
     """What can be inherited: nobody has asked for it, so what cannot be is left out."""
-    schema = harness.schema
-    return {name: value for name, value in inherited.items() if not _problem_with(schema, name, value)}
+    return {name: value for name, value in inherited.items() if not _problem_with(harness, name, value)}
 
 
-def _problem_with(schema: SessionConfigSchema, name: str, value: Any) -> str | None:
-    known = schema.properties.get(name)
-    return "there is no such setting" if known is None else problem_with_value(known, value)
+def _problem_with(harness: HostedHarness, name: str, value: Any) -> str | None:
+    known = harness.schema.properties.get(name)
+    if known is None:
+        return "there is no such setting"
+    if problem := problem_with_value(known, value):
+        return problem
+    return harness.problem_with(name, value) if isinstance(harness, Exacting) else None

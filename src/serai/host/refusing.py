@@ -1,4 +1,4 @@
-"""What a session cannot take, whatever its state: its agent cannot do it, or too much waits already."""
+"""What a session cannot take: its agent cannot do it or does not offer it, or too much waits already."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from serai.ahp import actions as a
 from serai.ahp.rules import Judgement, rejected
-from serai.ahp.types import PendingMessageKind
+from serai.ahp.types import PendingMessageKind, ToolCallPendingConfirmationState
 from serai.contract import AgentSession, DeliveryMode, refusal
 from serai.host.agents import Particular
 
@@ -33,9 +33,23 @@ def refused(session: Session, action: a.StateAction, agent: AgentSession | None)
             if len(queue) >= session.settings.queue_limit and all(m.id != action.id for m in queue):
                 return rejected("mailbox_full", f"{len(queue)} messages are waiting already")
             return None
+        case a.SessionToolCallConfirmedAction(selected_option_id=str(option)):
+            return _no_such_option(session, action, option)
         case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
             declared = agent.capabilities if agent else getattr(harness, "capabilities", None)
             unable = refusal(declared, DeliveryMode.NEXT_TOOL_CALL) if declared else None
             return rejected(unable.code, str(unable)) if unable else None
         case _:
             return None
+
+
+def _no_such_option(
+    session: Session, action: a.SessionToolCallConfirmedAction, option: str
+) -> Judgement | None:
+    """An answer that was not offered is none: nobody can know what it would mean."""
+    turn = session.live.turn
+    calls = turn.calls(action.tool_call_id) if turn is not None and turn.id == action.turn_id else []
+    asked = next((call for call in calls if isinstance(call, ToolCallPendingConfirmationState)), None)
+    if asked is None or not asked.options or any(offered.id == option for offered in asked.options):
+        return None
+    return rejected("no_such_option", f"call {action.tool_call_id!r} has no option {option!r}")

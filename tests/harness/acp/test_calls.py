@@ -107,6 +107,21 @@ async def test_the_persons_choice_reaches_the_agent(
     assert status(calls_of(over)[0]) == ("completed" if fields.get("approved", True) else "cancelled")
 
 
+@pytest.mark.parametrize("approved", [True, False])
+async def test_an_answer_that_was_not_offered_is_rejected(
+    inn: Inn, client: Client, *, approved: bool
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "permission")
+    call = await pending(client, session)
+    await confirm(client, session, call, approved=approved, selectedOptionId="zz")
+    envelope = await client.hear("toolCallConfirmed")
+    assert envelope["rejectionReason"].startswith("no_such_option")
+    await confirm(client, session, call, selectedOptionId="ever")
+    assert said(await ended(client, session, turn)) == "ever"
+
+
 async def test_a_no_that_the_agent_has_no_option_for_cancels(inn: Inn, client: Client) -> None:
     inn.offer()
     session = await inn.session(client)
@@ -275,6 +290,37 @@ async def test_a_call_that_was_denied_and_begins_before_the_next_answer_was_not_
     denied, run = calls_of(await ended(client, session, turn))
     assert (status(denied), denied.reason) == ("cancelled", "denied")
     assert (status(run), run.error.message) == ("completed", "the agent did not tell how this ended")
+
+
+async def _denied(inn: Inn, client: Client, how: str) -> Any:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, f"defiant {how}")
+    await confirm(client, session, await pending(client, session), approved=False)
+    return await ended(client, session, turn)
+
+
+async def test_a_call_that_runs_after_a_no_is_shown_and_that_is_told(inn: Inn, client: Client) -> None:
+    over = await _denied(inn, client, "in_progress completed:made")
+    denied, run = calls_of(over)
+    assert (status(denied), denied.reason) == ("cancelled", "denied")
+    assert (run.tool_call_id, status(run), run.content[0].text) == ("c#1", "completed", "made")
+    assert notices(over) == ['The agent was told no to "make", and says that it runs it.']
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("made", "this came of it: made"), ("diff", "it has done it.")], ids=["text", "diff"]
+)
+async def test_what_a_denied_call_brought_is_told(inn: Inn, client: Client, text: str, told: str) -> None:
+    over = await _denied(inn, client, f"completed:{text} completed:{text}")
+    assert [status(call) for call in calls_of(over)] == ["cancelled"]
+    assert notices(over) == [f'The agent was told no to "make", and says that {told}']
+
+
+@pytest.mark.parametrize("how", ["completed", "failed:refused", "pending"])
+async def test_that_a_denied_call_is_over_needs_no_word(inn: Inn, client: Client, how: str) -> None:
+    over = await _denied(inn, client, how)
+    assert ([status(call) for call in calls_of(over)], notices(over)) == (["cancelled"], [])
 
 
 async def test_what_was_asked_at_once_about_a_denied_call_is_all_about_the_next_one(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conformance.client import Client
-from harness.acp.conftest import AGENTS, FORKS, ONE, Inn, found_agent, notices, said, say
+from harness.acp.conftest import AGENTS, FORKS, ONE, RESUMES, Inn, back, found_agent, notices, said, say
 from harness.acp.test_choices import asked, model, options, select, values
 from processes.watching import runs, until
 from serai.acp import Choice
@@ -165,6 +165,31 @@ async def test_a_choice_that_the_agent_does_not_answer_is_told_and_set_back_and_
     assert await asked(client, session) == [["effort", "high"]]
     await change(client, effort="high")  # again, as someone wishes
     assert await asked(client, session) == [["effort", "high"]] * 2
+
+
+async def test_what_the_agent_chose_itself_is_nobodys_wish_after_a_restart(inn: Inn, client: Client) -> None:
+    inn.offer(CHOOSY, capabilities=RESUMES)
+    session = await inn.session(client)
+    mode = [{"sessionUpdate": "current_mode_update", "currentModeId": "b"}]
+    await say(client, session, f"updates {json.dumps(mode)}")
+    client = await back(inn)
+    (notice,) = notices(await say(client, session, "settings"))
+    assert "has resumed its session" in notice
+    assert values(client) == {}
+
+
+async def test_what_a_person_chose_is_a_wish_after_a_restart_too(inn: Inn, client: Client) -> None:
+    inn.offer(CHOOSY, capabilities=RESUMES)
+    session = await inn.session(client, config={"effort": "high"})
+    await change(client, to="m3", mode="b")
+    assert len(await asked(client, session)) == 3
+    client = await back(inn)
+    told = notices(await say(client, session, "settings"))
+    assert sorted(told[1:]) == [
+        "Quick has no setting 'effort'.",
+        "Quick has no setting 'mode'.",
+        "Quick offers no choice of models.",
+    ]
 
 
 # -- whatever other sessions do ----------------------------------------------------------------------------

@@ -97,15 +97,15 @@ async def test_the_history_of_a_fork_is_not_recorded_again(
 # -- the next prompt is one of before ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("repeats", [False, True])
 @pytest.mark.parametrize(
-    "before",
+    ("before", "repeats"),
     [
-        ["echo one"],
-        ["echo one", "echo two"],
-        ["echo two", "echo one"],
-        ["echo one", "echo one"],
-        ["echo", "echo one"],
+        (["echo one"], True),
+        (["echo one", "echo two"], True),
+        (["echo one", "echo two"], False),
+        (["echo two", "echo one"], True),
+        (["echo one", "echo one"], True),
+        (["echo", "echo one"], True),
     ],
 )
 async def test_history_is_not_recorded_when_the_next_prompt_is_one_of_before(
@@ -120,14 +120,24 @@ async def test_history_is_not_recorded_when_the_next_prompt_is_one_of_before(
     assert said(await say(client, session, "echo one")) == "one"
 
 
-@pytest.mark.parametrize(
-    ("text", "repeats"),
-    [("think", False), ("think", True), ("tool", False), ("tool", True), ("plan", True)],
-)
-async def test_thoughts_calls_and_plans_of_history_are_not_recorded_when_the_next_prompt_is_the_same(
-    inn: Inn, client: Client, keep: str, text: str, *, repeats: bool
+@pytest.mark.parametrize("before", [["echo one"], ["echo two", "echo one"], ["echo one", "echo one"]])
+async def test_the_last_of_history_is_shown_again_when_it_may_be_the_answer_to_the_same_prompt(
+    inn: Inn, client: Client, keep: str, before: list[str]
 ) -> None:
-    inn.offer(keep=keep, capabilities=RESUMES, late="prompt", repeats=repeats)
+    inn.offer(keep=keep, capabilities=RESUMES, late="prompt")
+    session = await inn.session(client)
+    for text in before:
+        await say(client, session, text)
+    client = await back(inn)
+    assert said(await say(client, session, "echo one")) == "oneone"
+    assert said(await say(client, session, "echo one")) == "one"
+
+
+@pytest.mark.parametrize("text", ["think", "tool", "plan"])
+async def test_thoughts_calls_and_plans_of_history_are_not_recorded_when_the_next_prompt_is_the_same(
+    inn: Inn, client: Client, keep: str, text: str
+) -> None:
+    inn.offer(keep=keep, capabilities=RESUMES, late="prompt", repeats=True)
     session = await inn.session(client)
     first = await say(client, session, text)
     client = await back(inn)
@@ -140,7 +150,7 @@ async def test_thoughts_calls_and_plans_of_history_are_not_recorded_when_the_nex
 async def test_an_answer_that_is_the_same_as_before_is_not_lost(
     inn: Inn, client: Client, keep: str, text: str
 ) -> None:
-    inn.offer(keep=keep, capabilities=RESUMES, late=0.01, repeats=True)
+    inn.offer(keep=keep, capabilities=RESUMES, late="never", repeats=True)
     session = await inn.session(client)
     first = await say(client, session, text)
     client = await back(inn)
@@ -152,7 +162,7 @@ async def test_an_answer_that_is_the_same_as_before_is_not_lost(
 async def test_an_answer_that_is_the_same_as_before_is_shown_before_the_person_is_asked(
     inn: Inn, client: Client, keep: str
 ) -> None:
-    inn.offer(keep=keep, capabilities=RESUMES, late=0.01, repeats=True)
+    inn.offer(keep=keep, capabilities=RESUMES, late="never", repeats=True)
     session = await inn.session(client)
     for number in range(2):
         turn = await begin(client, session, "careful")
@@ -170,7 +180,7 @@ async def test_a_call_that_runs_as_one_did_before_is_shown_while_it_runs(
     inn: Inn, client: Client, keep: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(work, "_PAUSE", 0.05)
-    inn.offer(keep=keep, capabilities=RESUMES, late=0.01, repeats=True, modes=True)
+    inn.offer(keep=keep, capabilities=RESUMES, late="never", repeats=True, modes=True)
     session = await inn.session(client)
 
     def runs() -> bool:
@@ -190,10 +200,41 @@ async def test_a_call_that_runs_as_one_did_before_is_shown_while_it_runs(
 async def test_what_was_held_back_is_told_when_the_agent_goes_down(
     inn: Inn, client: Client, keep: str
 ) -> None:
-    inn.offer(keep=keep, capabilities=RESUMES, late=0.01, repeats=True)
+    inn.offer(keep=keep, capabilities=RESUMES, late="never", repeats=True)
     session = await inn.session(client)
     await say(client, session, "echo one")
     await say(client, session, "crash 3")
     client = await back(inn)
     turn = await say(client, session, "crash 3")
     assert (said(turn), turn.state) == ("going down", "error")
+
+
+# -- nothing new is lost -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+@pytest.mark.parametrize("can", [LOADS, RESUMES])
+@pytest.mark.parametrize("text", ["fixit", "fixit keeps"])
+async def test_what_an_agent_does_again_after_it_went_down_is_shown(
+    inn: Inn, client: Client, keep: str, can: dict[str, Any], text: str, *, repeats: bool
+) -> None:
+    inn.offer(keep=keep, capabilities=can, repeats=repeats, keeps_at_once=True)
+    session = await inn.session(client)
+    assert (await say(client, session, text)).state == "error"
+    client = await back(inn)
+    turn = await say(client, session, text)
+    assert (said(turn), [status(call) for call in calls_of(turn)]) == ("It is fixed.", ["completed"])
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+@pytest.mark.parametrize("told", [{"capabilities": LOADS}, {"capabilities": RESUMES, "late": "never"}])
+async def test_an_answer_that_goes_further_than_the_one_before_is_shown_as_a_whole(
+    inn: Inn, client: Client, keep: str, told: dict[str, Any], *, repeats: bool
+) -> None:
+    inn.offer(keep=keep, repeats=repeats, **told)
+    session = await inn.session(client)
+    assert said(await say(client, session, "further")) == "Done."
+    client = await back(inn)
+    turn = await say(client, session, "further")
+    assert said(turn) == "Done. All tests pass."
+    assert [call.tool_call_id for call in calls_of(turn)] == ["k0", "k1"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.client import Client, calls_of
+from conformance.client import Client, Refused, calls_of
 from harness.acp.conftest import FORKS, LOADS, ONE, RESUMES, Inn, back, notices, said, say
 from serai.acp import Handshake
 from serai.harness.acp import kept as k
@@ -329,6 +329,26 @@ async def test_directories_that_the_agent_does_not_know_of_are_left_out_and_told
         'Agent "quick" does not advertise additionalDirectories capability — ignoring 2 entries.'
     ]
     assert notices(await say(client, session, "echo")) == []
+
+
+@pytest.mark.parametrize(
+    ("servers", "problem"),
+    [
+        ([{"name": "a"}], "mcpServers[0].command: is required, as text"),
+        ([{"name": "a", "type": "http"}], "mcpServers[0].url: is required, as text"),
+        ([{"name": "a", "type": "ftp"}], "mcpServers[0].type: must be 'stdio', 'http' or 'sse'"),
+        ([{"name": "a", "command": "x"}] * 2, "mcpServers[1].name: is the name of another server, too"),
+    ],
+)
+async def test_a_server_that_is_not_described_completely_is_refused(
+    inn: Inn, client: Client, servers: list[dict[str, Any]], problem: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    inn.offer()
+    for method, channel in (("createSession", ONE), ("resolveSessionConfig", "ahp-root://")):
+        with pytest.raises(Refused) as caught:
+            await client.request(method, channel, provider="quick", config={"mcpServers": servers})
+        assert (caught.value.code, caught.value.message) == (-32602, f"config.mcpServers: {problem}")
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 async def test_a_server_that_the_agent_cannot_reach_is_no_session(inn: Inn, client: Client) -> None:

@@ -19,7 +19,7 @@ from serai.ahp.types import (
     TurnState,
     UserMessage,
 )
-from serai.harness.acp.replaying import Replay
+from serai.harness.acp.replaying import Replay, not_told
 
 
 def turn(text: str, answer: str) -> Turn:
@@ -177,6 +177,10 @@ def call_turn() -> Turn:
     return replace(told, response_parts=[plan, ToolCallResponsePart(tool_call=call), *told.response_parts])
 
 
+def titled(call_id: str, title: str = "Read notes.md") -> Item:
+    return read_update({"sessionUpdate": "tool_call", "toolCallId": call_id, "title": title})
+
+
 def test_a_call_is_known_by_its_id_or_once_by_its_title() -> None:
     replay = Replay([call_turn()], "go")
     begun = {"sessionUpdate": "tool_call", "toolCallId": "z1", "title": "Read `notes.md`"}
@@ -187,11 +191,10 @@ def test_a_call_is_known_by_its_id_or_once_by_its_title() -> None:
 
 
 def test_a_call_that_was_told_is_not_told_once_more_under_another_id() -> None:
-    for prompt in ("go", "hello"):
+    for prompt, held in (("go", []), ("hello", ["hello", "a", "hi"])):
         replay = Replay([call_turn()], prompt)
         assert at_once(replay, (USER, "hello"), ("tool_call", "a"), (AGENT, "hi")) == [[], [], []]
-        again = read_update({"sessionUpdate": "tool_call", "toolCallId": "z", "title": "Read notes.md"})
-        assert replay.news(again) == [again]
+        assert [texts(item) for item in replay.news(titled("z"))] == [*held, "z"]
 
 
 def test_a_call_that_begins_under_the_id_of_one_that_has_ended_is_another_one() -> None:
@@ -215,11 +218,12 @@ def test_a_plan_is_known_by_what_it_says() -> None:
 # -- a prompt that was said before: it may be repeated, or an old turn be told -----------------------------
 
 
-def test_the_first_turn_is_old_also_when_it_began_as_the_present_one_does() -> None:
+def test_the_last_turn_is_shown_again_when_it_began_as_the_present_one_does_and_nothing_parts_them() -> None:
+    told = [(USER, "hello"), (AGENT, "hi "), (AGENT, "there")]
     for new in ("new", "hi, again"):
+        assert old(Replay([turn("hello", "hi there")], "hello"), *told, (AGENT, new)) == [False] * 4
         replay = Replay([turn("hello", "hi there")], "hello")
-        told = [(USER, "hello"), (AGENT, "hi "), (AGENT, "there"), (AGENT, new)]
-        assert old(replay, *told) == [True, True, True, False]
+        assert old(replay, *told, (USER, "hello"), (AGENT, new)) == [True] * 3 + [False] * 2
 
 
 def test_an_answer_that_is_the_old_one_comes_out_with_the_end_of_the_turn() -> None:
@@ -245,84 +249,75 @@ def test_old_turns_that_all_began_as_the_present_one_does_are_old() -> None:
     for answers in (["one", "two", "three"], ["one", "one", "one"], ["", "", "one"], ["one", "", "two"]):
         replay = Replay([turn("go on", answer) for answer in answers], "go on")
         told = [chunk for each in answers for chunk in ((USER, "go on"), (AGENT, each)) if chunk[1]]
-        assert old(replay, *told, (AGENT, "new")) == [True] * len(told) + [False]
+        assert old(replay, *told, (USER, "go on"), (AGENT, "new")) == [True] * len(told) + [False] * 2
         assert old(replay, (USER, "go on"), (AGENT, answers[-1] or "x")) == [False, False]
 
 
 def test_turns_that_the_agent_does_not_remember_are_passed_over() -> None:
     turns = [turn("one", "1"), turn("go", ""), turn("go", "2"), turn("two", "3"), turn("go", "4")]
     first, last = [(USER, "one"), (AGENT, "1")], [(USER, "two"), (AGENT, "3")]
-    assert old(Replay(turns, "go"), *first, (USER, "go"), (AGENT, "2"), (AGENT, "n")) == [True] * 4 + [False]
+    assert old(Replay(turns, "go"), *first, (USER, "go"), (AGENT, "2"), *last) == [True] * 6
     assert old(Replay(turns, "go"), (USER, "go"), (AGENT, "2"), *last, (AGENT, "n")) == [True] * 4 + [False]
-    assert old(Replay(turns, "go"), *first, (USER, "go"), (AGENT, "4"), (AGENT, "n")) == [True] * 4 + [False]
+    told = [*first, (USER, "go"), (AGENT, "4")]
+    assert old(Replay(turns, "go"), *told, (USER, "go"), (AGENT, "n")) == [True] * 4 + [False] * 2
+    assert old(Replay(turns, "go"), *told, (AGENT, "n")) == [True] * 2 + [False] * 3
     assert old(Replay(turns, "go"), *last, (USER, "go"), (AGENT, "2"))[3:] == [False]
 
 
 def test_an_answer_that_begins_as_several_old_ones_do_is_old_or_new_as_a_whole() -> None:
     turns = [turn("one", "1"), turn("go", "a b"), turn("go", "a c")]
     told = [(USER, "one"), (AGENT, "1"), (USER, "go"), (AGENT, "a")]
-    assert old(Replay(turns, "go"), *told, (AGENT, " b")) == [True] * 5
-    assert old(Replay(turns, "go"), *told, (AGENT, " c")) == [True, True, False, False, False]
-    assert old(Replay(turns, "go"), *told, (AGENT, " c"), (AGENT, "new")) == [True] * 5 + [False]
+    for rest in (" b", " c"):
+        assert old(Replay(turns, "go"), *told, (AGENT, rest)) == [True, True, False, False, False]
+        assert old(Replay(turns, "go"), *told, (AGENT, rest), (AGENT, "new"))[2:] == [False] * 4
+        assert old(Replay(turns, "go"), *told, (AGENT, rest), (USER, "go"))[:5] == [True] * 5
 
 
 def test_the_message_of_a_turn_without_an_answer_takes_nothing_from_the_next_answer() -> None:
     replay = Replay([turn("hello", "")], "hello")
     told = [(USER, "hello"), (AGENT, "hi"), (AGENT, " there")]
-    assert at_once(replay, *told)[1:] == [["hi"], [" there"]]
+    assert at_once(replay, *told) == [[], ["hello", "hi"], [" there"]]
 
 
-def test_what_goes_on_in_the_same_message_is_no_old_answer() -> None:
-    replay = Replay([turn("hello", "hi")], "hello")
-    told = [(USER, "hello"), (AGENT, "hi", "m1"), (AGENT, ", you", "m1")]
-    assert old(replay, *told) == [False, False, False]
-    replay = Replay([turn("hello", "hi")], "hello")
-    assert old(replay, *told[:2], (AGENT, ", you", "m2")) == [True, True, False]
-
-
-def test_thoughts_and_calls_of_a_turn_that_began_alike_are_old_with_its_answer() -> None:
+def test_thoughts_and_calls_of_a_turn_that_began_alike_are_old_or_new_with_its_answer() -> None:
     thought = ReasoningResponsePart(id="r", content="hm, well")
     thoughtful = replace(call_turn(), response_parts=[thought, *call_turn().response_parts])
     told = [(USER, "hello"), (THOUGHT, "hm, "), (THOUGHT, "well"), ("tool_call", "a"), (AGENT, "hi")]
     for new in ((AGENT, "new"), ("tool_call", "b"), (THOUGHT, "so")):
-        assert old(Replay([thoughtful], "hello"), *told, new) == [True] * 5 + [False]
+        assert old(Replay([thoughtful], "hello"), *told, (USER, "hello"), new) == [True] * 5 + [False] * 2
+        assert old(Replay([thoughtful], "hello"), *told, new) == [False] * 6
     assert old(Replay([thoughtful], "hello"), *told) == [False] * 5
     for new in ((AGENT, "new"), ("tool_call", "b"), (THOUGHT, "so")):  # in the middle
         assert old(Replay([thoughtful], "hello"), *told[:4], new, told[4]) == [False] * 6
-    assert old(Replay([thoughtful], "hello"), told[0], told[4], (THOUGHT, "so")) == [True, True, False]
 
 
-def test_a_call_that_is_asked_about_is_new_and_so_is_what_it_goes_on_from() -> None:
+def test_what_an_agent_asks_shows_that_all_that_is_held_back_is_new() -> None:
     replay = Replay([call_turn()], "hello")
     assert at_once(replay, (USER, "hello"), ("tool_call", "a")) == [[], []]
-    assert [texts(item) for item in replay.asks(_question("a"))] == ["hello", "a"]
+    assert [texts(item) for item in replay.asks()] == ["hello", "a"]
     assert at_once(replay, (AGENT, "hi")) == [["hi"]]
-
-
-def test_a_question_after_an_old_answer_leaves_it_old_and_one_in_the_middle_shows_that_it_is_not() -> None:
     replay = Replay([call_turn()], "hello")
-    assert at_once(replay, (USER, "hello"), (AGENT, "h")) == [[], []]
-    assert [texts(item) for item in replay.asks(_question("z"))] == ["hello", "h"]
-    for question in (_question("z"), _question("z", "Read notes.md"), _question("a"), None):
-        replay = Replay([call_turn()], "hello")
-        assert at_once(replay, (USER, "hello"), ("tool_call", "a"), (AGENT, "hi")) == [[], [], []]
-        assert replay.asks(question) == []
-        assert old(replay, (AGENT, "hi")) == [False]
+    assert at_once(replay, (USER, "hello"), ("tool_call", "a"), (AGENT, "hi")) == [[], [], []]
+    assert [texts(item) for item in replay.asks()] == ["hello", "a", "hi"]
 
 
-def _question(call: str, title: str | None = None) -> ToolCallUpdate:
-    return ToolCallUpdate(tool_call_id=call, title=title)
-
-
-def test_a_pause_in_the_middle_of_an_answer_shows_that_it_is_new_and_one_after_it_shows_nothing() -> None:
-    replay = Replay([turn("hello", "hi there")], "hello")
+def test_after_a_question_an_old_answer_does_not_go_on() -> None:
+    replay = Replay([turn("hello", "hi there")], "go")
     assert at_once(replay, (USER, "hello"), (AGENT, "hi")) == [[], []]
-    assert [texts(item) for item in replay.pauses()] == ["hello", "hi"]
+    assert [texts(item) for item in replay.asks()] == ["hi"]
     assert at_once(replay, (AGENT, " there")) == [[" there"]]
-    replay = Replay([turn("hello", "hi there")], "hello")
-    assert at_once(replay, (USER, "hello"), (AGENT, "hi there")) == [[], []]
-    assert replay.pauses() == []
-    assert at_once(replay, (AGENT, "new")) == [["new"]]
+    replay = Replay([turn("hello", "**hi**")], "go")
+    assert at_once(replay, (USER, "hello"), (AGENT, "**hi")) == [[], []]
+    assert replay.asks() == []
+    assert at_once(replay, (AGENT, "**")) == [["**"]]
+
+
+def test_a_pause_shows_that_all_that_is_held_back_is_new() -> None:
+    for told in ("hi", "hi there"):
+        replay = Replay([turn("hello", "hi there")], "hello")
+        assert at_once(replay, (USER, "hello"), (AGENT, told)) == [[], []]
+        assert [texts(item) for item in replay.rest()] == ["hello", told]
+        assert at_once(replay, (AGENT, " there")) == [[" there"]]
 
 
 def test_the_last_marks_of_an_old_answer_are_old_also_when_they_come_alone() -> None:
@@ -340,3 +335,88 @@ def test_the_last_marks_of_an_old_answer_are_old_also_when_they_come_alone() -> 
         False,
         False,
     ]
+
+
+# -- nothing new is lost -----------------------------------------------------------------------------------
+
+
+def test_after_the_prompt_a_call_with_the_title_of_an_old_one_is_another_one() -> None:
+    for parts in (call_turn().response_parts, call_turn().response_parts[:-1]):
+        replay = Replay([replace(call_turn(), response_parts=parts)], "hello")
+        assert at_once(replay, (USER, "hello")) == [[]]
+        assert [texts(item) for item in replay.news(titled("z"))] == ["hello", "z"]
+        assert at_once(replay, (AGENT, "hi"), (AGENT, "It is done")) == [["hi"], ["It is done"]]
+
+
+def test_after_an_old_answer_what_was_done_before_it_is_done_once_more() -> None:
+    thought = ReasoningResponsePart(id="r", content="hm, well")
+    plan = read_update({"sessionUpdate": "plan", "entries": [{"content": "look"}]})
+    for new in (titled("z"), plan, read(THOUGHT, "hm")):
+        thoughtful = replace(call_turn(), response_parts=[thought, *call_turn().response_parts])
+        replay = Replay([thoughtful], "go")
+        assert at_once(replay, (USER, "hello"), (AGENT, "hi")) == [[], []]
+        assert replay.news(new) == [new]
+
+
+def test_what_only_begins_as_an_old_answer_does_is_new() -> None:
+    replay = Replay([turn("hello", "I will look at it")], "go on")
+    told = [(USER, "hello"), (AGENT, "I will"), (AGENT, " go on")]
+    assert at_once(replay, *told) == [[], [], ["I will", " go on"]]
+    replay = Replay([turn("hello", "I will look"), turn("and now?", "well")], "go on")
+    assert old(replay, *told[:2], (USER, "and now?"), (AGENT, "well")) == [True] * 4
+
+
+def test_what_is_held_back_is_new_whatever_follows_but_a_message() -> None:
+    for new in ((AGENT, " All tests pass."), (AGENT, "more", "m2"), (THOUGHT, "so"), ("tool_call", "b")):
+        replay = Replay([call_turn()], "hello")
+        told = [(USER, "hello"), ("tool_call", "a"), (AGENT, "hi")]
+        assert at_once(replay, *told, new) == [[], [], [], ["hello", "a", "hi", new[1]]]
+
+
+def test_what_is_held_back_is_old_when_an_old_message_follows_or_the_prompt() -> None:
+    for message, answer in (("and now?", "well"), ("hello", "hi"), ("hello", "hi there")):
+        replay = Replay([turn("hello", "hi"), turn("and now?", "well")], "hello")
+        told = [(USER, "hello"), (AGENT, "hi"), (USER, message), (AGENT, answer)]
+        assert old(replay, *told)[:2] == [True, True]
+
+
+def test_what_is_held_back_is_new_when_a_message_follows_that_nobody_knows() -> None:
+    replay = Replay([turn("hello", "hi there")], "hello")
+    told = [(USER, "hello"), (AGENT, "hi"), (USER, "wait"), (AGENT, " there")]
+    assert at_once(replay, *told) == [[], [], ["hello", "hi", "wait"], [" there"]]
+
+
+def test_once_the_person_has_said_more_in_the_turn_no_message_is_old() -> None:
+    replay = Replay([turn("hello", "hi"), turn("wait", "well")], "hello")
+    assert at_once(replay, (USER, "hello"), (AGENT, "hi")) == [[], []]
+    replay.steered()
+    assert at_once(replay, (USER, "wait"), (AGENT, "well")) == [["hello", "hi", "wait"], ["well"]]
+
+
+def test_a_prompt_is_known_also_when_the_agent_does_not_repeat_it_to_the_letter() -> None:
+    replay = Replay(
+        [turn("The key is ***!", "Done.")], "the key is ***", mask=lambda text: text.replace("k3y", "***")
+    )
+    told = [(USER, "The key is k3y"), (AGENT, "Done."), (AGENT, " All tests pass.")]
+    assert old(replay, *told) == [False] * 3
+
+
+def test_what_is_attached_to_the_prompt_is_no_old_message() -> None:
+    replay = Replay([turn("hello", "hi")], "look")
+    assert old(replay, (USER, "look"), (USER, "hello"), (AGENT, "hi"))[2:] == [False]
+
+
+def test_turns_that_were_told_before_are_not_told_late() -> None:
+    turns = [turn("hello you", "hi"), turn("go on", "one"), turn("go on", "two"), turn("the *** is", "well")]
+
+    def late(*told: tuple[str, ...]) -> list[str]:
+        left = not_told(turns, [read(*each) for each in told], mask=lambda text: text.replace("k3y", "***"))
+        assert left == turns[len(turns) - len(left) :]
+        return [each.user_message.text for each in left]
+
+    assert late() == [each.user_message.text for each in turns]
+    assert late((USER, "hello "), (USER, "you"), (AGENT, "hi")) == ["go on", "go on", "the *** is"]
+    assert late((USER, "go on"), (AGENT, "one")) == ["go on", "the *** is"]
+    assert late((USER, "go on"), (USER, "go on"), (AGENT, "two")) == ["the *** is"]
+    assert late((USER, "what?"), (AGENT, "one"), (AGENT, "go on")) == late()
+    assert late((USER, "the k3y is")) == []

@@ -14,7 +14,7 @@ from conformance.client import Client, Refused
 from harness.acp.conftest import ONE, Inn, found_agent, notices, said, say
 from serai.acp import Handshake, Launch
 from serai.agents.definitions import AgentDefinition, Way
-from serai.agents.finding import Found
+from serai.agents.finding import Finder, Found
 from serai.agents.places import Surroundings
 from serai.agents.remembering import AgentMemory
 from serai.ahp.extensions import SIGN_IN, SIGN_IN_METHODS
@@ -22,6 +22,7 @@ from serai.ahp.types import ErrorInfo, TerminalClientClaim, TerminalState
 from serai.client.terminal import terminal_text
 from serai.contract import AgentStatus
 from serai.harness.acp.harness import AcpHarness
+from serai.harness.acp.installed import offer_installed
 from serai.harness.acp.signing_in import LOGIN_METHOD, login_argv, ways_in
 from serai.host.session import Session
 
@@ -262,6 +263,23 @@ async def test_the_agent_signs_someone_in_and_a_refused_session_begins(
     other = await inn.session(client, "ahp-session:/other", provider="guarded")
     assert client.session(other).lifecycle == "ready"
     assert (await methods(client))["signedIn"] is True
+
+
+async def test_the_way_that_was_chosen_outlives_the_host(inn: Inn, client: Client, tmp_path: Path) -> None:
+    way = Way(program=GUARDED[0], args=(*GUARDED[1:], "plain", "forgetful"))
+    definition = AgentDefinition(id="guarded", label="Guarded", ways=(way,))
+
+    async def offer() -> None:
+        await offer_installed(inn.house.host, [definition], Finder(Surroundings(environ={}, home=tmp_path)))
+
+    await offer()
+    session = await inn.session(client, provider="guarded")
+    assert (await sign_in(client, methodId="browser"))["signedIn"] is True
+    assert said(await say(client, session, "hello")) == "you said hello"
+    await inn.restart()
+    await offer()
+    client = await inn.connect("again", ONE)
+    assert said(await say(client, session, "again")) == "you said again"
 
 
 async def test_an_agent_that_signs_nobody_in_says_why(inn: Inn, client: Client) -> None:

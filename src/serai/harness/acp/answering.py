@@ -40,7 +40,7 @@ from serai.uris import uri_of
 __all__ = ["Answering", "Asked"]
 
 _LINE = re.compile(r"[\s|&;<>()$`\"'*?]")
-"""By this a whole line is told from the name of a program."""
+"""By this a whole line for a shell, as some agents have it, is told from the name of a program."""
 _RESOURCE_NOT_FOUND = -32002
 _INTERNAL_ERROR = -32603
 _INVALID_PARAMS = -32602
@@ -118,7 +118,7 @@ class Answering(BasicClient):
         """Ask the person. A turn that is over, or ends meanwhile, cancels."""
         await self._asked.caught_up()
         if (work := self._asked.work) is not None:
-            await work.asks(request.tool_call)
+            await work.asks()
         if work is None or not work.turn.is_running:
             return None
         work.delivered("a request for permission")
@@ -169,8 +169,8 @@ class Answering(BasicClient):
         """Run a command in a terminal that people can follow."""
         work = self._work("commands are run")
         argv = [request.command, *(request.args or ())]
-        if not request.args and _LINE.search(request.command):
-            argv = ["/bin/sh", "-c", request.command]  # a whole line, as some agents have it
+        if not request.args and await asyncio.to_thread(_is_line, request, self._folder):
+            argv = ["/bin/sh", "-c", request.command]
         terminal = await work.turn.terminal(
             argv,
             title=shlex.join(argv) if request.args else request.command,
@@ -265,6 +265,15 @@ class Answering(BasicClient):
 
 def _no_turn(what: str) -> ProtocolError:
     return ProtocolError(f"{what} during a turn, and none is running", number=_INVALID_REQUEST)
+
+
+def _is_line(request: CreateTerminal, folder: Path) -> bool:
+    """Whether a command is a whole line: it looks like one, and is not the path of a file. Reads the disk."""
+    command = request.command
+    if _LINE.search(command) is None:
+        return False
+    path = folder / (request.cwd or "") / command
+    return os.sep not in command or not os.path.isfile(path)  # noqa: PTH113 - a line may be too long for Path's
 
 
 def _lines(text: str) -> list[str]:

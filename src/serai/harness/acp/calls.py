@@ -54,7 +54,8 @@ _NAMES = {
 class _Stage(Enum):
     """Where a call is, as far as clients know.
 
-    STREAMING → ASKED | RUNNING | CLOSED; ASKED → RUNNING | CLOSED | TAKEN_BACK; RUNNING → ASKED | CLOSED
+    STREAMING → ASKED | RUNNING | CLOSED; ASKED → RUNNING | CLOSED | TAKEN_BACK | DENIED;
+    RUNNING → ASKED | CLOSED
     """
 
     STREAMING = auto()
@@ -63,9 +64,11 @@ class _Stage(Enum):
     CLOSED = auto()
     TAKEN_BACK = auto()
     """Closed, too: the agent did not want to know any more whether it may run. It may run it all the same."""
+    DENIED = auto()
+    """Closed, too: it may not run. An agent may run it all the same."""
 
 
-_OVER = (_Stage.CLOSED, _Stage.TAKEN_BACK)
+_OVER = (_Stage.CLOSED, _Stage.TAKEN_BACK, _Stage.DENIED)
 _ENDED = ("completed", "failed")
 
 
@@ -176,6 +179,7 @@ class Calls:
 
     async def updated(self, update: AcpToolCall | ToolCallUpdate) -> None:
         """A call has begun, or something is new of it."""
+        await self._defied(update)
         call = self._of(update)
         if call.is_about_to_show and update.status in _ENDED:
             self._show_now(call)  # else what it had while it ran would never have been seen
@@ -224,7 +228,7 @@ class Calls:
                 if call.content:
                     self._show(call)  # to be asked about has taken away what it had
             else:
-                call.stage = _Stage.CLOSED
+                call.stage = _Stage.DENIED
                 await call.editing.aclose()
         option = choose(request.options, call.ahp.option, approved=call.ahp.approved)
         return Answer(option, call.ahp.suggestion, is_unsayable=call.ahp.approved and option is None)
@@ -264,6 +268,21 @@ class Calls:
             await call.editing.aclose()
         asking.cancel()
         await asyncio.wait({asking})
+
+    async def _defied(self, update: AcpToolCall | ToolCallUpdate) -> None:
+        """Tell it when an agent was told no, and says that it did it. A bare "completed" may be the no."""
+        call = self._calls.get(update.tool_call_id)
+        if call is None or call.stage is not _Stage.DENIED or isinstance(update, AcpToolCall):
+            return
+        brought = text_in(update.content) or text_in(update.raw_output)
+        if update.status == "in_progress":
+            what = "it runs it."
+        elif update.status == "completed" and (update.content or brought):
+            call.stage = _Stage.CLOSED  # once is enough
+            what = f"this came of it: {brought[:_LARGEST_OUTPUT]}" if brought else "it has done it."
+        else:
+            return
+        await self._turn.notice(f'The agent was told no to "{call.message}", and says that {what}')
 
     def _of(self, update: AcpToolCall | ToolCallUpdate) -> _Call:
         call = self._calls.get(update.tool_call_id)
@@ -368,7 +387,9 @@ def _is_another(call: _Call, update: AcpToolCall | ToolCallUpdate) -> bool:
     """Whether something is told of a new call that has the id of one that is over."""
     if call.stage is _Stage.TAKEN_BACK:
         return update.status in ("in_progress", "completed")
-    return call.stage is _Stage.CLOSED and isinstance(update, AcpToolCall)
+    if call.stage is _Stage.DENIED and update.status == "in_progress":
+        return True
+    return call.stage in _OVER and isinstance(update, AcpToolCall)
 
 
 def _small(output: Any) -> FreeForm | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from serai.acp import AcpSession
 from serai.ahp.types import ModelSelection
 from serai.errors import AgentError, AgentInactive, CapabilityNotSupportedError
+from serai.harness.acp import kept as k
 from serai.harness.acp.choices import MCP_SERVERS, Choices
 from serai.host.seat import Seat
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES
@@ -29,17 +30,20 @@ class Choosing:
 
     The session's settings are what people wish and what the agent has, in one. So a wish is what differs from
     what the agent told last. It stands until the agent has answered it, or has not in the time that it has,
-    whatever else is told meanwhile.
+    whatever else is told meanwhile. A new process of the agent has told nothing yet: so it is written down
+    what the agent has chosen itself, and nobody is told that this cannot be chosen any more.
 
     Args:
         harness: The kind of agent, which learns what can be chosen.
         seat: The agent's place in the session.
+        kept: What is written down about the session.
         warn: Is told, in a sentence, what could not be chosen.
     """
 
-    def __init__(self, harness: AcpHarness, seat: Seat, warn: Callable[[str], None]) -> None:
+    def __init__(self, harness: AcpHarness, seat: Seat, kept: k.Kept, warn: Callable[[str], None]) -> None:
         self._harness = harness
         self._seat = seat
+        self._kept = kept
         self._warn = warn
         self._label = harness.found.label
         self._busy = asyncio.Lock()
@@ -69,9 +73,11 @@ class Choosing:
         self._model = choices.model or self._model
         self._harness.learned(choices, afresh=not self._seat.turns)
         chosen = self._seat.settings
-        self._seat.configure({name: value for name, value in choices.values.items() if name not in chosen})
-        if choices.model is not None and self._seat.model is None:
-            self._seat.choose_model(ModelSelection(id=choices.model))
+        is_new_model = self._seat.model is None
+        self._take_over(
+            {name: value for name, value in choices.values.items() if name not in chosen},
+            model=choices.model if is_new_model else None,
+        )
 
     def show(self, session: AcpSession) -> None:
         """The agent may have changed something by itself: tell what. Wishes stand."""
@@ -82,14 +88,14 @@ class Choosing:
         self._harness.learned(choices)
         old, new, now = before.values, choices.values, self._seat.settings
         wished = {name for name in now if now[name] != old.get(name)} | {self._asked}
-        self._seat.configure(
-            {name: value for name, value in new.items() if name not in wished},
-            gone=[name for name in old if name not in new and name not in wished],
-        )
         had, self._model = self._model, choices.model or self._model
         model = self._seat.model.id if self._seat.model is not None else had
-        if choices.model not in (None, model) and model == had and self._asked != _MODEL:
-            self._seat.choose_model(ModelSelection(id=choices.model))
+        is_new_model = choices.model != model and model == had and self._asked != _MODEL
+        self._take_over(
+            {name: value for name, value in new.items() if name not in wished},
+            gone=[name for name in old if name not in new and name not in wished],
+            model=choices.model if is_new_model else None,
+        )
 
     async def choose(self, session: AcpSession) -> None:
         """Bring the agent to what was chosen. What it refuses, does not have or does not answer is set back.
@@ -118,10 +124,28 @@ class Choosing:
                     tried = {_MODEL: value}
             # No wish is left that was not tried. Nobody can make one between that look and this.
             has = self._actual.values
-            self._seat.configure(has, gone=[name for name in tried if name not in has])
             model = self._seat.model
-            if chosen := self._actual.model or (model and model.id):
-                self._seat.choose_model(ModelSelection(id=chosen))
+            self._take_over(
+                has,
+                gone=[name for name in tried if name not in has],
+                model=self._actual.model or (model and model.id),
+            )
+
+    def _take_over(
+        self, values: Mapping[str, Any], *, gone: Collection[str] = (), model: str | None = None
+    ) -> None:
+        """Let people see what the agent has. What is new in it, the agent has chosen itself."""
+        now, chosen = self._seat.settings, self._seat.model
+        known = {name: value for name, value in values.items() if name in self._seat.known_settings}
+        own = {name: value for name, value in known.items() if name not in now or now[name] != value}
+        if model is not None and (chosen is None or chosen.id != model):
+            own[_MODEL] = model
+        if own:
+            self._kept.own |= own
+            self._seat.record(k.chosen_itself(own))
+        self._seat.configure(values, gone)
+        if model is not None:
+            self._seat.choose_model(ModelSelection(id=model))
 
     def _wish(self, tried: Mapping[str, Any]) -> tuple[str, Any] | None:
         """Something that is wished, and was not tried: the model, which others depend on, before the rest."""
@@ -156,7 +180,9 @@ class Choosing:
         problem = choices.problem_with_model(value) if is_model else choices.problem_with(name, value)
         if problem is not None:
             # Where the model is an argument of the program, it was given when the agent was started.
-            if not (is_model and self._harness.chooses_model_at_start):
+            was_given = is_model and self._harness.chooses_model_at_start
+            is_own = name in self._kept.own and self._kept.own[name] == value
+            if not was_given and not is_own:
                 self._complain(problem)
             return True
         try:

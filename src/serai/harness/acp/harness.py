@@ -12,7 +12,8 @@ from weakref import WeakValueDictionary
 
 from msgspec.structs import replace as with_fields
 
-from serai.acp import Agent, ClientSide
+from serai.acp import Agent, AgentCapabilities, ClientSide, McpCapabilities
+from serai.acp.servers import write_servers
 from serai.agents.finding import Found, agent_info
 from serai.agents.introducing import Introduction, introduce
 from serai.agents.remembering import AgentMemory
@@ -20,8 +21,8 @@ from serai.ahp import actions as a
 from serai.ahp.extensions import SignInMethodsResult
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import AgentInfo, PendingMessageKind, SessionConfigSchema, ToolDefinition
-from serai.errors import AgentError, CapabilityNotSupportedError
-from serai.harness.acp.choices import Choices, schema_of
+from serai.errors import AgentError, CapabilityNotSupportedError, Mismatch
+from serai.harness.acp.choices import MCP_SERVERS, Choices, schema_of
 from serai.harness.acp.kept import kept_of
 from serai.harness.acp.session import AcpAgentSession
 from serai.harness.acp.signing_in import SigningIn
@@ -31,6 +32,8 @@ from serai.processes.processes import Processes
 __all__ = ["AcpHarness"]
 
 _log = logging.getLogger(__name__)
+
+_ALL_SERVERS = AgentCapabilities(mcp=McpCapabilities(http=True, sse=True))
 
 
 class AcpHarness:
@@ -45,6 +48,7 @@ class AcpHarness:
         processes: Where it is started to be asked about itself.
         mask: Takes secrets out of what it says.
         known: What was learned of it before.
+        sign_in_method: How someone has signed in before, by a call of the agent.
         news: Is called when something was learned.
         memory: Where it is kept for later what it said of itself.
         timeouts: Those of `Agent.start`.
@@ -57,6 +61,7 @@ class AcpHarness:
         *,
         mask: Callable[[str], str],
         known: Choices | None = None,
+        sign_in_method: str | None = None,
         news: Callable[[AcpHarness], None] = lambda _: None,
         memory: AgentMemory | None = None,
         timeouts: Mapping[str, float | None] | None = None,
@@ -65,7 +70,7 @@ class AcpHarness:
         self.tools: list[ToolDefinition] = []
         self.known = known
         """What sessions of this agent can choose, as far as one has told."""
-        self.signing_in = SigningIn(found, processes, mask=mask, memory=memory)
+        self.signing_in = SigningIn(found, processes, mask=mask, memory=memory, method=sign_in_method)
         """Whether a person has to sign in, and how."""
         self._processes = processes
         self._mask = mask
@@ -181,6 +186,15 @@ class AcpHarness:
             case _:
                 return None
 
+    def problem_with(self, name: str, value: Any) -> str | None:
+        """What is the matter with the MCP servers of a new session. Which it can reach, the agent says."""
+        if name == MCP_SERVERS:
+            try:
+                write_servers(value, _ALL_SERVERS, self.name)
+            except Mismatch as error:
+                return str(error)
+        return None
+
     # -- learning ------------------------------------------------------------------------------------------
 
     async def learn(self) -> None:
@@ -235,7 +249,9 @@ class AcpHarness:
         Raises:
             AgentError: Nobody is signed in.
         """
-        return await self._signed_in(await self.signing_in.authenticate(method_id))
+        told = await self.signing_in.authenticate(method_id)
+        self._news(self)
+        return await self._signed_in(told)
 
     async def sign_in_over(self) -> bool | None:
         """Someone may have signed in: ask the agent, and have sessions begin anew that it had refused."""

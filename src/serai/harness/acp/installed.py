@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from serai.acp.shapes import text_of
 from serai.agents.definitions import AgentDefinition
 from serai.agents.finding import Finder
 from serai.agents.remembering import FILE, AgentMemory
@@ -43,7 +44,8 @@ async def offer_installed(
             one,
             host.processes,
             mask=host.redactor.redact,
-            known=known.get(one.id),
+            known=known.get(one.id, _NOTHING).choices,
+            sign_in_method=known.get(one.id, _NOTHING).sign_in_method,
             news=lambda harness: _tell(host, harness),
             memory=memory,
             timeouts=timeouts,
@@ -55,16 +57,35 @@ async def offer_installed(
         host.add(harnesses)
 
 
-async def _learned(host: Host) -> dict[str, Choices]:
+class _Learned(NamedTuple):
+    """What is known of an agent from before."""
+
+    choices: Choices | None = None
+    sign_in_method: str | None = None
+
+
+_NOTHING = _Learned()
+
+
+async def _learned(host: Host) -> dict[str, _Learned]:
     records: list[dict[str, Any]] = [
         msgspec.json.decode(row.action) for row in await host.journal.store.rows(_RECORDS, 0)
     ]
-    return {record["agent"]: Choices.read(record["choices"]) for record in records}
+    return {
+        record["agent"]: _Learned(
+            Choices.read(record["choices"]) if record["choices"] is not None else None,
+            text_of(record.get("signInMethod")),
+        )
+        for record in records
+    }
 
 
 def _tell(host: Host, harness: AcpHarness) -> None:
-    if harness.known is not None:
-        record = {"agent": harness.name, "choices": harness.known.to_json()}
-        host.journal.record(_RECORDS, msgspec.json.encode(record))
+    record = {
+        "agent": harness.name,
+        "choices": harness.known.to_json() if harness.known is not None else None,
+        "signInMethod": harness.signing_in.method,
+    }
+    host.journal.record(_RECORDS, msgspec.json.encode(record))
     if host.harnesses.get(harness.name) is harness:
         host.agents_changed()

@@ -9,7 +9,7 @@ from typing import Any
 from serai.acp import Handshake
 from serai.acp.shapes import object_of, text_of
 
-__all__ = ["Kept", "kept_of", "opened", "prompted", "titled"]
+__all__ = ["Kept", "chosen_itself", "kept_of", "opened", "prompted", "titled"]
 
 
 @dataclass(slots=True)
@@ -26,6 +26,8 @@ class Kept:
     """The last title that the agent gave."""
     handshake: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What the agent said of itself when it was last started."""
+    own: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The settings that the agent itself has chosen last, as long as nobody has chosen others."""
 
     def knows_too_much(self, turns: Iterable[str]) -> bool:
         """Whether the agent knows of a turn that these do not have any more: it was taken back."""
@@ -47,6 +49,11 @@ def titled(title: str) -> dict[str, Any]:
     return {"type": "titled", "title": title}
 
 
+def chosen_itself(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of settings that the agent itself has chosen."""
+    return {"type": "chosenItself", "values": dict(values)}
+
+
 def kept_of(records: Iterable[Mapping[str, Any]]) -> Kept:
     """What the records say, oldest first."""
     kept = Kept()
@@ -63,6 +70,8 @@ def kept_of(records: Iterable[Mapping[str, Any]]) -> Kept:
                 kept.is_untold = False
             case "titled":
                 kept.title = text_of(record.get("title"))
+            case "chosenItself":
+                kept.own |= object_of(record.get("values"))
             case _:
                 pass
     return kept

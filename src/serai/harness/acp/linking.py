@@ -18,7 +18,7 @@ from serai.harness.acp.beside import Beside
 from serai.harness.acp.choices import MCP_SERVERS, texts_in
 from serai.harness.acp.choosing import Choosing
 from serai.harness.acp.opening import Opened, Outcome, Wanted, open_session
-from serai.harness.acp.replaying import Replay
+from serai.harness.acp.replaying import Replay, not_told
 from serai.harness.acp.retelling import retold
 from serai.harness.acp.work import Work
 from serai.host.agents import HostContext
@@ -44,9 +44,9 @@ class Link:
     is_untold: bool = False
     """Whether the agent does not know the conversation so far, and is given it with the next prompt."""
     replay: Replay | None = None
-    """Tells what is history, until the second prompt; `None` in a session that has none."""
+    """Tells what is history, until the second prompt; `None` when none can come any more."""
     history_at: float = -math.inf
-    """When the agent last told some, or might have begun to."""
+    """When the agent last told some since the session was opened."""
     work: Work | None = None
     """The turn that the agent tells of, as far as that was taken: it begins with a `BeginMark`."""
     following: asyncio.Task[None] | None = None
@@ -212,9 +212,9 @@ class Linking:
             self._check()
         link = self.link = Link(opened.agent, opened.session, answering)
         if opened.outcome in _OF_BEFORE:
-            link.replay = Replay(self._seat.turns, mask=self._seat.mask)
-        if opened.outcome in (Outcome.RESUMED, Outcome.FORKED):  # to have loaded is to have settled
-            link.history_at = asyncio.get_running_loop().time()
+            mask = self._seat.mask
+            late = not_told(self._seat.turns, opened.session.replayed, mask=mask)
+            link.replay = Replay(late, mask=mask) if late else None
         if self._kept.is_untold and self._seat.turns:
             opened = opened.untold()
         link.is_untold = opened.outcome is Outcome.RECREATED and bool(retold(self._seat.turns))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from serai.acp import (
     AgentMessageChunk,
@@ -23,29 +23,26 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import Unknown
 
-__all__ = ["Replay"]
+__all__ = ["Replay", "not_told"]
 
 _OF_A_TURN = (AgentMessageChunk, AgentThoughtChunk, UserMessageChunk, ToolCall, ToolCallUpdate, PlanUpdate)
 """What an agent tells because it was prompted: before that, it can only be history."""
-_CHUNKS = (AgentMessageChunk, AgentThoughtChunk)
-_CALLS = (ToolCall, ToolCallUpdate)
 
 
 class Replay:
-    """Knows the old from the new after a session of before was opened.
+    """Knows the old from the new after a session of before was opened. Nothing new is ever lost.
 
-    Until the agent is prompted, all that belongs to turns is old. From then on only what is known for sure to
-    be old counts as old: it begins with a message of an earlier turn, and goes on as long as the rest is what
-    that turn has. The first thing that differs is new, and so is all after it until another old message
-    comes. Only letters and digits are compared: what stands between them, agents do not always keep.
+    Until the agent is prompted, all that belongs to turns is old. From then on what follows on a message of
+    an earlier turn is held back, while it is what that turn has. Only letters and digits are compared: what
+    stands between them, agents do not always keep. It was history when another old message follows, or the
+    prompt. It was also when all is told that was said in the turn, unless the message may have been the
+    prompt, which some agents repeat. In all other cases it is new, also when nothing follows for a while.
 
-    An agent may also repeat the prompt, and that may have been said before. It is an old message for sure
-    only where it comes after the turn before it. Elsewhere the next things tell: while they are what an
-    earlier turn has, they are held back. When all of that turn is told and something else follows, it was
-    history. When something else comes before that, or the present turn ends with it, all of it is new.
+    The price: a last old turn that began as the present one does is shown again, when an agent tells it late
+    and does not repeat the prompt after it.
 
     Args:
-        turns: The earlier turns.
+        turns: The earlier turns that may be told; see `not_told`.
         prompt: What the person has said now; `None` when that is yet to come.
         mask: Takes secrets out of text, as was done with the turns.
     """
@@ -53,22 +50,22 @@ class Replay:
     def __init__(
         self, turns: Sequence[Turn], prompt: str | None = None, *, mask: Callable[[str], str] = str
     ) -> None:
-        self._turns = turns
-        self._begun: dict[str, list[int]] = {}
-        """Which turns began with a message."""
-        for number, turn in enumerate(turns):
+        self._begun: dict[str, list[Turn]] = {}
+        """The turns, by the messages that they began with."""
+        for turn in turns:
             if message := _message(turn.user_message.text):
-                self._begun.setdefault(message, []).append(number)
+                self._begun.setdefault(message, []).append(turn)
         self._prompt = prompt
         self._mask = mask
         self._telling: list[_Old] = []
         """The turns of which one is being told again: several may have begun with the same message."""
-        self._told: set[int] = set()
-        """The numbers of those of which one was told before."""
+        self._may_be_new = False
+        """Whether their message may be the prompt, and what follows on it the answer."""
         self._held: list[Item] = []
-        """What was told of them: it is old, if it is one of them that is being told."""
+        """What is held back."""
         self._asked: str | None = None
         """What was told so far of a message of the person, while nothing else is told."""
+        self._is_answered = False
 
     def prompted(self, prompt: str) -> bool:
         """The agent was prompted. Returns whether it may still be telling its history: after the first."""
@@ -78,11 +75,16 @@ class Replay:
     def answered(self) -> None:
         """The turn is over: nobody repeats its prompt any more."""
         self._prompt = ""
+        self._is_answered = True
+
+    def steered(self) -> None:
+        """The person has said more in the turn, and the agent may repeat that: no message is old any more."""
+        self._begun.clear()
 
     @property
     def is_holding(self) -> bool:
         """Whether something is held back that may be new."""
-        return bool(self._held) and not any(turn.is_sure for turn in self._telling)
+        return bool(self._held)
 
     # -- what the agent does -------------------------------------------------------------------------------
 
@@ -100,101 +102,85 @@ class Replay:
         else:
             self._go_on(item)
         if not self._telling:
-            return [*self._let_out(), item]
-        self._held.append(item)
+            return [*self.rest(), item]
+        is_message = isinstance(item, UserMessageChunk)
+        is_told = is_message or self._is_answered or any(turn.is_told for turn in self._telling)
+        if self._may_be_new or not is_told:
+            self._held.append(item)
+        else:
+            self._held = []
         return []
 
-    def asks(self, call: ToolCallUpdate | None) -> list[Item]:
-        """The agent asks something, about a call or not, which is never history. Returns what is new."""
+    def asks(self) -> list[Item]:
+        """The agent asks something, which is never history. Returns what is new: all that is held back."""
         self._asked = None
-        was_call = bool(self._held) and isinstance(self._held[-1], _CALLS)
-        is_more = was_call and call is not None and any(turn.has(call) for turn in self._telling)
-        self._leave(self._telling, is_more=is_more)
         self._telling = []
-        return self._let_out()
-
-    def pauses(self) -> list[Item]:
-        """The agent tells nothing for a while: it is at work, unless it has just told all of a turn.
-
-        Returns what is new.
-        """
-        return [] if any(turn.is_told for turn in self._telling) else self.rest()
+        return self.rest()
 
     def rest(self) -> list[Item]:
-        """What is held back, and is new when nothing follows, as at the end of the turn."""
-        return self._let_out() if self.is_holding else []
-
-    # -- where it is in the history ------------------------------------------------------------------------
-
-    def _begin(self, prompt: str, text: str) -> None:
-        """A message of the person is told, or more of it."""
-        goes_on = self._asked is not None
-        asked = (self._asked or "") + text
-        if goes_on and not _is_begun(prompt, asked) and _is_begun(prompt, text):
-            goes_on, asked = False, text  # what came before was another message
-        self._asked = asked
-        is_more = goes_on and bool(text.strip())
-        is_prompt = _is_begun(prompt, asked) and (is_more or asked.strip() == prompt.strip())
-        found = self._begun_with(text)
-        if not goes_on or (found and not is_prompt):
-            self._pass(self._telling)
-        found = found or self._begun_with(asked)
-        if is_prompt:
-            first = min(self._told, default=-1)
-            self._telling = [self._old(n, is_sure=n - 1 in self._told) for n in found if n > first]
-        elif found or not goes_on:  # else it is what was attached to the message, for instance
-            self._telling = [self._old(n, is_sure=True) for n in found]
-
-    def _go_on(self, item: Item) -> None:
-        """Something else is told."""
-        self._asked = None
-        before, self._telling = self._telling, [turn for turn in self._telling if turn.has(item)]
-        if not self._telling:
-            self._leave(before, is_more=self._is_more(item))
-
-    def _is_more(self, item: Item) -> bool:
-        """Whether it is more of a message that is held back."""
-        last = self._held[-1] if self._held else None
-        if not isinstance(item, _CHUNKS) or not isinstance(last, _CHUNKS) or item.message_id is None:
-            return False
-        return (type(item), item.message_id) == (type(last), last.message_id)
-
-    def _leave(self, turns: list[_Old], *, is_more: bool) -> None:
-        """Something new follows. One of these turns was told, if it was told as a whole.
-
-        Not so when what is new is more of what was told.
-        """
-        self._pass([turn for turn in turns if turn.is_sure or (turn.is_told and not is_more)])
-
-    def _pass(self, turns: list[_Old]) -> None:
-        """One of these turns was told, if there are any: what is held back is old."""
-        if turns:
-            self._told = {turn.number for turn in turns}
-            self._held = []
-
-    def _let_out(self) -> list[Item]:
-        """What is held back is new."""
+        """What is held back, and is new when nothing follows: for a while, or at the end of the turn."""
         held, self._held = self._held, []
         if held:
             self._telling = []
         return held
 
-    def _begun_with(self, text: str) -> list[int]:
-        return self._begun.get(_message(self._mask(text)), [])
+    # -- where it is in the history ------------------------------------------------------------------------
 
-    def _old(self, number: int, *, is_sure: bool) -> _Old:
-        return _Old(number, self._turns[number], self._mask, is_sure=is_sure)
+    def _begin(self, prompt: str, text: str) -> None:
+        """A message of the person is told, or more of it."""
+        prompt, said = self._compared(prompt), self._compared(text)
+        whole = self._compared((self._asked or "") + text)
+        if said and prompt.startswith(said) and not prompt.startswith(whole):
+            self._asked, whole = None, said  # what came before was another message
+        goes_on = self._asked is not None
+        self._asked = (self._asked or "") + text
+        is_prompt = bool(said) and (whole == prompt or (goes_on and prompt.startswith(whole)))
+        found = self._begun.get(said) or self._begun.get(whole) or []
+        if not goes_on and (found or is_prompt):
+            self._held = []
+        if not goes_on or found or is_prompt:  # else it is what was attached to the message, for instance
+            # Whatever comes with the prompt may be attached to it, also when it is an old message.
+            self._may_be_new = is_prompt or (goes_on and self._may_be_new)
+            self._telling = [_Old(turn, self._mask, is_sure=not self._may_be_new) for turn in found]
+
+    def _go_on(self, item: Item) -> None:
+        """Something else is told."""
+        self._asked = None
+        self._telling = [turn for turn in self._telling if turn.has(item)]
+
+    def _compared(self, text: str) -> str:
+        return _message(self._mask(text))
+
+
+def not_told(turns: Sequence[Turn], told: Iterable[Item], *, mask: Callable[[str], str] = str) -> list[Turn]:
+    """The turns that may yet be told, after an agent has told this of its history: it does so in their order.
+
+    Args:
+        turns: All earlier turns.
+        told: What the agent has told.
+        mask: Takes secrets out of text, as was done with the turns.
+    """
+    messages = [_message(turn.user_message.text) for turn in turns]
+    at, asked = 0, ""
+    for item in told:
+        if isinstance(item, UserMessageChunk):
+            text, asked = item.text or "", asked + (item.text or "")
+            for message in (_message(mask(text)), _message(mask(asked))) if text else ():
+                if message in messages[at:]:
+                    at = messages.index(message, at) + 1
+                    break
+        elif isinstance(item, _OF_A_TURN):
+            asked = ""
+    return list(turns[at:])
 
 
 class _Old:
     """What an agent has yet to tell of a turn that it tells again."""
 
-    def __init__(self, number: int, turn: Turn, mask: Callable[[str], str], *, is_sure: bool) -> None:
+    def __init__(self, turn: Turn, mask: Callable[[str], str], *, is_sure: bool) -> None:
         parts = turn.response_parts
-        self.number = number
-        """Which turn it is."""
-        self.is_sure = is_sure
-        """Whether it is this turn that is told for sure, as long as what comes is in it."""
+        self._is_sure = is_sure
+        """Whether it is an old turn that is told for sure, as long as what comes is in it."""
         self._mask = mask
         self._said = _Text("".join(part.content for part in parts if isinstance(part, MarkdownResponsePart)))
         self._thought = _Text(
@@ -217,7 +203,7 @@ class _Old:
 
     @property
     def is_told(self) -> bool:
-        """Whether all that was said in it is told. Thoughts and calls are not told by every agent."""
+        """Whether all that was said in it is told. Thoughts, calls and plans are not told by every agent."""
         return self._said.is_told
 
     def has(self, item: Item) -> bool:
@@ -226,22 +212,28 @@ class _Old:
             case AgentMessageChunk():
                 return bool(item.text) and self._said.goes_on(self._mask(item.text))
             case AgentThoughtChunk():
-                return bool(item.text) and self._thought.goes_on(self._mask(item.text))
+                return bool(item.text) and not self._is_over and self._thought.goes_on(self._mask(item.text))
             case ToolCall() | ToolCallUpdate():
                 return self._has_call(item)
             case PlanUpdate():
                 told = [_bare(self._mask(str(entry.get("content")))) for entry in item.entries]
-                return all(content in self._noticed for content in told)
+                return not self._is_over and all(content in self._noticed for content in told)
             case _:
                 return False
 
+    @property
+    def _is_over(self) -> bool:
+        """Whether what was thought or done in it is thought or done once more, if it is told now."""
+        return self._is_sure and self.is_told
+
     def _has_call(self, update: ToolCall | ToolCallUpdate) -> bool:
-        """By its id, or by what it did: some agents give other ids to the calls of before."""
+        """By its id. Some agents give other ids to the calls of before: then by what it did."""
         told = update.tool_call_id
         has_ended = self._told_calls.get(told)
         if has_ended is None or (has_ended and isinstance(update, ToolCall)):  # which begins another one
             title = _bare(self._mask(update.title or ""))
-            alike = (each for each in self._calls if title and self._calls[each] == title)
+            by_title = title and self._is_sure and not self._is_over
+            alike = (each for each in self._calls if by_title and self._calls[each] == title)
             found = told if told in self._calls else next(alike, None)
             if found is None:
                 return False
@@ -279,11 +271,6 @@ class _Text:
         if self.is_told:
             self._marks = self._marks.removeprefix(marks)
         return True
-
-
-def _is_begun(prompt: str, text: str) -> bool:
-    """Whether a text is the beginning of the prompt, or all of it."""
-    return bool(text.strip()) and prompt.strip().startswith(text.strip())
 
 
 def _message(text: str) -> str:

@@ -92,7 +92,7 @@ class AcpAgentSession(BasicSession):
         self._folder = directory_of(context.working_directory) or Path.home()
         self._kept = kept
         self._beside = Beside(self._label, self._seat, kept, context.logger)
-        self._choosing = Choosing(harness, self._seat, self._beside.warn)
+        self._choosing = Choosing(harness, self._seat, kept, self._beside.warn)
         self._linking = Linking(
             harness,
             context,

@@ -55,6 +55,7 @@ class SigningIn:
         processes: Where it is started.
         mask: Takes secrets out of what it says.
         memory: Where it is kept for later what it said.
+        method: How someone has signed in before, by a call of the agent.
         surroundings: Where programs are looked for; by default this machine.
     """
 
@@ -65,6 +66,7 @@ class SigningIn:
         *,
         mask: Callable[[str], str],
         memory: AgentMemory | None = None,
+        method: str | None = None,
         surroundings: Surroundings | None = None,
     ) -> None:
         self._found = found
@@ -75,7 +77,8 @@ class SigningIn:
         self._handshake: Handshake | None = None
         self._refused: Stage | None = None
         self._is_in: bool | None = None
-        self._method: str | None = None
+        self.method = method
+        """How someone has signed in by a call, here or when the host ran before."""
         self._asking = asyncio.Lock()
 
     # -- what the agent says -------------------------------------------------------------------------------
@@ -106,18 +109,18 @@ class SigningIn:
         return done
 
     async def _signed_in_again(self, agent: Agent) -> bool:
-        if self._method is None or not self._can_repeat(agent.handshake):
+        if self.method is None or not self._can_repeat(agent.handshake):
             return False
         try:
             async with asyncio.timeout(_AGAIN):
-                await agent.authenticate(self._method)
+                await agent.authenticate(self.method)
         except (AgentError, TimeoutError):
             return False
         return True
 
     def _can_repeat(self, handshake: Handshake) -> bool:
         """Whether the agent was signed in to by a call, and can be so again."""
-        return any(each.id == self._method for each in handshake.auth_methods)
+        return any(each.id == self.method for each in handshake.auth_methods)
 
     async def heard(self, handshake: Handshake) -> None:
         """The agent has introduced itself."""
@@ -204,7 +207,7 @@ class SigningIn:
                 told = Introduction(agent.handshake, modes=session.modes, options=session.config_options)
             finally:
                 await agent.close()
-        self._method = method_id
+        self.method = method_id
         await self.accepted(Stage.PROMPT)
         return told
 

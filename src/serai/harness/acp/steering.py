@@ -67,5 +67,7 @@ async def _send(action: SessionPendingMessageSetAction, link: Link) -> tuple[str
         "prompt": kept,
         "_meta": {"steering": {"idleBehavior": "promptRequired"}},
     }
+    if link.replay is not None:
+        link.replay.steered()
     answer = await link.agent.request(STEERING_METHOD, params)
     return dropped if object_of(answer).get("outcome") == "injected" else None

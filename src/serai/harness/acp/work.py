@@ -46,7 +46,7 @@ _STOPPED = {
 }
 
 _PAUSE = 2.0
-"""Nobody who tells history pauses for so many seconds in the middle of it."""
+"""Nobody who tells history pauses for so many seconds."""
 _CHUNKS = (AgentMessageChunk, AgentThoughtChunk)
 _OF_A_TURN = (*_CHUNKS, UserMessageChunk, ToolCall, ToolCallUpdate, PlanUpdate)
 """What an agent tells because it was prompted. The rest it may tell at any time."""
@@ -116,15 +116,15 @@ class Work:
         if replay is None:
             await self._take(update)
         elif isinstance(update, PauseMark):
-            await self._sift(Replay.pauses)
+            await self._sift(Replay.rest)
         else:
             await self._sift(lambda replay: replay.news(update))
             if replay.is_holding:
                 self._pausing = asyncio.get_running_loop().call_later(_PAUSE, self.mark_pause)
 
-    async def asks(self, call: ToolCallUpdate | None = None) -> None:
+    async def asks(self) -> None:
         """The agent asks something, about a call for instance: what it told before is in the turn."""
-        await self._sift(lambda replay: replay.asks(call))
+        await self._sift(Replay.asks)
         self.flush()
 
     async def _sift(self, news: Callable[[Replay], list[Item]]) -> None:

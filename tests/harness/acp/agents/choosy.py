@@ -3,8 +3,9 @@
 What it is told stands in its argument, as JSON: `capabilities` for its handshake; `gate`, a named pipe of
 which it reads a byte before it does as it is asked to choose, when it has told its options as they still are,
 and in its title what it is asked; `deadly`, a value at which it dies; `deaf`, one that it does not answer;
-`resets`, to change the effort when it changes the model. In a turn it says what it was asked to choose; at
-`leave` it goes after the turn, and what stands behind `updates` it tells as it is.
+`resets`, to change the effort when it changes the model. In a session that it resumes nothing can be chosen.
+In a turn it says what it was asked to choose; at `leave` it goes after the turn, and what stands behind
+`updates` it tells as it is.
 """
 
 from __future__ import annotations
@@ -85,6 +86,8 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
             return {"protocolVersion": 1, "agentCapabilities": TOLD.get("capabilities", {})}
         case "session/new" | "session/fork":
             return {"sessionId": session, **opened()}
+        case "session/resume":
+            return {}
         case "session/set_mode":
             return choose(session, "mode", params["modeId"])
         case "session/set_config_option":

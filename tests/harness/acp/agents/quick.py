@@ -3,8 +3,8 @@
 What it is told stands in its argument, as JSON: `capabilities`, `meta` and `methods` for its handshake,
 `new_error` to refuse sessions, `signed_in` a file that has to be there, `modes` and `options` for its
 sessions, `keep` a folder in which it keeps them, `late` how long after `session/load` and its like it tells
-the history (`prompt`: only in the next turn), `repeats` to repeat each prompt, `dies_in` and `silent_in` what
-it does not survive or answer.
+the history (`prompt`: only in the next turn; `never`), `repeats` to repeat each prompt, `dies_in` and
+`silent_in` what it does not survive or answer.
 What it does in a turn is the first line of the prompt: the name of a function below, and words for it.
 Whatever it is asked, it keeps in `heard`, and the turn `recall` tells it.
 """
@@ -96,6 +96,29 @@ def paused(session: str) -> Any:
     send(id=message["id"], result=set_mode(message["params"]))
     update(session, "tool_call_update", toolCallId="p", status="completed")
     say(session, "made")
+
+
+def fixit(session: str, how: str = "") -> Any:
+    """Reads a file. The first process goes down over it; those after it say that all is done."""
+    call = f"k{os.getpid()}"
+    update(session, "tool_call", toolCallId=call, title="Read foo.py", kind="read", status="in_progress")
+    began = Path(PARAMS[session]["cwd"], "began")
+    if not began.exists():
+        began.touch()
+        if KEEP is not None and how == "keeps":
+            (KEEP / session).write_text(json.dumps([PROMPT["prompt"][0]["text"]]))
+        os._exit(1)
+    update(session, "tool_call_update", toolCallId=call, status="completed")
+    say(session, "It is fixed.")
+
+
+def further(session: str) -> Any:
+    """Gets further the second time."""
+    update(session, "tool_call", toolCallId="k0", title="Read foo.py", status="completed")
+    say(session, "Done.")
+    if REMEMBERED.get(session):
+        say(session, " All tests pass.")
+        update(session, "tool_call", toolCallId="k1", title="Run tests", status="completed")
 
 
 def think(session: str) -> Any:
@@ -230,6 +253,19 @@ def again_hasty(session: str, then: str) -> Any:
     call = {"toolCallId": "c", "title": "make"}
     ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
     hasty(session, then)
+
+
+def defiant(session: str, *statuses: str) -> Any:
+    """Asks about a call, and tells that it goes on, whatever the answer."""
+    call = {"toolCallId": "c", "title": "make"}
+    ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
+    for status in statuses:
+        name, _, text = status.partition(":")
+        content = [{"type": "content", "content": {"type": "text", "text": text}}]
+        if text == "diff":
+            content = [{"type": "diff", "path": "a.txt", "newText": "a"}]
+        more = {"content": content} if text else {}
+        update(session, "tool_call_update", toolCallId="c", status=name, **more)
 
 
 def thrice(session: str) -> Any:
@@ -417,7 +453,10 @@ def until_steered(session: str) -> Any:
         message = receive()
         if message.get("method") == "_session/steering":
             send(id=message["id"], result={"outcome": TOLD.get("steering_outcome", "injected")})
-            say(session, message["params"]["prompt"][0]["text"])
+            text = message["params"]["prompt"][0]["text"]
+            if TOLD.get("repeats"):
+                update(session, "user_message_chunk", content={"type": "text", "text": text})
+            say(session, text.removeprefix("echo "))
             return None
 
 
@@ -662,7 +701,7 @@ def load(params: dict[str, Any]) -> Any:
 def tell_later(session: str) -> None:
     if TOLD.get("late") == "prompt":
         LATE.extend(REMEMBERED[session])
-    elif "late" in TOLD:
+    elif TOLD.get("late", "never") != "never":
         TELLING.append(threading.Timer(TOLD["late"], retell, [session, list(REMEMBERED[session])]))
         TELLING[-1].start()
 
