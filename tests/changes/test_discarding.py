@@ -141,6 +141,81 @@ async def test_a_folder_that_became_a_file_comes_back(repo: Repo, changes: Track
     assert repo.status() == []
 
 
+async def test_a_file_comes_back_where_another_was_renamed_into_a_folder_of_its_name(
+    repo: Repo, changes: TrackedChanges
+) -> None:
+    (repo.top / "a.txt").unlink()
+    (repo.top / "a.txt").mkdir()
+    (repo.top / "src/b.py").rename(repo.top / "a.txt/b.py")
+    assert [one.kind for one in (await changes.compute(UNCOMMITTED)).changes] == ["deleted", "renamed"]
+    result = await invoke(changes, UNCOMMITTED, DISCARD, None)
+    assert result.message == "Discarded the changes to 2 files"
+    assert repo.status() == []
+
+
+async def test_a_folder_comes_back_where_a_file_was_renamed_to_its_name(
+    repo: Repo, changes: TrackedChanges
+) -> None:
+    shutil.rmtree(repo.top / "src/deep")
+    (repo.top / "src/b.py").rename(repo.top / "src/deep")
+    assert {one.kind for one in (await changes.compute(UNCOMMITTED)).changes} == {"deleted", "renamed"}
+    result = await invoke(changes, UNCOMMITTED, DISCARD, None)
+    assert result.message == "Discarded the changes to 2 files"
+    assert repo.status() == []
+
+
+async def test_files_that_were_renamed_into_each_others_places_stay_or_come_back(
+    repo: Repo, changes: TrackedChanges
+) -> None:
+    (repo.top / "a.txt").rename(repo.top / "one")
+    (repo.top / "src/b.py").rename(repo.top / "two")
+    repo.write("a.txt/in", "")
+    repo.write("src/b.py/in", "")
+    (repo.top / "one").rename(repo.top / "src/b.py/in")
+    (repo.top / "two").rename(repo.top / "a.txt/in")
+    seen = everything(repo.top / "src") | everything(repo.top / "a.txt")
+    with pytest.raises(ProtocolError, match="nothing was done"):
+        await invoke(changes, UNCOMMITTED, DISCARD, None)
+    now = everything(repo.top / "src") | everything(repo.top / "a.txt")
+    assert {path: one[:2] for path, one in now.items()} == {path: one[:2] for path, one in seen.items()}
+
+
+async def test_a_file_that_came_where_a_sparse_checkout_has_none_goes_again(
+    repo: Repo, private: Path
+) -> None:
+    repo.status()  # a copied index knows the files only after a look
+    repo.git("sparse-checkout", "set", "--no-cone", "/a.txt")
+    changes = await tracked(repo.top, private)
+    await changes.begin_turn("t")
+    assert sorted(file.name for file in repo.top.iterdir()) == [".git", "a.txt"]
+    repo.write("src/b.py", "agent\n")
+    repo.write("a.txt", "agent\n")
+    await changes.end_turn("t")
+    result = await invoke(changes, TURN, DISCARD, None)
+    assert result.message == "Discarded the changes to 2 files"
+    assert sorted(file.name for file in repo.top.iterdir()) == [".git", "a.txt"]
+    assert (repo.top / "a.txt").read_text() == "one\ntwo\nthree\n"
+    assert repo.status() == []
+    repo.write("src/b.py", "mine\n")
+    await invoke(changes, UNCOMMITTED, DISCARD, None)
+    assert sorted(file.name for file in repo.top.iterdir()) == [".git", "a.txt"]
+    assert repo.status() == []
+
+
+async def test_a_file_that_git_is_told_to_look_past_is_not_taken_for_one_that_was_not_there(
+    repo: Repo, private: Path
+) -> None:
+    repo.git("update-index", "--skip-worktree", "src/b.py")
+    changes = await tracked(repo.top, private)
+    await changes.begin_turn("t")
+    repo.write("a.txt", "agent\n")
+    repo.write("src/b.py", "agent\n")
+    await changes.end_turn("t")
+    await invoke(changes, TURN, DISCARD, None)
+    assert (repo.top / "a.txt").read_text() == "one\ntwo\nthree\n"
+    assert (repo.top / "src/b.py").exists()
+
+
 async def test_a_file_that_became_a_folder_stays_where_others_are_in_it(
     repo: Repo, changes: TrackedChanges
 ) -> None:

@@ -117,6 +117,18 @@ async def test_a_cancelled_command_is_ended(tmp_path: Path) -> None:
     await until(lambda: is_gone(tmp_path / "pid"))
 
 
+async def test_one_that_has_something_to_clean_up_is_given_the_time(tmp_path: Path) -> None:
+    git = program(
+        tmp_path, f"trap 'touch {tmp_path}/clean; exit 1' TERM; touch '{tmp_path}/begun'; sleep 60 & wait"
+    )
+    task = asyncio.create_task(git.run("x", doing="wait", folder=str(tmp_path), grace=30))
+    await until((tmp_path / "begun").exists)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (tmp_path / "clean").exists()
+
+
 async def test_too_much_output_is_refused_without_being_kept(tmp_path: Path) -> None:
     git = program(tmp_path, "yes")
     with pytest.raises(GitFailed, match="more than 1 MB"):

@@ -10,6 +10,7 @@ import pytest
 
 from changes.repositories import Repo, brief, tracked
 from changes.test_operations import TURN, at
+from serai.changes import unseen
 from serai.changes.catalogue import SESSION, UNCOMMITTED, Which
 from serai.changes.operations import DISCARD, invoke
 from serai.changes.records import Limits
@@ -154,7 +155,7 @@ async def test_what_was_in_a_repository_within_this_one_stays(
     Repo(repo.top / "inner").write("x/f", "precious\n")
     changes = await begun(repo, private)
     shutil.rmtree(repo.top / "inner/.git")
-    with pytest.raises(ProtocolError, match="nothing was done: inner/x/f: it was there before"):
+    with pytest.raises(ProtocolError, match="nothing was done: inner/x/f: it may have been there before"):
         await discarded(changes, which)
     assert (repo.top / "inner/x/f").read_text() == "precious\n"
 
@@ -258,3 +259,103 @@ async def test_one_file_that_was_there_is_refused_with_the_reason(repo: Repo, pr
     (repo.top / ".git/info/exclude").write_text("")
     with pytest.raises(ProtocolError, match="it was there before"):
         await invoke(changes, SESSION, DISCARD, at(repo, ".env"))
+
+
+async def test_new_files_beside_many_ignored_ones_can_be_discarded(
+    repo: Repo, private: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unseen, "MOST_EACH", 3)
+    repo.write(".gitignore", "*.csv\nnode_modules\n")
+    repo.commit()
+    for number in range(6):
+        repo.write(f"data/{number}.csv", "precious\n")
+        repo.write(f"pkg/node_modules/{number}.js", "precious\n")
+    changes = await begun(repo, private)
+    for path in ("data/script.py", "pkg/package.json", "pkg/src/i.js"):
+        repo.write(path, "the agent's\n")
+    assert await discarded(changes, TURN) == "Discarded the changes to 3 files"
+    assert not (repo.top / "pkg/src").exists()
+    repo.write(".gitignore", "")
+    repo.write("data/1.csv", "changed\n")
+    message = await discarded(changes, TURN)
+    assert message.startswith(
+        "Discarded the changes to 1 file; not 12: data/0.csv: it may have been there be"
+    )
+    assert (repo.top / "data/1.csv").read_text() == "changed\n"
+
+
+async def test_a_session_in_a_folder_with_only_ignored_files_can_discard_new_ones(
+    repo: Repo, private: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unseen, "MOST_EACH", 3)
+    repo.write(".gitignore", "node_modules\n")
+    for number in range(6):
+        repo.write(f"pkg/node_modules/{number}.js", "precious\n")
+    changes = await tracked(repo.top / "pkg", private)
+    await changes.begin_session()
+    repo.write("pkg/package.json", "{}\n")
+    assert await discarded(changes, SESSION) == "Discarded the changes to 1 file"
+
+
+@pytest.mark.parametrize("most", [500, 1])
+async def test_new_files_beside_a_repository_within_this_one_can_be_discarded(
+    repo: Repo, private: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(unseen, "MOST_EACH", most)
+    Repo(repo.top / "libs/one").write("f", "precious\n")
+    changes = await begun(repo, private)
+    repo.write("libs/new.py", "the agent's\n")
+    shutil.rmtree(repo.top / "libs/one/.git")
+    repo.write("libs/one/f", "changed\n")
+    message = await discarded(changes, TURN)
+    assert message.startswith("Discarded the changes to 1 file; not 1: libs/one/f: it may have been there be")
+    assert (repo.top / "libs/one/f").exists()
+
+
+@pytest.mark.parametrize("most", [20_000, 4, 0])
+async def test_new_files_among_very_many_ignored_ones_can_be_discarded(
+    repo: Repo, private: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(unseen, "MOST_NAMES", most)
+    repo.write(".gitignore", "*.o\n")
+    repo.commit()
+    for number in range(6):
+        repo.write(f"src/{number}.o", "precious\n")
+    repo.write("top.o", "precious\n")
+    repo.write("src/big", "x" * 1001)
+    changes = await begun(repo, private, Limits(file_bytes=1000))
+    repo.write("src/n.c", "the agent's\n")
+    repo.write("n", "the agent's\n")
+    repo.write("src/big", "cut\n")
+    message = await discarded(changes, TURN)
+    assert message.startswith("Discarded the changes to 2 files; not 1: src/big: it was there before")
+    repo.write("src/1.o", "changed\n")
+    repo.write(".gitignore", "")
+    message = await discarded(changes, TURN)
+    assert message.startswith("Discarded the changes to 1 file; not 8: src/0.o: ")
+    assert (repo.top / "src/1.o").read_text() == "changed\n"
+
+
+@pytest.mark.parametrize("where", ["info", "settings", "ignored"])
+async def test_what_lists_outside_of_the_tree_ignored_stays_when_they_change(
+    repo: Repo, private: Path, home: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(unseen, "MOST_EACH", 2)
+    match where:
+        case "info":
+            ignores = repo.write(".git/info/exclude", "data/\n")
+        case "settings":
+            ignores = home / "ignores"
+            ignores.write_text("data/\n")
+            repo.git("config", "core.excludesFile", str(ignores))
+        case _:
+            ignores = repo.write("data/.gitignore", "*\n")
+    for number in range(6):
+        repo.write(f"data/{number}", "precious\n")
+    changes = await begun(repo, private)
+    ignores.write_text("")
+    repo.write("data/1", "changed\n")
+    repo.write("new", "x\n")
+    message = await discarded(changes, TURN)
+    assert message.startswith("Discarded the changes to 1 file; not ")
+    assert (repo.top / "data/1").read_text() == "changed\n"

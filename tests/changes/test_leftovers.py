@@ -106,6 +106,47 @@ def test_what_this_host_is_about_is_left_alone(tmp_path: Path) -> None:
     assert list(notes.iterdir()) == []
 
 
+# A file that was renamed into a folder of its own name is back; the renamed one was still to be deleted.
+KILLED_WITHIN = """
+import os, signal, sys
+from pathlib import Path
+from serai.changes.closed import Closed
+from serai.changes.reaching import Expected, Found
+from serai.changes.writing import put_file, put_link, taken_away
+
+top, notes, source, what = sys.argv[1:]
+closed, expected = Closed("/nowhere at all"), Expected(Found(b"seen", 0).digest)
+with taken_away(top, "t/f", closed, stays=0, expected=expected, notes=Path(notes)):
+    if what == "link":
+        put_link(top, "t", b"elsewhere", closed, notes=Path(notes))
+    else:
+        put_file(top, "t", Path(source), 0o100644, closed, notes=Path(notes))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("content", [b"seen", b"written meanwhile"])
+@pytest.mark.parametrize("what", ["file", "link"])
+def test_a_file_that_was_in_a_folder_which_is_a_file_again_goes_if_it_was_to_go(
+    tmp_path: Path, what: str, content: bytes
+) -> None:
+    top, notes, source = tmp_path / "top", tmp_path / NOTES, tmp_path / "source"
+    (top / "t").mkdir(parents=True)
+    (top / "t/f").write_bytes(b"seen")
+    (top / "elsewhere").mkdir()
+    source.write_bytes(b"new")
+    words = [str(top), str(notes), str(source), what]
+    killed = subprocess.run([sys.executable, "-c", KILLED_WITHIN, *words], check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    [aside] = top.glob(".serai-*")
+    aside.write_bytes(content)
+    clean_up(notes, Closed("/nowhere at all"))
+    assert names(top) == [*([aside.name] if content != b"seen" else []), "elsewhere", "t"]
+    assert not (top / "t").is_dir() or (top / "t").is_symlink()
+    assert names(top / "elsewhere") == []
+    assert list(notes.iterdir()) == []
+
+
 async def test_it_is_cleaned_up_when_the_changes_are_opened(
     repo: Repo, private: Path, tmp_path: Path
 ) -> None:

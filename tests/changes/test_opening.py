@@ -14,7 +14,7 @@ from serai.changes.catalogue import SESSION, ChangesetKind, Which
 from serai.changes.noted import NotedChanges
 from serai.changes.opening import SessionChanges, inherit, open_changes
 from serai.changes.operations import DISCARD, STAGE, invoke
-from serai.changes.showing import content_uri
+from serai.changes.showing import content_uri, show
 from serai.changes.tracked import TrackedChanges
 from serai.errors import FileUnreadable, GitFailed, ProtocolError
 
@@ -71,6 +71,38 @@ async def test_a_folder_that_became_a_repository_has_what_was_noted_before(
     await changes.forget_turn("t")
     with pytest.raises(ProtocolError):
         await changes.compute(turn)
+
+
+@pytest.mark.parametrize("autocrlf", ["false", "true"])
+async def test_a_folder_that_became_a_repository_goes_back_to_what_it_was_before(
+    tmp_path: Path, private: Path, autocrlf: str
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a").write_bytes(b"orig\nmixed\r\n")
+    (work / "a").chmod(0o600)
+    (work / "b").write_bytes(b"orig\n")
+    noted = await open_changes(str(work), "s1", folder=private, trusted=never)
+    assert isinstance(noted, NotedChanges)
+    await noted.begin_session()
+    for path in ("a", "b", "n"):
+        await edit(noted, f"one {path}", path, "agent wrote this\n")
+        os.utime(work / path, (1, 1))
+    Repo(work).git("config", "core.autocrlf", autocrlf)
+    changes = await open_changes(str(work), "s1", folder=private, trusted=never)
+    await changes.begin_turn("t")
+    (work / "a").unlink()
+    (work / "a").write_text("agent again\n")
+    await changes.end_turn("t")
+    found = await changes.compute(SESSION)
+    shown = show(found.changes[0], str(work), "s1", live=False, start=found.start).edit.before
+    assert shown is not None
+    assert await changes.read(shown.content.uri) == b"orig\nmixed\r\n"
+    assert (await invoke(changes, SESSION, DISCARD, None)).message == "Discarded the changes to 3 files"
+    assert (work / "b").read_bytes() == b"orig\n"
+    assert (work / "a").read_bytes() == b"orig\nmixed\r\n"
+    assert (work / "a").stat().st_mode & 0o777 == 0o600
+    assert not (work / "n").exists()
 
 
 @pytest.mark.parametrize("begun", [True, False])

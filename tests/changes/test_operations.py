@@ -17,6 +17,7 @@ from serai.ahp.commands import (
 )
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import TextPosition, TextRange
+from serai.changes import staging
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
 from serai.changes.noted import NotedChanges
 from serai.changes.operations import DISCARD, OPEN, STAGE, invoke, operations_for
@@ -222,3 +223,18 @@ async def test_without_git_there_is_nothing_to_stage(tmp_path: Path, private: Pa
     noted = NotedChanges(str(tmp_path), "s1", folder=private)
     with pytest.raises(InvalidParams):
         await invoke(noted, SESSION, STAGE, None)
+
+
+async def test_staging_that_takes_too_long_leaves_no_lock(
+    repo: Repo, private: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "_SECONDS", 0.5)
+    (repo.top / ".git/info/attributes").write_text("a.txt filter=slow\n")
+    changes = await tracked(repo.top, private, trusted=always)
+    repo.write("a.txt", "mine\n")
+    await changes.compute(UNCOMMITTED)
+    repo.git("config", "filter.slow.clean", "if [ -e .git/index.lock ]; then sleep 60; fi; cat")
+    with pytest.raises(ProtocolError, match=r"took more than 0\.5 s"):
+        await invoke(changes, UNCOMMITTED, STAGE, None)
+    assert not (repo.top / ".git/index.lock").exists()
+    assert repo.status() == [" M a.txt"]

@@ -155,6 +155,30 @@ async def test_a_file_as_it_was_committed_keeps_its_permissions(repo: Repo, priv
         assert (repo.top / "a.txt").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("which", [SESSION, TURN])
+@pytest.mark.parametrize("permissions", [0o600, 0o700, 0o640])
+async def test_a_file_as_it_was_committed_or_staged_is_as_private_as_before(
+    repo: Repo, private: Path, which: Which, permissions: int
+) -> None:
+    staged = repo.write("staged", "secret\n")
+    files = [repo.top / "a.txt", repo.top / "src/b.py", staged]
+    for file in files:
+        file.chmod(permissions)
+    repo.git("add", "-A")
+    changes = await tracked(repo.top, private)
+    await changes.begin_session()
+    await changes.begin_turn("t")
+    files[0].unlink()
+    for file in files[1:]:
+        file.unlink()
+        file.write_text("the agent's\n")
+    (repo.top / "src/deep/c.txt").unlink()
+    assert (await invoke(changes, which, DISCARD, None)).message == "Discarded the changes to 4 files"
+    assert [file.stat().st_mode & 0o777 for file in files] == [permissions] * 3
+    assert (repo.top / "src/deep/c.txt").stat().st_mode & 0o777 == (repo.write("new").stat().st_mode & 0o777)
+    assert repo.git("diff") == b""
+
+
 async def test_it_is_the_same_where_content_has_longer_names(tmp_path: Path, private: Path) -> None:
     repo = Repo(tmp_path / "sha256", "--object-format=sha256")
     repo.git("config", "core.autocrlf", "true")

@@ -67,6 +67,44 @@ async def test_a_copy_that_was_killed_is_removed_by_the_next_host(desk: Desk, no
     assert find_leftovers(notes) == []
 
 
+# The same for a link, which is a draft for a moment too.
+_KILLED_AT_A_LINK = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from serai.files import copying
+from serai.files.lanes import Lanes
+from serai.files.roots import Access, Root, Roots
+from serai.files.walk import find
+
+work, notes = map(Path, sys.argv[1:])
+copying.put = lambda *_words, **_more: os.kill(os.getpid(), signal.SIGKILL)
+roots = Roots.of(Root.of(work, writable=True))
+
+def move():
+    with (
+        find((work / "link").as_uri(), roots, Access.READ, follow=False) as source,
+        find((work / "copy").as_uri(), roots, Access.WRITE, follow=False) as destination,
+    ):
+        copying.duplicate(source, destination, exclusive=True, moved=True)
+
+asyncio.run(Lanes(notes).run(move))
+"""
+
+
+async def test_a_link_whose_move_was_killed_is_removed_by_the_next_host(desk: Desk, notes: Path) -> None:
+    (desk.work / "link").symlink_to("somewhere")
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _KILLED_AT_A_LINK, str(desk.work), str(notes)
+    )
+    async with asyncio.timeout(WITHIN):
+        assert await process.wait() == -signal.SIGKILL
+    [left] = desk.work.glob(".serai-*.tmp")
+    found = find_leftovers(notes)
+    assert [note.name for note in found] == [left.name]
+    assert remove_leftovers(found) == 1
+    assert sorted(path.name for path in desk.work.iterdir()) == ["link"]
+
+
 async def test_what_is_finished_leaves_no_note(desk: Desk, notes: Path) -> None:
     lanes = Lanes(notes)
     (desk.work / "tree").mkdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -191,6 +192,56 @@ def test_what_is_moved_to_another_file_system_keeps_its_times(desk: Desk, elsewh
     for name in ("box", "file", "link"):
         desk.move(desk.work / name, elsewhere / name)
     assert {path.lstat().st_mtime for path in elsewhere.rglob("*")} == {1e9}
+
+
+def test_a_private_file_stays_private_on_another_file_system(desk: Desk, elsewhere: Path) -> None:
+    for name, mode in (("key", 0o600), ("tool", 0o755)):
+        (desk.work / name).write_text(SECRET)
+        (desk.work / name).chmod(mode)
+        (elsewhere / name).write_text("public")
+        (elsewhere / name).chmod(0o644)
+        desk.move(desk.work / name, elsewhere / name)
+        assert stat.S_IMODE((elsewhere / name).stat().st_mode) == mode
+
+
+def test_what_a_person_attached_to_a_file_goes_with_it_to_another_file_system(
+    desk: Desk, elsewhere: Path
+) -> None:
+    (desk.work / "box").mkdir()
+    for path in (desk.work / "box" / "in", desk.work / "new", desk.work / "over", elsewhere / "over"):
+        path.write_text("x")
+    try:
+        for path in (desk.work / "box" / "in", desk.work / "box", desk.work / "new", desk.work / "over"):
+            os.setxattr(path, "user.of", b"mine")
+        os.setxattr(elsewhere / "over", "user.other", b"theirs")
+        os.setxattr(elsewhere / "over", "user.of", b"theirs")
+    except OSError:
+        pytest.skip("these file systems have no attributes")
+    for name in ("box", "new", "over"):
+        desk.move(desk.work / name, elsewhere / name)
+    for name in ("box", "box/in", "new", "over"):
+        assert os.listxattr(elsewhere / name) == ["user.of"]
+        assert os.getxattr(elsewhere / name, "user.of") == b"mine"
+
+
+def test_a_directory_takes_the_place_of_an_empty_one_on_another_file_system(
+    desk: Desk, elsewhere: Path
+) -> None:
+    (desk.work / "box").mkdir()
+    (desk.work / "box" / "a").write_text("a")
+    (elsewhere / "empty").mkdir()
+    (elsewhere / "full" / "in").mkdir(parents=True)
+    (elsewhere / "file").write_text("f")
+    before = contents(elsewhere)
+    for name in ("full", "file"):
+        with refused(EXISTS):
+            desk.move(desk.work / "box", elsewhere / name)
+    with refused(EXISTS):
+        desk.move(desk.work / "box", elsewhere / "empty", fail_if_exists=True)
+    assert contents(elsewhere) == before
+    desk.move(desk.work / "box", elsewhere / "empty")
+    assert (elsewhere / "empty" / "a").read_text() == "a"
+    assert contents(desk.work) == {}
 
 
 def when(call: str, module: Any, do: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:

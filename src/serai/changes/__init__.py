@@ -13,6 +13,8 @@
       mirror.py      the private side: an index and objects of our own
       trees.py       what was recorded there
       margins.py     what was there beside it
+      unseen.py      looking into folders that git does not look into
+      moved.py       knowing a file by what it is, not by its name
       plain.py       files byte for byte
       scanning.py    bringing the private index up to date
       ignoring.py    noticing that other files are ignored

@@ -6,22 +6,30 @@ changes are still there, though no longer staged.
 
 What was looked at is known by its bytes before anything is touched (`seeing`). A file that has others when
 its turn comes was written meanwhile, and stays.
+
+Once it writes it is not cut off: when it is cancelled, the file that is under way is put in its place, and
+all others stay as they are, staged as they were.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from typing import Any, TypeVar
 
 from serai.changes.mirror import Mirror
 from serai.changes.records import Change, Side
 from serai.changes.restoring import put_back, unpacked
 from serai.changes.seeing import seen
-from serai.changes.staging import Staged, entry_of, put_entries, staged_since
+from serai.changes.staging import Staged, entry_of, not_checked_out, put_entries, staged_since
 from serai.errors import GitFailed
+from serai.processes.uninterrupted import to_its_end
 
 __all__ = ["discard"]
+
+T = TypeVar("T")
 
 
 async def discard(
@@ -34,7 +42,7 @@ async def discard(
     plain: Mapping[str, Side] | None = None,
     keeps: Callable[[str], bool] = lambda _folder: False,
 ) -> tuple[list[Change], dict[str, str]]:
-    """Undo changes. No other file is touched.
+    """Undo changes. No other file is touched. When it is cancelled, each file is undone or as it was.
 
     Args:
         mirror: The private side.
@@ -54,6 +62,7 @@ async def discard(
         GitFailed: Earlier content could not be read, or the index not be written; nothing was done.
     """
     staged = await staged_since(mirror, tree) if unstages else Staged()
+    absent = await not_checked_out(mirror, changes)
     known, changed = await seen(mirror, changes)
     unchanged = [change for change in changes if change.path not in changed]
     async with unpacked(mirror, unchanged, tree, plain) as earlier:
@@ -61,18 +70,44 @@ async def discard(
         ours = _full(mirror, changes)
         only_staged = [path for path in staged.files if path not in ours and also(path)]
         back = [*(path for path in _full(mirror, possible) if path in staged.then), *only_staged]
-        await put_entries(mirror, [staged.then[path] for path in back])
-        done, refused = await asyncio.to_thread(put_back, mirror, possible, earlier.files, known, keeps)
-    if unstages:
-        await _have_looked_at(mirror, done)
-    left = [change for change in possible if change.path in refused]
+        stop = threading.Event()
+
+        async def write() -> tuple[list[Change], dict[str, str]]:
+            await put_entries(mirror, [staged.then[path] for path in back])
+            done, refused = await asyncio.to_thread(
+                put_back, mirror, possible, earlier.files, known, keeps, absent=absent, stop=stop.is_set
+            )
+            if unstages:
+                await _have_looked_at(mirror, [one for one in done if one.path not in absent])
+            return done, await _stage_again(mirror, staged, possible, refused)
+
+        done, refused = await _unless_stopped(write(), stop)
+    return done + [staged.files[path] for path in only_staged], changed | earlier.refused | refused
+
+
+async def _unless_stopped(work: Coroutine[Any, Any, T], stop: threading.Event) -> T:
+    """What the work returns. When this is cancelled, the work is asked to stop, and has ended then."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        stop.set()
+        await to_its_end(asyncio.wait([task]))
+        if not task.cancelled():
+            task.exception()  # it is known now: nobody else is told
+        raise
+
+
+async def _stage_again(
+    mirror: Mirror, staged: Staged, changes: Sequence[Change], refused: dict[str, str]
+) -> dict[str, str]:
+    """Stage what was not undone as it was. Returns the reasons, with what is wrong now."""
+    left = [change for change in changes if change.path in refused]
     try:
         await put_entries(mirror, [staged.now[path] for path in _full(mirror, left) if path in staged.now])
     except GitFailed as error:
-        refused = {
-            path: f"{why} (and it is no longer staged: {error.message})" for path, why in refused.items()
-        }
-    return done + [staged.files[path] for path in only_staged], changed | earlier.refused | refused
+        return {path: f"{why} (and it is no longer staged: {error.message})" for path, why in refused.items()}
+    return refused
 
 
 async def _have_looked_at(mirror: Mirror, changes: Sequence[Change]) -> None:

@@ -69,6 +69,7 @@ class Git:
         accept: tuple[int, ...] = (0,),
         max_bytes: int = MAX_BYTES,
         seconds: float = _SECONDS,
+        grace: float = 0,
     ) -> Answer:
         """Run one command. When it is cancelled, the command and all that it started are ended first.
 
@@ -81,6 +82,8 @@ class Git:
             accept: Which exit codes are answers rather than failures.
             max_bytes: How much it may print.
             seconds: How long it may take.
+            grace: How long it may clean up when it is ended early. git takes its locks away then; without
+                such seconds they stay.
 
         Raises:
             GitFailed: It ended otherwise, or printed too much.
@@ -97,6 +100,7 @@ class Git:
                     environment={**git_environment(os.environ), **(environment or {})},
                     stdin=PIPE,
                     stderr=PIPE,
+                    grace=grace,
                 ) as process,
                 asyncio.timeout(seconds),
             ):

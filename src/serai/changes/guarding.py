@@ -6,27 +6,47 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from serai.changes.attributes import Attributes, entries_in, lists_for, unpack
 from serai.changes.diff import GITLINK
-from serai.changes.margins import Margin
+from serai.changes.margins import IGNORE_LIST, Margin
 from serai.changes.mirror import Mirror
+from serai.changes.moved import Moment, made_at
 from serai.changes.records import Change, ChangeKind, Side
+from serai.errors import GitFailed, GitTimedOut
 
-__all__ = ["guarded", "guarded_from_commit", "undone_in_part"]
+__all__ = ["Began", "guarded", "guarded_from_commit", "undone_in_part"]
 
-_LIST = ".gitignore"
 _UNKNOWN = "it is not known whether it was there before"
 _WAS_THERE = "it was there before, and was not recorded"
+_MAY_HAVE_BEEN = "it may have been there before, and was not recorded"
+_ANOTHER_NAME = "it was there before under another name"
+_OLDER = "it is older than the {}: it may have been moved here"
 _STALE = "what it was before was not recorded"
 _SUBMODULE = "it is in a folder that was a submodule"
 _IGNORED = "the last commit has it among the ignored files"
 
 
+@dataclass(frozen=True, slots=True)
+class Began:
+    """What is known of the moment when a turn or a session began."""
+
+    tree: str
+    """What git saw then."""
+    name: str
+    """What it is that began."""
+    margin: Margin
+    """What else was there."""
+    moment: Moment | None
+    """When that was, if it is recorded."""
+    since: Sequence[Change] | None
+    """All that changed since, if that is known."""
+
+
 async def guarded(
-    mirror: Mirror, changes: Sequence[Change], tree: str, margin: Margin | None
+    mirror: Mirror, changes: Sequence[Change], tree: str, began: Began | None
 ) -> dict[str, str]:
     """The changes, with a reason, that must not be undone back to a base.
 
@@ -34,24 +54,24 @@ async def guarded(
         mirror: The private side.
         changes: What changed since.
         tree: The tree of the base.
-        margin: What else was there; when that is not known, nothing is known to be new.
+        began: What else is known of it; when that is nothing, no file is known to be new.
 
     Raises:
         GitFailed: The tree is not there.
     """
     new = _new(mirror, changes)
-    refused = dict.fromkeys(await _in_submodules(mirror, tree, new), _SUBMODULE)
-    if margin is None:
-        return refused | dict.fromkeys(new, _UNKNOWN)
-    refused |= {path: _WAS_THERE for path, full in new.items() if margin.had(full)}
+    within = dict.fromkeys(await _in_submodules(mirror, tree, new), _SUBMODULE)
+    if began is None:
+        return dict.fromkeys(new, _UNKNOWN) | within
+    refused = await _not_new(mirror, changes, began) | within
     for change in changes:
-        if any(margin.is_stale(mirror.repository.full(path)) for path in change.paths):
+        if any(began.margin.is_stale(mirror.repository.full(path)) for path in change.paths):
             refused[change.path] = _STALE
     return refused
 
 
 async def guarded_from_commit(
-    mirror: Mirror, changes: Sequence[Change], tree: str, margin: Margin | None
+    mirror: Mirror, changes: Sequence[Change], tree: str, began: Began | None
 ) -> dict[str, str]:
     """The same for what is not committed.
 
@@ -62,17 +82,79 @@ async def guarded_from_commit(
         mirror: The private side.
         changes: What changed since the commit.
         tree: The tree of the commit.
-        margin: What else was there when the session began, if that is known.
+        began: What is known of how the session began, if anything is.
 
     Raises:
         GitFailed: The tree is not there.
     """
     new = _new(mirror, changes)
-    refused = dict.fromkeys(await _in_submodules(mirror, tree, new), _SUBMODULE)
-    if margin is not None:
-        refused |= {path: _WAS_THERE for path, full in new.items() if margin.had(full)}
+    refused = await _not_new(mirror, changes, began) if began is not None else {}
+    refused |= dict.fromkeys(await _in_submodules(mirror, tree, new), _SUBMODULE)
     ignored = await _ignored_by(mirror, tree, list(new.values()))
     return refused | {path: _IGNORED for path, full in new.items() if full in ignored}
+
+
+async def _not_new(mirror: Mirror, changes: Sequence[Change], began: Began) -> dict[str, str]:
+    """The files that a discard would delete, with a reason, though they were, or may have been, there."""
+    new, margin = _new(mirror, changes), began.margin
+    vague = [full for full in new.values() if margin.may_have_had(full)]
+    ignored: set[str] = set()
+    if vague:
+        try:
+            ignored = await _ignored_by(mirror, began.tree, vague, margin.lists)
+        except GitTimedOut:
+            raise
+        except GitFailed:
+            ignored = set(vague)  # what the lists were is gone
+    refused = await asyncio.to_thread(_moved, mirror, changes, began)
+    for path, full in new.items():
+        if margin.names(full):
+            refused[path] = _WAS_THERE
+        elif margin.had(full) or full in ignored:
+            refused[path] = _MAY_HAVE_BEEN
+    return refused
+
+
+def _moved(mirror: Mirror, changes: Sequence[Change], began: Began) -> dict[str, str]:
+    """The files, with a reason, that were elsewhere before, or may have been. Reads the disk."""
+    since = changes if began.since is None else began.since
+    recorded = {change.before.content for change in since if change.before}
+    changed = {
+        change.path for change in since if began.since is not None or change.kind is not ChangeKind.MODIFIED
+    }
+    refused: dict[str, str] = {}
+    for change in changes:
+        if change.after is None or change.path not in changed:
+            continue
+        full = mirror.repository.full(change.after.path)
+        place = os.fsencode(f"{mirror.repository.top}/{full}")
+        try:
+            found = os.lstat(place)
+        except OSError:
+            continue
+        if _is_known(place, found, change, began):
+            refused[change.path] = _ANOTHER_NAME
+            continue
+        # The same content comes back to where it was.
+        is_back = change.before is not None and change.before.content == change.after.content
+        is_back |= change.after.content in recorded and not began.margin.may_have_had(full)
+        if not is_back and os.fsencode(full) not in began.margin.noted and _is_older(found, began):
+            refused[change.path] = _OLDER.format(began.name)
+    return refused
+
+
+def _is_known(place: bytes, found: os.stat_result, change: Change, began: Began) -> bool:
+    """Whether a file is one of those that were not seen."""
+    if found.st_ino not in began.margin.identities:
+        return False
+    if change.kind is ChangeKind.MODIFIED and found.st_nlink > 1:
+        return False  # it may have had both names; its content stays under the other one
+    made = made_at(place, found)
+    return made is None or began.moment is None or began.moment.is_after(made)
+
+
+def _is_older(found: os.stat_result, began: Began) -> bool:
+    return began.moment is not None and began.moment.is_after(found.st_mtime_ns)
 
 
 def undone_in_part(changes: Iterable[Change], refused: Mapping[str, str]) -> list[Change]:
@@ -111,9 +193,14 @@ def _above(path: str) -> list[str]:
     return ["/".join(names[: depth + 1]) for depth in range(len(names))]
 
 
-async def _ignored_by(mirror: Mirror, tree: str, paths: Sequence[str]) -> set[str]:
-    """Those of the files that the lists of ignored files in a tree name. Other lists are as they are now."""
-    lists = sorted(lists_for(paths, _LIST)) if paths else []
+async def _ignored_by(
+    mirror: Mirror, tree: str, paths: Sequence[str], known: Mapping[bytes, bytes] | None = None
+) -> set[str]:
+    """Those of the files that the lists of ignored files in a tree name, or others that are known.
+
+    The person's own lists are as they are now.
+    """
+    lists = sorted(lists_for(paths, IGNORE_LIST)) if paths else []
     found = await entries_in(mirror, tree, lists) if lists else {}
     # git takes no list from behind a link.
     sides = {
@@ -129,6 +216,7 @@ async def _ignored_by(mirror: Mirror, tree: str, paths: Sequence[str]) -> set[st
         if sides:
             attributes = Attributes(mirror.repository.top)
             await unpack(mirror, attributes, sides, index=folder / "index", files=files)
+        await asyncio.to_thread(_lay_out, files, known or {})
         answer = await mirror.run(
             *("check-ignore", "--no-index", "-z", "--stdin"),
             doing="see what was ignored",
@@ -140,3 +228,10 @@ async def _ignored_by(mirror: Mirror, tree: str, paths: Sequence[str]) -> set[st
             accept=(0, 1),
         )
     return {os.fsdecode(line).removeprefix("./") for line in answer.output.split(b"\0")[:-1]}
+
+
+def _lay_out(files: Path, lists: Mapping[bytes, bytes]) -> None:
+    for name, data in lists.items():
+        place = files / os.fsdecode(name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)

@@ -2,8 +2,9 @@
 
 There are two kinds: drafts, which are ours, and files that were moved aside, which are a person's. Each is
 noted in the private folder before it comes to be, and the note is taken away after it. A draft that is left
-goes. A file that was moved aside goes back to its name; where that has been taken by then, the discard had
-got so far that it was to be deleted, and it is, if it still is what was to be discarded.
+goes. A file that was moved aside goes back to its name; where that has been taken by then, or a folder on the
+way to it has, the discard had got so far that it was to be deleted, and it is, if it still is what was to be
+discarded.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import msgspec
 
 from serai.changes.closed import Closed
 from serai.changes.reaching import Expected, look, parent, put_exclusively
+from serai.changes.scanning import is_beyond_a_link
 from serai.errors import FileInTheWay
 
 __all__ = ["NOTES", "clean_up", "name_of_nobody", "noted"]
@@ -139,12 +141,14 @@ def _clean(note: _Note, closed: Closed) -> None:
 def _bring_back(note: _Note, closed: Closed, place: int, aside: str) -> None:
     directory, path = _plain(note.directory), _plain(note.path or "")
     expected = Expected(note.content, note.is_link, note.object_format)
-    with parent(directory, path, closed, make=True) as (folder, name):
-        try:
+    try:
+        with parent(directory, path, closed, make=True) as (folder, name):
             put_exclusively(aside, name, source_in=place, target_in=folder)
-        except FileExistsError:
-            if note.content is not None and expected.is_at(place, aside):
-                os.unlink(aside, dir_fd=place)
+    except (FileExistsError, NotADirectoryError, FileInTheWay) as error:
+        if isinstance(error, FileInTheWay) and not is_beyond_a_link(directory, path):
+            raise
+        if note.content is not None and expected.is_at(place, aside):
+            os.unlink(aside, dir_fd=place)
 
 
 def _escaped(path: str) -> str:

@@ -1,17 +1,17 @@
 """What a base has beside its tree: what else was there, which no tree tells.
 
 A tree has what git saw. What git did not see was there all the same: ignored files, those that were too large
-or too many, repositories within this one, empty folders. Should git see it later, it would look new. So each
-base has a *margin*: the names of all that was there and is not in its tree. Nobody deletes what is named
-there. git lists it in one go: all that is not in the private index, with folders of which nothing is in it
-by their names alone. Small folders are looked into, so that what is made in one later can be told from what
-was there; of large ones it is only known that anything may have been in them.
+or too many, repositories within this one, empty folders (`unseen`). Should git see it later, it would look
+new. So each base has a *margin*: the names of all that was there and is not in its tree, and what these files
+are known by when they are renamed (`moved`). Nobody deletes what is named there. Of folders with very many
+ignored files it has the lists that say what is ignored, as they were.
 
-Beside that it has which files were other than the tree has them, their permissions where these are unusual,
-and their bytes (`plain`). A base from before there were margins has none: then nothing is known to be new.
+Beside that it has which files were other than the tree has them, the permissions of files where these are
+unusual, and the bytes of those that git had to convert (`plain`). A base from before there were margins has
+none: then nothing is known to be new.
 
-A margin is a tree of the private side, kept by a ref as the base is. In it, `margin` has the names, and
-`plain` the bytes.
+A margin is a tree of the private side, kept by a ref as the base is. In it, `margin` has the names, `plain`
+the bytes, and the name of a third entry says when it was made.
 """
 
 from __future__ import annotations
@@ -19,24 +19,34 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 
-from serai.changes.closed import Identity, identity
+from serai.changes.attributes import lists_for
 from serai.changes.git import both
 from serai.changes.mirror import Mirror
+from serai.changes.moved import Moment, identity_of
 from serai.changes.plain import Plain
+from serai.changes.reaching import read_file
+from serai.changes.records import LINK_MODE
 from serai.changes.scanning import Scanner
-from serai.errors import GitFailed, GitTimedOut
+from serai.changes.unseen import above, look
+from serai.errors import FileInTheWay, GitFailed, GitTimedOut
 
-__all__ = ["PLAIN", "Margin", "Margins"]
+__all__ = ["IGNORE_LIST", "PLAIN", "Earlier", "Margin", "Margins"]
 
-_NAMES, PLAIN = "margin", "plain"
-_MOST_NAMES = 20_000
-"""Of so many names each is kept; of more only the folders that they are in."""
-_MOST_EACH, _MOST_IN_ALL = 500, 5_000
-"""So much is looked at in one folder that git does not look into, and in all of them."""
+_NAMES, PLAIN, _AT = "margin", "plain", "at-"
+IGNORE_LIST = ".gitignore"
+_MOST_LISTS, _MAX_LIST = 1000, 4 << 20
+"""So many lists of ignored files are kept; one that is larger counts as none."""
+
+_MOST_PRIVATE = 2000
+"""Of so many files that are as in the index the permissions are kept, those that fewest may read first."""
 
 
 class Margin(msgspec.Struct, frozen=True, array_like=True):
@@ -49,32 +59,56 @@ class Margin(msgspec.Struct, frozen=True, array_like=True):
     stale: frozenset[bytes] = frozenset()
     """Files that were other than in the tree."""
     permissions: dict[bytes, int] = {}
-    """Of files whose bytes are kept, where they were not the usual ones."""
+    """Of files whose permissions were not the usual ones."""
     usual: int = 0o755
     """The permissions that a new file had then, if it was one to be run."""
+    vague: frozenset[bytes] = frozenset()
+    """Folders, with a slash behind, in which anything may have been that was ignored."""
+    lists: dict[bytes, bytes] = {}
+    """The lists of ignored files on the way there, by their paths; the first has the person's own, too."""
+    identities: frozenset[int] = frozenset()
+    """What the files are known by that are named here (`moved`)."""
+    noted: frozenset[bytes] = frozenset()
+    """Files that had changed since the base when this was recorded; what they were was known."""
 
     def encoded(self) -> bytes:
         """As it is kept: the same margin has the same bytes."""
         names = (sorted(self.others), sorted(self.empty), sorted(self.stale))
-        return msgspec.msgpack.encode((*names, dict(sorted(self.permissions.items())), self.usual))
+        permissions, lists = (dict(sorted(one.items())) for one in (self.permissions, self.lists))
+        vague, identities, noted = sorted(self.vague), sorted(self.identities), sorted(self.noted)
+        return msgspec.msgpack.encode((*names, permissions, self.usual, vague, lists, identities, noted))
+
+    def names(self, path: str) -> bool:
+        """Whether a file that is not in the tree was at a path."""
+        return os.fsencode(path) in self.others
 
     def had(self, path: str) -> bool:
         """Whether something that is not in the tree was, or may have been, at a path."""
-        name = os.fsencode(path)
-        return name in self.others or any(folder + b"/" in self.others for folder in _above(name))
+        return self.names(path) or _is_in(self.others, path)
+
+    def may_have_had(self, path: str) -> bool:
+        """Whether something may have been at a path, if it was ignored."""
+        return _is_in(self.vague, path)
 
     def folders(self) -> Callable[[str], bool]:
         """What says of a path whether a folder was there, or may have been, without any file of the tree."""
-        there = {folder for names in (self.others, self.empty) for name in names for folder in _above(name)}
+        there = {folder for names in (self.others, self.empty) for name in names for folder in above(name)}
+        there |= {folder for name in self.vague for folder in (name.rstrip(b"/"), *above(name))}
         there |= self.empty
-        return lambda path: os.fsencode(path) in there or self.had(f"{path}/x")
+        return lambda path: (
+            os.fsencode(path) in there or self.had(f"{path}/x") or self.may_have_had(f"{path}/x")
+        )
 
     def is_stale(self, path: str) -> bool:
         """Whether a file was other than in the tree."""
         return os.fsencode(path) in self.stale
 
+    def knows_permissions_of(self, path: str) -> bool:
+        """Whether the permissions of a file were unusual."""
+        return os.fsencode(path) in self.permissions
+
     def permissions_of(self, path: str, mode: int) -> int:
-        """The permissions that a file had whose bytes are kept.
+        """The permissions that a file had.
 
         Args:
             path: The file.
@@ -84,14 +118,20 @@ class Margin(msgspec.Struct, frozen=True, array_like=True):
         return self.permissions.get(os.fsencode(path), usual)
 
 
-def _above(name: bytes) -> list[bytes]:
-    """The folders that a path is in, up to the root, which has no name."""
-    found: list[bytes] = []
-    name = name.rstrip(b"/")
-    while name:
-        name = name.rpartition(b"/")[0]
-        found.append(name)
-    return found
+def _is_in(folders: frozenset[bytes], path: str) -> bool:
+    return bool(folders) and any(folder + b"/" in folders for folder in above(os.fsencode(path)))
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Files that were otherwise when the session began than they are now, when that is recorded."""
+
+    entries: tuple[bytes, ...] = ()
+    """What they were, as `update-index --index-info` takes it."""
+    permissions: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Those that they had, as far as they are known; by paths from the root of the work tree."""
+    paths: frozenset[str] = frozenset()
+    """All of them, also those that were not there."""
 
 
 class Margins:
@@ -110,51 +150,71 @@ class Margins:
         self._scanner = scanner
         self._renewal = -1
         self._flagged: list[str] = []
+        self._private: dict[str, int] = {}
         self._plain_tree: str | None = None
-        self._last: tuple[bytes, str, str] | None = None
+        self._last: tuple[bytes, str] | None = None
 
     def forget(self) -> None:
         """What was stored, and is part of no base, may be gone."""
         self._renewal = -1
         self._last = None
 
-    async def written(self) -> str | None:
+    async def written(self, earlier: Earlier | None = None) -> str | None:
         """The margin of the private index, which has just been brought up to date, as a tree.
 
         It is `None` when it cannot be told, for instance because there is too much of it.
+
+        Args:
+            earlier: The files that are not in the base as they are now.
 
         Raises:
             GitTimedOut: git takes too long.
         """
         try:
-            listed, plain = await both(self._listed(), self._stored())
-            data = (await asyncio.to_thread(self._margin, listed)).encoded()
-            if self._last is None or self._last[:2] != (data, plain):
-                self._last = (data, plain, await self._put_together(data, plain))
-            return self._last[2]
+            return await self._written(earlier or Earlier())
+        except GitTimedOut:
+            raise
+        except (GitFailed, OSError):
+            self.forget()
+        try:
+            return await self._written(earlier or Earlier())
         except GitTimedOut:
             raise
         except (GitFailed, OSError):
             self.forget()
             return None
 
-    async def read(self, tree: str) -> Margin | None:
-        """A margin that was written; `None` when it is not there any more, or of another make."""
+    async def read(self, tree: str) -> tuple[Margin, Moment | None] | None:
+        """A margin that was written, and when; `None` when it is not there any more, or of another make."""
         try:
-            found = await self._mirror.run(
-                "cat-file", "blob", f"{tree}:{_NAMES}", doing="read what was there"
+            found, entries = await both(
+                self._mirror.run("cat-file", "blob", f"{tree}:{_NAMES}", doing="read what was there"),
+                self._mirror.run("ls-tree", "--name-only", tree, doing="read what was there"),
             )
-            return msgspec.msgpack.decode(found.output, type=Margin)
+            margin = msgspec.msgpack.decode(found.output, type=Margin)
         except GitTimedOut:
             raise
         except (GitFailed, msgspec.DecodeError):
             return None
+        times = [name[len(_AT) :] for name in entries.output.decode().split() if name.startswith(_AT)]
+        return margin, Moment(int(times[0])) if times else None
 
-    async def _put_together(self, names: bytes, plain: str) -> str:
-        stored = await self._mirror.run(
-            *("hash-object", "-w", "--stdin", "--no-filters"), doing="record what else there is", data=names
-        )
-        entries = f"100644 blob {stored.output.decode().strip()}\t{_NAMES}\n040000 tree {plain}\t{PLAIN}\n"
+    async def _written(self, earlier: Earlier) -> str:
+        listed, plain = await both(self._listed(), self._stored())
+        at = time.time_ns()
+        if earlier.entries:
+            plain = await self.plain.tree(earlier.entries)
+        data = (await asyncio.to_thread(self._margin, listed, earlier)).encoded()
+        if self._last is None or self._last[0] != data:
+            self._last = None
+            stored = await self._mirror.run(
+                *("hash-object", "-w", "--stdin", "--no-filters"),
+                doing="record what else there is",
+                data=data,
+            )
+            self._last = (data, stored.output.decode().strip())
+        blob = f"100644 blob {self._last[1]}\t"
+        entries = f"{blob}{_AT}{at}\n{blob}{_NAMES}\n040000 tree {plain}\t{PLAIN}\n"
         answer = await self._mirror.run("mktree", doing="record what else there is", data=entries.encode())
         return answer.output.decode().strip()
 
@@ -165,23 +225,42 @@ class Margins:
         if scanner.renewals != self._renewal:
             self._renewal, self._plain_tree = -1, None
             await self.plain.begin()
-            self._flagged = await self._found_flagged()
+            await self._look_at_known()
             retaken = set(scanner.taken)
             self._renewal = scanner.renewals
         if retaken or self._plain_tree is None:
             self._plain_tree = None
-            if retaken:
-                await self.plain.store(sorted(retaken))
+            there = scanner.taken.keys() & retaken
+            # First these: there may be a folder, or a link, in their place.
+            await self.plain.drop(sorted(retaken - there))
+            await self.plain.store(sorted(there))
             self._plain_tree = await self.plain.tree()
         return self._plain_tree
 
-    async def _found_flagged(self) -> list[str]:
+    async def _look_at_known(self) -> None:
+        """See which of the files that are as in the index git was told not to look at, or are private."""
         answer = await self._mirror.run(
             *("ls-files", "-v", "-z", *self._mirror.scope), doing="see which files it is not to look at"
         )
         lines = answer.output.split(b"\0")[:-1]
         # `S`, or a small letter: the person's `update-index --skip-worktree` or `--assume-unchanged`.
-        return [os.fsdecode(line[2:]) for line in lines if line[:1] == b"S" or line[:1].islower()]
+        self._flagged = [os.fsdecode(line[2:]) for line in lines if line[:1] == b"S" or line[:1].islower()]
+        self._private = await asyncio.to_thread(self._found_private, [line[2:] for line in lines])
+
+    def _found_private(self, names: Iterable[bytes]) -> dict[str, int]:
+        """The permissions of files that fewer may read or write than is usual."""
+        top = os.fsencode(self._mirror.repository.top) + b"/"
+        usual = self._usual() & 0o666
+        found: dict[bytes, int] = {}
+        for name in names:
+            try:
+                mode = os.lstat(top + name).st_mode
+            except OSError:
+                continue
+            if usual & ~mode and stat.S_ISREG(mode):
+                found[name] = mode & 0o777
+        most_private = sorted(found, key=lambda name: (found[name] & 0o077, name))[:_MOST_PRIVATE]
+        return {os.fsdecode(name): found[name] for name in most_private}
 
     async def _listed(self) -> list[bytes]:
         answer = await self._mirror.run(
@@ -189,32 +268,47 @@ class Margins:
         )
         return answer.output.split(b"\0")[:-1]
 
-    def _margin(self, listed: list[bytes]) -> Margin:
+    def _margin(self, listed: list[bytes], earlier: Earlier) -> Margin:
         top = os.fsencode(self._mirror.repository.top)
-        others: set[bytes] = set()
-        empty: set[bytes] = set()
-        own = self._mirror.closed.identities()
-        budget = _MOST_IN_ALL
-        for name in listed:
-            inside = _Inside(top, own, min(_MOST_EACH, budget))
-            if name.endswith(b"/") and inside.look(name.rstrip(b"/")):
-                others |= inside.files
-                empty |= inside.empty
-            else:
-                others.add(name)
-            budget -= inside.seen
+        unseen = look(top, listed, self._scanner.left_out, self._mirror.closed.identities())
+        stale = {os.fsencode(path) for path in (*self._scanner.stale, *_there(top, self._flagged))}
+        known = (identity_of(top + b"/" + name) for name in (*unseen.files, *stale))
         usual = self._usual()
+        permissions = {**self._private, **self._scanner.taken, **earlier.permissions}
         return Margin(
-            _fewer(others),
-            frozenset(sorted(empty)[:_MOST_NAMES]),
-            frozenset(os.fsencode(path) for path in (*self._scanner.stale, *_there(top, self._flagged))),
+            frozenset(unseen.files | unseen.shut),
+            frozenset(unseen.empty),
+            frozenset(stale),
             {
-                os.fsencode(path): permissions
-                for path, permissions in self._scanner.taken.items()
-                if permissions not in {0, usual, usual & 0o666}
+                os.fsencode(path): found
+                for path, found in permissions.items()
+                if found not in {0, usual, usual & 0o666}
             },
             usual,
+            frozenset(unseen.vague),
+            self._lists(unseen.vague),
+            frozenset(one for one in known if one is not None),
+            frozenset(map(os.fsencode, earlier.paths)),
         )
+
+    def _lists(self, folders: set[bytes]) -> dict[bytes, bytes]:
+        """The lists of ignored files on the way into folders."""
+        if not folders:
+            return {}
+        names = lists_for((os.fsdecode(folder + b"x").lstrip("/") for folder in folders), IGNORE_LIST)
+        lists: dict[bytes, bytes] = {}
+        for name in sorted(names, key=lambda name: (name.count("/"), name))[:_MOST_LISTS]:
+            try:
+                found = read_file(self._mirror.repository.top, name, _MAX_LIST, self._mirror.closed)
+            except FileInTheWay:
+                continue
+            if found is not None and found.mode != LINK_MODE:
+                lists[os.fsencode(name)] = found.data
+        # What the person's own lists say, all others may overrule.
+        first = os.fsencode(IGNORE_LIST)
+        own = (self._mirror.settings.carried.get("core.excludesfile"), self._mirror.folder / "info/exclude")
+        lists[first] = b"\n".join((*(_read(Path(place)) for place in own if place), lists.get(first, b"")))
+        return lists
 
     def _usual(self) -> int:
         """What the process gives a new file; there is no way to ask for that."""
@@ -227,57 +321,12 @@ class Margins:
             place.unlink()
 
 
-class _Inside:
-    """What is in a folder that git does not look into.
-
-    Args:
-        top: The root of the work tree.
-        own: What is the host's own. It is passed by.
-        most: So much is looked at.
-    """
-
-    def __init__(self, top: bytes, own: frozenset[Identity], most: int) -> None:
-        self._top = top
-        self._own = own
-        self._most = most
-        self.seen = 0
-        self.files: set[bytes] = set()
-        self.empty: set[bytes] = set()
-
-    def look(self, folder: bytes) -> bool:
-        """Look into a folder. Says whether all was seen."""
-        is_empty = True
-        try:
-            with os.scandir(self._top + b"/" + folder) as entries:
-                for entry in entries:
-                    is_empty = False
-                    self.seen += 1
-                    if self.seen > self._most or entry.name == b".git":
-                        return False
-                    path = folder + b"/" + entry.name
-                    if not entry.is_dir(follow_symlinks=False):
-                        self.files.add(path)
-                    elif not self._is_own(path) and not self.look(path):
-                        return False
-        except OSError:
-            return False
-        if is_empty:
-            self.empty.add(folder)
-        return True
-
-    def _is_own(self, path: bytes) -> bool:
-        return bool(self._own) and identity(os.fsdecode(self._top + b"/" + path)) in self._own
-
-
-def _fewer(names: set[bytes]) -> frozenset[bytes]:
-    """Names, or where there are too many, the folders that the innermost of them are in."""
-    while len(names) > _MOST_NAMES and names != {b"/"}:
-        depth = max(name.rstrip(b"/").count(b"/") for name in names)
-        names = {
-            name if name.rstrip(b"/").count(b"/") < depth else name.rstrip(b"/").rpartition(b"/")[0] + b"/"
-            for name in names
-        }
-    return frozenset(names)
+def _read(list_of_ignored: Path) -> bytes:
+    try:
+        is_meant = list_of_ignored.is_file() and list_of_ignored.stat().st_size <= _MAX_LIST
+        return list_of_ignored.read_bytes() if is_meant else b""
+    except OSError:
+        return b""
 
 
 def _there(top: bytes, paths: Iterable[str]) -> Iterator[str]:

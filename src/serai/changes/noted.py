@@ -21,6 +21,7 @@ from serai.changes.snapshots import Snapshots
 from serai.changes.trees import SESSION_BASE, RecordedTrees, is_lost, names_of
 from serai.changes.writing import put_file, put_link, take_away
 from serai.errors import FileInTheWay, FileUnreadable, GitFailed, ProtocolError, SeraiError
+from serai.processes.uninterrupted import to_its_end
 
 __all__ = ["NotedChanges"]
 
@@ -295,12 +296,14 @@ class NotedChanges:
 
         Raises:
             ProtocolError: There is no such turn, or it was recorded in a repository that is gone.
+
+        Cancelling it waits for its end.
         """
         if self._former_of(which) is not None:
             gone = "this turn was recorded in a repository that is gone: it can only be looked at"
             raise ProtocolError(gone, number=AhpErrorCode.CONFLICT)
         async with self._lock:
-            return await asyncio.to_thread(self._discard, which, paths)
+            return await to_its_end(asyncio.to_thread(self._discard, which, paths))
 
     def _discard(self, which: Which, paths: Collection[str] | None) -> tuple[list[Change], dict[str, str]]:
         done: list[Change] = []

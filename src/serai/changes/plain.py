@@ -3,11 +3,11 @@
 The trees of bases have content in the form in which git stores it: without carriage returns, for instance, or
 as a filter made it. By that it is compared with commits. But it does not lead back: git's conversion gives a
 file with line ends of one kind, whatever it had. So next to each tree there is another one with the very
-bytes of the files that git had to convert anew, that is, of all that are not as they were committed. Most
-content is the same in both, and is then there once.
+bytes of the files that git had to convert anew, that is, of all that are not as they were committed or
+staged. Most content is the same in both, and is then there once.
 
-For files that are as they were committed there is no such content. They come back as git would check them
-out: to have their bytes too, all files would have to be read.
+For files that are as they were committed or staged there is no such content. They come back as git would
+check them out: to have their bytes too, all files would have to be read.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from serai.changes.mirror import Mirror
 from serai.changes.records import Side
-from serai.changes.scanning import take_entries
+from serai.changes.scanning import removal, take_entries
 
 __all__ = ["Plain"]
 
@@ -73,18 +74,47 @@ class Plain:
         Raises:
             GitFailed: One of them cannot be read.
         """
-        await take_entries(self._mirror, paths, self._environment(self._index))
+        if names := list(paths):
+            await take_entries(self._mirror, names, self._environment(self._index))
 
-    async def tree(self) -> str:
+    async def drop(self, paths: Iterable[str]) -> None:
+        """Have files no longer, whatever is in the work tree.
+
+        Args:
+            paths: The files, from the root of the work tree.
+
+        Raises:
+            GitFailed: That could not be noted.
+        """
+        await self._put([removal(self._mirror.repository, path) for path in paths], self._index)
+
+    async def tree(self, instead: Iterable[bytes] = ()) -> str:
         """The tree of all that was stored.
+
+        Args:
+            instead: What it is to have in place of some of it, as `update-index --index-info` takes it.
 
         Raises:
             GitFailed: It could not be written.
         """
+        index = self._index
+        if entries := list(instead):
+            index = self._folder / "index.once"
+            await asyncio.to_thread(_copy, self._index, index)
+            await self._put(entries, index)
         answer = await self._mirror.run(
-            "write-tree", doing="record what there is", environment=self._environment(self._index)
+            "write-tree", doing="record what there is", environment=self._environment(index)
         )
         return answer.output.decode().strip()
+
+    async def _put(self, entries: Sequence[bytes], index: Path) -> None:
+        if entries:
+            await self._mirror.run(
+                *("update-index", "--add", "--replace", "-z", "--index-info"),
+                doing="record what there was",
+                data=b"".join(entries),
+                environment=self._environment(index),
+            )
 
     async def unpack(self, sides: Mapping[str, Side], *, index: Path, files: Path) -> None:
         """Write content as files, as it is.
@@ -116,3 +146,9 @@ class Plain:
             environment=environment,
             folder=str(self._folder),
         )
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):  # there is none before there are files
+        shutil.copy2(source, target)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from serai.changes.attributes import entries_in
-from serai.changes.guarding import guarded, guarded_from_commit, undone_in_part
+from serai.changes.guarding import Began, guarded, guarded_from_commit, undone_in_part
 from serai.changes.margins import PLAIN, Margin, Margins
 from serai.changes.mirror import Mirror
 from serai.changes.records import LINK_MODE, Change, Side
@@ -44,7 +44,13 @@ class Preparing:
         self._margins = margins
 
     async def prepare(
-        self, base: str, changes: Sequence[Change], tree: str, *, is_uncommitted: bool
+        self,
+        base: str,
+        changes: Sequence[Change],
+        tree: str,
+        since: Sequence[Change] | None,
+        *,
+        is_uncommitted: bool,
     ) -> Prepared:
         """Say which changes can be undone.
 
@@ -52,15 +58,18 @@ class Preparing:
             base: The name of the base that they are since; for what is not committed, that of the session.
             changes: What changed.
             tree: What it changed from.
+            since: All that changed since the base, if that is known.
             is_uncommitted: Whether that is the last commit.
 
         Raises:
             GitFailed: What was recorded is no longer there.
         """
         recorded = self._trees.margin_of(base)
-        margin = await self._margins.read(recorded) if recorded is not None else None
+        found = await self._margins.read(recorded) if recorded is not None else None
+        began = Began(self._trees.of(base), base.partition("/")[0], *found, since) if found else None
+        margin = began.margin if began else None
         guard = guarded_from_commit if is_uncommitted else guarded
-        refused = await guard(self._mirror, changes, tree, margin)
+        refused = await guard(self._mirror, changes, tree, began)
         possible = [change for change in changes if change.path not in refused]
         possible += undone_in_part(changes, refused)
         plain: dict[str, Side] = {}
@@ -84,7 +93,7 @@ class Preparing:
         if before is None or before.mode == LINK_MODE:
             return change
         full = self._mirror.repository.full(before.path)
-        if margin is not None and full in plain:
+        if margin is not None and (full in plain or margin.knows_permissions_of(full)):
             permissions = margin.permissions_of(full, before.mode)
             return replace(change, before=replace(before, permissions=permissions))
         is_gone = change.after is None or change.after.path != before.path

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from serai.changes.attributes import Attributes, attributes_in, unpack
@@ -120,6 +122,9 @@ def put_back(
     files: Path,
     seen: Mapping[str, Expected],
     keeps: Callable[[str], bool] = lambda _folder: False,
+    *,
+    absent: Collection[str] = (),
+    stop: Callable[[], bool] = lambda: False,
 ) -> tuple[list[Change], dict[str, str]]:
     """Undo changes in the work tree. No other file is touched. Writes to the disk.
 
@@ -130,6 +135,8 @@ def put_back(
         seen: What was seen of the files, by paths from the root of the work tree. What is otherwise by now
             stays as it is.
         keeps: Says of a folder, by such a path, whether it stays though it is empty.
+        absent: The paths of changed files that were not in the work tree before, whatever git has of them.
+        stop: Says whether to stop before the next change. All that are left are refused then.
 
     Returns:
         The changes that were undone, and the paths of those that were not, with the reason.
@@ -137,9 +144,12 @@ def put_back(
     done: list[Change] = []
     refused: dict[str, str] = {}
     hand = _Hand(mirror, files, seen, keeps)
-    for change in sorted(changes, key=_when):
+    for change in _in_order(changes):
+        if stop():
+            refused[change.path] = "the host was stopped"
+            continue
         try:
-            hand.undo(change)
+            hand.undo(Change(None, change.after) if change.path in absent else change)
         except FileInTheWay as error:
             refused[change.path] = error.message
         except OSError as error:
@@ -149,14 +159,42 @@ def put_back(
     return done, refused
 
 
-def _when(change: Change) -> int:
-    """First away with what is new, so that a file can come back where there is a new directory's first file.
+def _in_order(changes: Sequence[Change]) -> list[Change]:
+    """The changes, each after those whose new files are in the way of its earlier one.
 
-    Last comes a file that made room for such a directory, and is itself in it.
+    That is so where a folder became a file, or a file a folder. Where two are in each other's way there is no
+    such order: they come last, and will be refused.
     """
-    if change.before is None:
-        return 0
-    return 2 if _is_within(change.before, change.after) else 1
+    ordered = sorted(changes, key=lambda change: change.before is not None)
+    new = [one.path for one in ordered if one.after and (not one.before or one.before.path != one.path)]
+    below: dict[str, list[str]] = defaultdict(list)
+    for path in new:
+        for folder in _folders(path):
+            below[folder].append(path)
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    files = set(new)
+    for change in ordered:
+        in_the_way: set[str] = set()
+        if change.before is not None:
+            in_the_way = {
+                *below.get(change.before.path, ()),
+                *files.intersection(_folders(change.before.path)),
+            }
+        sorter.add(change.path, *(in_the_way - {change.path}))
+    with suppress(CycleError):  # it gives those that it can
+        sorter.prepare()
+    by_path = {change.path: change for change in ordered}
+    found: dict[str, Change] = {}
+    while ready := sorter.get_ready():
+        found |= {path: by_path[path] for path in ready}
+        sorter.done(*ready)
+    return list((found | by_path).values())
+
+
+def _folders(path: str) -> list[str]:
+    """The folders that a path is in."""
+    names = path.split("/")
+    return ["/".join(names[:depth]) for depth in range(1, len(names))]
 
 
 def _is_within(before: Side | None, after: Side | None) -> bool:

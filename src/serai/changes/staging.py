@@ -17,7 +17,20 @@ from serai.changes.mirror import Mirror, in_variables
 from serai.changes.records import Change, Limits, Side
 from serai.changes.scanning import is_beyond_a_link, judge_file, removal
 
-__all__ = ["Staged", "entry_of", "of_the_host", "put_entries", "stage", "staged_since"]
+__all__ = [
+    "Staged",
+    "entry_of",
+    "not_checked_out",
+    "of_the_host",
+    "put_entries",
+    "stage",
+    "staged_since",
+]
+
+_SECONDS = 600.0
+"""So long the index may be written: large files take their time, but a filter may never end."""
+_GRACE = 5.0
+"""So long git may take to give the index up as it was, with its lock gone, when it is ended early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +71,7 @@ async def stage(mirror: Mirror, changes: Sequence[Change]) -> None:
     present = await asyncio.to_thread(_present, mirror.repository.top, list(paths))
     gone = [path for path in paths if path not in present]
     if present:  # first, since a file that cannot be read keeps all from being staged
-        await _run(
+        await _write(
             mirror,
             *("update-index", "--add", "--remove", "--replace", "-z", "--stdin"),
             doing="stage the files",
@@ -66,7 +79,7 @@ async def stage(mirror: Mirror, changes: Sequence[Change]) -> None:
         )
     if gone:
         data = b"".join(removal(mirror.repository, path) for path in gone)
-        await _run(mirror, "update-index", "-z", "--index-info", doing="stage what is gone", data=data)
+        await _write(mirror, "update-index", "-z", "--index-info", doing="stage what is gone", data=data)
 
 
 async def staged_since(mirror: Mirror, tree: str) -> Staged:
@@ -78,8 +91,8 @@ async def staged_since(mirror: Mirror, tree: str) -> Staged:
     doing = "see what is staged"
     form = ("--raw", "-z", "--no-abbrev", "--no-renames", "--ita-visible-in-index", "--ignore-submodules=all")
     compared, unmerged = await both(
-        _run(mirror, "diff-index", "--cached", *form, tree, *mirror.scope, doing=doing),
-        _run(mirror, "ls-files", "--unmerged", "-z", *mirror.scope, doing=doing),
+        _read(mirror, "diff-index", "--cached", *form, tree, *mirror.scope, doing=doing),
+        _read(mirror, "ls-files", "--unmerged", "-z", *mirror.scope, doing=doing),
     )
     staged = Staged()
     submodules: set[str] = set()
@@ -114,6 +127,37 @@ async def staged_since(mirror: Mirror, tree: str) -> Staged:
     return staged
 
 
+async def not_checked_out(mirror: Mirror, changes: Iterable[Change]) -> set[str]:
+    """The paths of changed files that a sparse checkout left out of the work tree: they were not there.
+
+    As soon as such a file is there, git takes it for one that is checked out, but the index says so only
+    after it was written. A file that was there before, and had other content than the index, is not meant.
+
+    Raises:
+        GitFailed: The index cannot be read.
+    """
+    if mirror.settings.carried.get("core.sparsecheckout") != "true":
+        return set()
+    was = {os.fsencode(mirror.repository.full(one.path)): one for one in changes if one.before and one.after}
+    if not was:
+        return set()
+    answer = await _read(
+        mirror,
+        *("-c", "core.sparseCheckout=false"),  # as the index has it, and not as git would take it
+        *("ls-files", "-t", "--stage", "-z", *mirror.scope),
+        doing="see what is checked out",
+    )
+    found: set[str] = set()
+    for entry in answer.output.split(b"\0")[:-1]:
+        words, _, name = entry.partition(b"\t")
+        change = was.get(name)
+        if change is not None and change.before is not None and words.startswith(b"S "):
+            _, _, content, _ = words.decode().split(" ")
+            if (change.before.path, change.before.content) == (change.path, content):
+                found.add(change.path)
+    return found
+
+
 def entry_of(mirror: Mirror, side: Side) -> bytes:
     """A file as an entry of an index."""
     path = os.fsencode(mirror.repository.full(side.path))
@@ -132,19 +176,35 @@ async def put_entries(mirror: Mirror, entries: Iterable[bytes]) -> None:
         GitFailed: It could not be written; it is as it was.
     """
     if data := b"".join(entries):
-        await _run(mirror, "update-index", "-z", "--index-info", doing="bring the index back", data=data)
+        await _write(mirror, "update-index", "-z", "--index-info", doing="bring the index back", data=data)
 
 
-async def _run(mirror: Mirror, *arguments: str, doing: str, data: bytes = b"") -> Answer:
+async def _read(mirror: Mirror, *arguments: str, doing: str) -> Answer:
+    return await mirror.git.run(
+        *arguments, doing=doing, folder=mirror.repository.top, environment=_environment(mirror)
+    )
+
+
+async def _write(mirror: Mirror, *arguments: str, doing: str, data: bytes) -> None:
+    await mirror.git.run(
+        *arguments,
+        doing=doing,
+        folder=mirror.repository.top,
+        environment=_environment(mirror),
+        data=data,
+        seconds=_SECONDS,
+        grace=_GRACE,
+    )
+
+
+def _environment(mirror: Mirror) -> dict[str, str]:
     environment = mirror.repository.environment
     if mirror.closed_paths:
         environment["GIT_LITERAL_PATHSPECS"] = "0"  # what the scope says is not literal then
     if not mirror.trusted:
         filters = mirror.settings.filters
         environment |= in_variables({name: "false" if name.endswith(".required") else "" for name in filters})
-    return await mirror.git.run(
-        *arguments, doing=doing, folder=mirror.repository.top, environment=environment, data=data
-    )
+    return environment
 
 
 def _present(top: str, paths: Sequence[str]) -> set[str]:

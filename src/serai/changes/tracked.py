@@ -143,9 +143,10 @@ class TrackedChanges:
                 await self._record(SESSION_BASE)
             else:
                 await self._refresh()
-                tree = await self._trees.written_with(earlier)
+                then = await self._trees.stored(earlier)
+                tree = await self._trees.written_with(then)
                 await self._trees.keep(_LATE, tree)
-                await self._trees.keep(SESSION_BASE, tree, await self._margins.written())
+                await self._trees.keep(SESSION_BASE, tree, await self._margins.written(then))
 
     async def begin_turn(self, turn_id: str) -> None:
         """Record what there is before a turn. Nothing that was recorded for another of that id is left."""
@@ -398,6 +399,7 @@ class TrackedChanges:
                 self._base_of(which),
                 [change for change in chosen if change.path not in refused],
                 found.start or head,
+                await self._since_session() if is_uncommitted else found.changes,
                 is_uncommitted=is_uncommitted,
             )
             kept = {self._repository.full(path) for change in chosen for path in change.paths}
@@ -416,6 +418,15 @@ class TrackedChanges:
     def _base_of(self, which: Which) -> str:
         """The base of a changeset; for what is not committed, that of the session."""
         return f"turn/{which.turn_id}" if which.kind is ChangesetKind.TURN else SESSION_BASE
+
+    async def _since_session(self) -> tuple[Change, ...] | None:
+        """What changed since the session began, if that can be told."""
+        try:
+            return await self._against(self._trees.of(SESSION_BASE))
+        except GitTimedOut:
+            raise
+        except (GitFailed, ProtocolError):
+            return None
 
     async def _changed_since(self, which: Which, changes: Iterable[Change]) -> dict[str, str]:
         """The files that have changed again since a turn ended: discarding the turn would lose that."""

@@ -17,7 +17,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.changes.attributes import Attributes, attributes_in, entries_in, is_in_tree, unpack
 from serai.changes.diff import diff_to_tree
 from serai.changes.git import MAX_BYTES, both
-from serai.changes.margins import PLAIN, Margins
+from serai.changes.margins import PLAIN, Earlier, Margins
 from serai.changes.mirror import Mirror, is_of_same_place
 from serai.changes.reaching import Found
 from serai.changes.records import UNSEEN, Changes, Side
@@ -167,16 +167,19 @@ class RecordedTrees:
         )
         return answer.output.decode().strip()
 
-    async def written_with(self, earlier: Mapping[str, Found | None]) -> str:
-        """The tree of what the private index has, but with some files as they were, or not there.
+    async def stored(self, earlier: Mapping[str, Found | None]) -> Earlier:
+        """Store files as they were, or that they were not there.
 
         Raises:
-            GitFailed: It could not be written.
+            GitFailed: They could not be stored.
         """
         repository = self._mirror.repository
         entries: list[bytes] = []
+        permissions: dict[str, int] = {}
+        paths: set[str] = set()
         for path, found in earlier.items():
             full = repository.full(path)
+            paths.add(full)
             if found is None:
                 entries.append(removal(repository, full))
                 continue
@@ -185,12 +188,22 @@ class RecordedTrees:
             )
             entry = f"{found.mode:o} {stored.output.decode().strip()}\t".encode()
             entries.append(entry + os.fsencode(full) + b"\0")
+            if found.permissions is not None:
+                permissions[full] = found.permissions
+        return Earlier(tuple(entries), permissions, frozenset(paths))
+
+    async def written_with(self, earlier: Earlier) -> str:
+        """The tree of what the private index has, but with some files as they were, or not there.
+
+        Raises:
+            GitFailed: It could not be written.
+        """
         async with self._mirror.copied_index() as index:
             environment = self._mirror.environment(index)
             await self._mirror.run(
                 *("update-index", "--add", "--replace", "-z", "--index-info"),
                 doing="record what there was",
-                data=b"".join(entries),
+                data=b"".join(earlier.entries),
                 environment=environment,
             )
             return await self._written(environment)

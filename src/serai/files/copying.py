@@ -9,11 +9,11 @@ from contextlib import suppress
 from serai.ahp.commands import EmptyResult, ResourceCopyParams
 from serai.errors import InvalidParams
 from serai.files.drafts import Draft, draft_name, put
-from serai.files.handles import identity, open_directory
+from serai.files.handles import identity, names_in, open_directory
 from serai.files.kernel import sync_file_system
 from serai.files.lanes import takes_long
 from serai.files.leftovers import noted
-from serai.files.originals import Original, is_unchanged
+from serai.files.originals import Original, is_unchanged, keep_all_attributes, keep_attributes
 from serai.files.refusals import conflict, denied, exists, not_found, told
 from serai.files.roots import Access, Roots
 from serai.files.streams import copy_range
@@ -52,8 +52,9 @@ def duplicate(source: Place, destination: Place, *, exclusive: bool, moved: bool
         source: What to copy.
         destination: Where the copy is to be.
         exclusive: Whether there must be nothing yet.
-        moved: Whether the original is removed afterwards. Then the copy has its times, and is on the disk
-            when this returns.
+        moved: Whether the original is removed afterwards. Then the copy has its owner, permissions, times
+            and attributes, whatever was there, and is on the disk when this returns. A directory takes the
+            place of an empty one.
 
     Returns:
         Of a directory that is moved, what was copied of it.
@@ -68,7 +69,7 @@ def duplicate(source: Place, destination: Place, *, exclusive: bool, moved: bool
         raise not_found(source.uri)
     if stat.S_ISDIR(info.st_mode):
         takes_long()
-        return _copy_directory(source, destination, moved=moved)
+        return _copy_directory(source, destination, exclusive=exclusive, moved=moved)
     if stat.S_ISLNK(info.st_mode):
         _copy_link(source, destination, exclusive=exclusive, like=info if moved else None)
     else:
@@ -82,7 +83,11 @@ def _copy_file(source: Place, destination: Place, *, exclusive: bool, moved: boo
         takes_long(size=info.st_size)
         with told(destination.uri):
             there = _replaceable(destination, exclusive=exclusive)
-            with Draft(destination, like=there or _as_new(info)) as draft:
+            # What was private stays so, also where something public was.
+            kept = (
+                _Moved(destination, info, original) if moved else Draft(destination, there or _as_new(info))
+            )
+            with kept as draft:
                 copy_range(original, draft.descriptor, 0, info.st_size, at=0)
                 if moved:
                     os.utime(draft.descriptor, ns=(info.st_atime_ns, info.st_mtime_ns))
@@ -90,6 +95,23 @@ def _copy_file(source: Place, destination: Place, *, exclusive: bool, moved: boo
                     draft.commit(exclusive=exclusive)
     finally:
         os.close(original)
+
+
+class _Moved(Draft):
+    """A draft of a file that is moved. It is as that one was, and has nothing of what it replaces.
+
+    Args:
+        place: Where it is to be.
+        info: What the file is,
+        original: and its handle.
+    """
+
+    def __init__(self, place: Place, info: os.stat_result, original: int) -> None:
+        super().__init__(place, info)
+        self._original = original
+
+    def _take_over_attributes(self) -> None:
+        keep_attributes(self._original, self.descriptor)
 
 
 def _as_new(info: os.stat_result) -> os.stat_result:
@@ -117,17 +139,18 @@ def _copy_link(source: Place, destination: Place, *, exclusive: bool, like: os.s
     with told(destination.uri), alone_at(destination):
         _replaceable(destination, exclusive=exclusive)
         name = draft_name()
-        os.symlink(target, name, dir_fd=destination.directory)
-        try:
-            if like is not None:
-                keep_link_times(destination.directory, name, like)
-            put(destination, name, exclusive=exclusive)
-        except BaseException:
-            os.unlink(name, dir_fd=destination.directory)
-            raise
+        with noted(destination, name):
+            os.symlink(target, name, dir_fd=destination.directory)
+            try:
+                if like is not None:
+                    keep_link_times(destination.directory, name, like)
+                put(destination, name, exclusive=exclusive)
+            except BaseException:
+                os.unlink(name, dir_fd=destination.directory)
+                raise
 
 
-def _copy_directory(source: Place, destination: Place, *, moved: bool) -> Original | None:
+def _copy_directory(source: Place, destination: Place, *, exclusive: bool, moved: bool) -> Original | None:
     with told(source.uri):
         original = source.open_directory()
         try:
@@ -135,16 +158,31 @@ def _copy_directory(source: Place, destination: Place, *, moved: bool) -> Origin
             if held in destination.above:
                 raise InvalidParams("a directory cannot be copied into itself", field="params.destination")
             with told(destination.uri):
-                if destination.look() is not None:
+                replaces = moved and not exclusive and _is_empty(destination)
+                if destination.look() is not None and not replaces:
                     raise exists(destination.uri)
                 copied = Original(held) if moved else None
-                _make_copy(original, source, destination, copied)
+                _make_copy(original, source, destination, copied, exclusive=not replaces)
                 return copied
         finally:
             os.close(original)
 
 
-def _make_copy(original: int, source: Place, destination: Place, copied: Original | None) -> None:
+def _is_empty(place: Place) -> bool:
+    """Whether an empty directory is at a place."""
+    there = place.look()
+    if there is None or not stat.S_ISDIR(there.st_mode):
+        return False
+    directory = place.open_directory()
+    try:
+        return not names_in(directory)
+    finally:
+        os.close(directory)
+
+
+def _make_copy(
+    original: int, source: Place, destination: Place, copied: Original | None, *, exclusive: bool
+) -> None:
     name = draft_name()
     with noted(destination, name):
         os.mkdir(name, 0o700, dir_fd=destination.directory)
@@ -153,13 +191,14 @@ def _make_copy(original: int, source: Place, destination: Place, copied: Origina
             try:
                 copy_tree(original, copy, source.uri, copied)
                 if copied is not None:
+                    keep_all_attributes(original, copy, copied)
                     sync_file_system(copy)
                     if not is_unchanged(original, copied):
                         raise conflict(source.uri, "was changed by another program meanwhile")
             finally:
                 os.close(copy)
             with alone_at(destination):
-                put(destination, name, exclusive=True)
+                put(destination, name, exclusive=exclusive)  # the system replaces empty directories only
         except BaseException:
             with suppress(OSError):
                 remove_tree(destination.directory, name, destination.uri)

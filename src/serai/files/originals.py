@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -15,7 +17,7 @@ from serai.files.handles import Identity, identity, names_in, open_directory
 from serai.files.lanes import go_on
 from serai.files.versions import etag
 
-__all__ = ["Original", "is_unchanged", "remove_original"]
+__all__ = ["Original", "is_unchanged", "keep_all_attributes", "keep_attributes", "remove_original"]
 
 _NOT_A_DIRECTORY = frozenset({errno.ELOOP, errno.ENOTDIR})
 _NOT_EMPTY = frozenset({errno.ENOTEMPTY, errno.EEXIST})
@@ -30,6 +32,48 @@ class Original:
 
 
 _Entry: TypeAlias = str | Original
+
+
+def keep_attributes(original: int, copy: int) -> None:
+    """Have what is attached to a file or a directory on another one too: own attributes, and access lists.
+
+    Where there can be none, it goes without.
+
+    Args:
+        original: Its handle.
+        copy: The handle of the other one.
+    """
+    if sys.platform != "linux":
+        return
+    with suppress(OSError):  # the file system has no attributes
+        for name in os.listxattr(original):
+            if name.startswith("user.") or name == "system.posix_acl_access":
+                with suppress(OSError):
+                    os.setxattr(copy, name, os.getxattr(original, name))
+
+
+def keep_all_attributes(directory: int, copy: int, original: Original) -> None:
+    """The same for a directory and all that was copied of it. Links have no attributes.
+
+    Raises:
+        ProtocolError: The host is being closed.
+    """
+    if sys.platform != "linux":
+        return
+    go_on()
+    keep_attributes(directory, copy)
+    for name, entry in original.entries.items():
+        with suppress(OSError), ExitStack() as held:  # a link, or what is gone: that is looked for later
+            kind = os.O_DIRECTORY if isinstance(entry, Original) else 0
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | kind
+            one = os.open(name, flags, dir_fd=directory)
+            held.callback(os.close, one)
+            other = os.open(name, flags, dir_fd=copy)
+            held.callback(os.close, other)
+            if isinstance(entry, Original):
+                keep_all_attributes(one, other, entry)
+            else:
+                keep_attributes(one, other)
 
 
 def is_unchanged(directory: int, original: Original) -> bool:

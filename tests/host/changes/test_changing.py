@@ -19,7 +19,7 @@ from serai.ahp.types import ChangesetState, UserMessage
 from serai.changes.catalogue import SESSION, ChangesetKind, Which, uri_of
 from serai.changes.records import Outcome
 from serai.changes.tracked import TrackedChanges
-from serai.errors import ProtocolError
+from serai.errors import ProtocolError, SessionGone
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.changes import bases, changing
 from serai.host.changes.changeset_channel import ChangesetChannel
@@ -570,3 +570,17 @@ async def test_the_hosts_own_folder_is_no_place_for_changes(inn: Inn) -> None:
 )
 def test_an_id_leads_back_to_its_session(uri: str) -> None:
     assert session_of_id(id_of_session(uri)) == uri
+
+
+async def test_who_waits_for_an_operation_is_told_when_the_session_does_not(
+    inn: Inn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changing, "STOPPING", 0.01)
+    session = await inn.begin()
+    waiting = asyncio.create_task(session.changing.operate(asyncio.Event().wait()))
+    await asyncio.sleep(0)
+    assert session.is_busy
+    await session.changing.close()
+    with pytest.raises(SessionGone):
+        await waiting
+    assert not session.changing.operations

@@ -27,7 +27,7 @@ from serai.redact import Redactor
 if TYPE_CHECKING:
     from serai.host.session import Session
 
-__all__ = ["FAILURES", "Bases", "told_of"]
+__all__ = ["FAILURES", "STOPPING", "Bases", "told_of"]
 
 _log = logging.getLogger(__name__)
 
@@ -38,8 +38,8 @@ _PATIENCE = 10.0
 """So long a turn waits until it is recorded what there is before it, in seconds,"""
 _IMPATIENCE = 1.0
 """and so long after that was not enough, until it is again."""
-_STOPPING = 2.0
-"""So long an agent that was cancelled may take to stop, and a recording to end when the host does."""
+STOPPING = 2.0
+"""So long an agent that was cancelled may take to stop, and what is under way to end when the host does."""
 
 
 def told_of(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
@@ -60,7 +60,7 @@ def _seen_of(changes: SessionChanges) -> tuple[bool, bool, bool]:
 async def _stopped(task: asyncio.Task[None] | None) -> None:
     """Wait for an agent that may still be stopping, not for long."""
     if task is not None:
-        await asyncio.wait({task}, timeout=_STOPPING)
+        await asyncio.wait({task}, timeout=STOPPING)
 
 
 class Bases:
@@ -355,7 +355,7 @@ class Bases:
         if turn is not None and self.changes is not None:
             self._record(self.changes.end_turn(turn.id))
         if self._recording:
-            await asyncio.wait(self._recording, timeout=_STOPPING)
+            await asyncio.wait(self._recording, timeout=STOPPING)
         self._closed = True
         tasks: list[asyncio.Task[Any]] = [*self._recording]
         if self._opening is not None:

@@ -94,6 +94,9 @@ class Changesets:
     ) -> InvokeChangesetOperationResult:
         """Do something with a changeset, or with one of its files. Nobody need follow it.
 
+        Cancelling this does not stop what has begun. The end of the session or of the host does, if it takes
+        long.
+
         Raises:
             InvalidParams: There is no such operation, or it does not work on such a target.
             ProtocolError: There is no such changeset or file, or the operation was not possible.
@@ -104,23 +107,20 @@ class Changesets:
         async with self._session(address.session_id) as session:
             if session is None or not await session.changing.offers(address.which):
                 raise _unknown(uri)
-            try:
-                return await self._invoke(session, address, operation_id, target)
-            except ProtocolError:
-                raise
-            except (SeraiError, OSError) as error:
-                told = self._host.redactor.redact(str(error))
-                data = error.to_wire() if isinstance(error, SeraiError) else None
-                raise ProtocolError(told, data=data, number=AhpErrorCode.CONFLICT) from None
+            return await session.changing.operate(self._operate(session, address, operation_id, target))
 
-    async def _invoke(
+    async def _operate(
         self, session: Session, address: Address, operation_id: str, target: ChangesetOperationTarget | None
     ) -> InvokeChangesetOperationResult:
-        changes = await session.changing.bases.current()
         try:
+            changes = await session.changing.bases.current()
             result = await invoke(changes, address.which, operation_id, target)
-        finally:
-            session.changing.look_again()  # also one that failed may have done something
+        except ProtocolError:
+            raise
+        except (SeraiError, OSError) as error:
+            told = self._host.redactor.redact(str(error))
+            data = error.to_wire() if isinstance(error, SeraiError) else None
+            raise ProtocolError(told, data=data, number=AhpErrorCode.CONFLICT) from None
         if result.message is None:
             return result
         return replace(result, message=self._host.redactor.redact_value(result.message, observed=True))

@@ -7,7 +7,8 @@ import contextlib
 import logging
 import shutil
 import time
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from serai.ahp import actions as a
 from serai.ahp.types import URI, ErrorInfo
@@ -19,8 +20,8 @@ from serai.changes.operations import operations_for
 from serai.changes.records import Changes, told
 from serai.changes.showing import show
 from serai.changes.tracked import TrackedChanges
-from serai.errors import SeraiError
-from serai.host.changes.bases import FAILURES, Bases, told_of
+from serai.errors import SeraiError, SessionGone
+from serai.host.changes.bases import FAILURES, STOPPING, Bases, told_of
 from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
 from serai.host.changes.changesets import changes_folder, id_of_session
 from serai.host.changes.folder_watch import FolderWatch, Place, places_to_watch
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from serai.host.session import Session
 
 __all__ = ["Changing"]
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +55,8 @@ class Changing:
         self._session = session
         self._host = session.host
         self._id = id_of_session(session.uri)
+        self.operations: set[asyncio.Task[Any]] = set()
+        """What is being done with changesets."""
         self._looking: asyncio.Task[None] | None = None
         self._is_stale = False
         self._hurry = asyncio.Event()
@@ -64,8 +69,8 @@ class Changing:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being recorded, looked at or followed."""
-        return bool(self._looking or self._channels or self.bases.is_busy)
+        """Whether something is being recorded, looked at, followed or done."""
+        return bool(self._looking or self._channels or self.operations or self.bases.is_busy)
 
     def begin(self) -> None:
         """The session is new: record what it begins with, and list its changesets."""
@@ -286,18 +291,56 @@ class Changing:
     def _told(self, error: SeraiError | OSError) -> ErrorInfo:
         return told_of(error, self._host.redactor)
 
+    # -- operations ----------------------------------------------------------------------------------------
+
+    async def operate(self, work: Coroutine[Any, Any, T]) -> T:
+        """Have something done with a changeset. Cancelling this leaves it to go on to its end.
+
+        It may write a person's files, so that half of it would be worse than all or nothing.
+
+        Raises:
+            SessionGone: The session was closed, and did not wait for it any longer.
+        """
+        task = asyncio.create_task(work)
+        self.operations.add(task)
+        task.add_done_callback(self._is_done)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise SessionGone(f"the session {self._session.uri} is closed") from None
+            raise
+
+    def _is_done(self, task: asyncio.Task[Any]) -> None:
+        self.operations.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever asked for it may have gone
+        self.look_again()  # also one that failed may have done something
+
     # -- ending --------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
-        """Look and watch no more. What is being recorded may end first, for a short while."""
+        """Look and watch no more. What is being recorded or done may end first, for a short while.
+
+        An operation that takes longer is stopped. It leaves each file as it was, or as it was to be.
+        """
         self._closed = True
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
+        await self._end_operations()
         await self.bases.close()
         watch, self._watch = self._watch, None
         if watch is not None:
             await watch.close()
+
+    async def _end_operations(self) -> None:
+        operations = [*self.operations]
+        if operations:
+            _, late = await asyncio.wait(operations, timeout=STOPPING)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
 
     async def forget(self) -> None:
         """The session was disposed of, and is closed: delete what was recorded for it."""
