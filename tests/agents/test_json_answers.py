@@ -122,7 +122,7 @@ NO_SCHEMAS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("schema", NO_SCHEMAS, ids=repr)
+@pytest.mark.parametrize("schema", NO_SCHEMAS)
 def test_what_is_no_schema_is_refused(schema: Any) -> None:
     with pytest.raises(Mismatch, match="schema"):
         shape_of(schema)
