@@ -55,8 +55,9 @@ class Lending:
         """A client has said no: if that was to a call of its own that runs already, it ends with this."""
         running = (call for call in self._calls_of(client_id) if isinstance(call, ToolCallRunningState))
         if not action.approved and action.tool_call_id in {call.tool_call_id for call in running}:
-            message, why = "The client cannot run this tool", "the client declined"
-            self._end(action.tool_call_id, message, why, "declined")
+            told = action.reason_message
+            why = (told if isinstance(told, str) else told.markdown) if told else "the client declined"
+            self._end(action.tool_call_id, "The client cannot run this tool", why, "declined")
 
     def close(self) -> None:
         """Wait for nobody any more."""
