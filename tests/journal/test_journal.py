@@ -41,6 +41,13 @@ def delta(content: str, part: str = "p") -> a.SessionDeltaAction:
     return a.SessionDeltaAction(turn_id="t", part_id=part, content=content)
 
 
+async def full(journal: Journal) -> None:
+    """Wait until the journal knows that nothing can be written."""
+    async with asyncio.timeout(WITHIN):
+        while journal.unavailable is None:
+            await asyncio.wait({journal.ended}, timeout=0.001)
+
+
 async def test_nothing_is_published_before_it_is_committed(
     journal: Journal, store: FaultyStore, kept: KeptSession
 ) -> None:
@@ -224,8 +231,7 @@ async def test_a_full_disk_publishes_nothing_and_the_batch_is_tried_again(
     journal.subscriptions.add(SESSION, listener)
     store.faults = [StorageUnavailable("the disk is full"), StorageUnavailable("the disk is full")]
     do(journal, kept, title("a"))
-    while journal.unavailable is None:
-        await asyncio.wait({journal.ended}, timeout=0.001)
+    await full(journal)
     assert not listener.writes
     async with asyncio.timeout(WITHIN):
         await journal.committed()
@@ -239,8 +245,7 @@ async def test_who_produces_much_waits_while_the_disk_is_full(
 ) -> None:
     store.faults = [StorageUnavailable("the disk is full")] * 2
     do(journal, kept, title("a"))
-    while journal.unavailable is None:
-        await asyncio.wait({journal.ended}, timeout=0.001)
+    await full(journal)
     waiting = asyncio.create_task(journal.room())
     await asyncio.wait({waiting}, timeout=0.001)
     assert not waiting.done()
@@ -267,8 +272,7 @@ async def test_what_is_sent_back_passes_the_line_while_it_stands_still(
     store.faults = [StorageUnavailable("the disk is full")]
     do(journal, kept, title("waits"))
     async with asyncio.timeout(WITHIN):
-        while journal.unavailable is None:
-            await asyncio.wait({journal.ended}, timeout=0.001)
+        await full(journal)
         send_back(journal, listener, "one", "two")
         await journal.committed()
     assert [text for _, text in titles(listener)] == ["one", "two", "waits"]
@@ -285,8 +289,7 @@ async def test_but_never_a_batch_that_may_have_its_numbers(
     store.faults = [StorageUnavailable("the disk is full")]
     do(journal, kept, title("waits"))
     async with asyncio.timeout(WITHIN):
-        while journal.unavailable is None:
-            await asyncio.wait({journal.ended}, timeout=0.001)
+        await full(journal)
         store.gate.clear()
         tries = store.tries
         while store.tries == tries:  # it is tried again
@@ -311,8 +314,7 @@ async def test_what_cannot_be_sent_back_for_want_of_numbers_waits_too(
     store.faults = [StorageUnavailable("the disk is full")] * 2
     do(journal, kept, title("waits"))
     async with asyncio.timeout(WITHIN):
-        while journal.unavailable is None:
-            await asyncio.wait({journal.ended}, timeout=0.001)
+        await full(journal)
         send_back(journal, listener, "one")
         await journal.committed()
     assert [text for _, text in titles(listener)] == ["waits", "one"]
