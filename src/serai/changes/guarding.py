@@ -138,7 +138,7 @@ def _moved(mirror: Mirror, changes: Sequence[Change], began: Began) -> dict[str,
         # The same content comes back to where it was.
         is_back = change.before is not None and change.before.content == change.after.content
         is_back |= change.after.content in recorded and not began.margin.may_have_had(full)
-        if not is_back and os.fsencode(full) not in began.margin.noted and _is_older(found, began):
+        if not is_back and os.fsencode(full) not in began.margin.noted and _is_older(found, change, began):
             refused[change.path] = _OLDER.format(began.name)
     return refused
 
@@ -153,8 +153,12 @@ def _is_known(place: bytes, found: os.stat_result, change: Change, began: Began)
     return made is None or began.moment is None or began.moment.is_after(made)
 
 
-def _is_older(found: os.stat_result, began: Began) -> bool:
-    return began.moment is not None and began.moment.is_after(found.st_mtime_ns)
+def _is_older(found: os.stat_result, change: Change, began: Began) -> bool:
+    """Whether a file is older than the base, and was not in its place then."""
+    if began.moment is None or not began.moment.is_after(found.st_mtime_ns):
+        return False
+    # One that nobody has touched was here: git only sees it otherwise, by other attributes for instance.
+    return change.kind is not ChangeKind.MODIFIED or not began.moment.is_after(found.st_ctime_ns)
 
 
 def undone_in_part(changes: Iterable[Change], refused: Mapping[str, str]) -> list[Change]:
