@@ -178,9 +178,11 @@ def test_text_in_base64_is_searched_like_text_whatever_it_is_said_to_be(
         assert base64.b64decode(typed.data).decode() == f"{before} {TYPED}"
 
 
-def test_binary_content_that_is_no_base64_is_masked_as_text(redactor: Redactor) -> None:
-    content = ToolResultEmbeddedResourceContent(data=f"not base64: {BOTH}", content_type="text/plain")
-    assert redactor.redact_value(content, observed=True).data == f"not base64: {MASKED}"
+@pytest.mark.parametrize("before", ["not base64:", "nicht für base64:"])
+def test_binary_content_that_is_no_base64_is_masked_as_text(redactor: Redactor, before: str) -> None:
+    content = ToolResultEmbeddedResourceContent(data=f"{before} {BOTH}", content_type="text/plain")
+    assert redactor.redact_value(content, observed=True).data == f"{before} {MASKED}"
+    assert redactor.redact_value(content, observed=False).data == f"{before} {TYPED}"
 
 
 def test_plain_json_and_plain_text_can_be_redacted_too(redactor: Redactor) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from collections.abc import Sequence
 
@@ -52,7 +51,7 @@ def _moved(item: ToolResultContent, session: str, blobs: list[BlobRow]) -> ToolR
         case ToolResultEmbeddedResourceContent() if len(item.data) > LARGE:
             try:
                 data, content_type = base64.b64decode(item.data, validate=True), item.content_type
-            except binascii.Error:
+            except ValueError:
                 return item  # it says that it is base64 and is not: whoever reads it finds out
         case _:
             return item

@@ -11,7 +11,6 @@ looked for first, with its neighbours, as in `hints.py`: a value that is whole i
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -71,7 +70,7 @@ class ManagedValues:
             return text
         try:
             data = base64.b64decode(text, validate=True)
-        except binascii.Error:
+        except ValueError:
             return self.redact(text)
         for piece, mask in sorted(self._masks.items(), key=lambda item: -len(item[0])):
             data = data.replace(piece.encode(errors="surrogatepass"), mask.encode())

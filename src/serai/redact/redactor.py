@@ -8,7 +8,6 @@ name the kind, never the value, and pass both stages unchanged.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -106,7 +105,7 @@ class Redactor:
             plain = base64.b64decode(text, validate=True).decode()
         except UnicodeDecodeError:
             return text
-        except binascii.Error:
+        except ValueError:
             return redact_shapes(text)
         masked = redact_shapes(plain)
         return text if masked == plain else base64.b64encode(masked.encode()).decode()

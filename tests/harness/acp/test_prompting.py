@@ -6,6 +6,8 @@ import base64
 import json
 from typing import Any
 
+import pytest
+
 from conformance.client import Client
 from harness.acp.conftest import Inn, notices, said, say
 from serai.ahp import wire
@@ -93,8 +95,10 @@ def test_an_attachment_of_an_unknown_kind_is_named() -> None:
     assert (len(blocks), unknown) == (1, ["hologram"])
 
 
-def test_bytes_that_are_no_text_stay_bytes() -> None:
-    data = base64.b64encode(b"\xff\x00").decode()
+@pytest.mark.parametrize(
+    "data", [pytest.param(base64.b64encode(b"\xff\x00").decode(), id="bytes"), pytest.param("ä", id="no base64")]
+)
+def test_bytes_that_are_no_text_stay_bytes(data: str) -> None:
     attachment = {"type": "embeddedResource", "label": "a b", "data": data, "contentType": "application/x"}
     (_, block), _ = blocks_of(message(attachments=[attachment]))
     assert block["resource"] == {"uri": "attachment:///a%20b", "mimeType": "application/x", "blob": data}

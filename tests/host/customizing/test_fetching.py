@@ -80,6 +80,7 @@ async def test_what_one_file_lacks_does_not_cost_the_others() -> None:
             "a.md": "a",
             "b.md": ProtocolError("not for you"),
             "c.md": text("%%%", "base64"),
+            "ä.md": text("ä", "base64"),
             "d.md": "x" * (1024 * 1024 + 1),
         }
     )
@@ -89,6 +90,7 @@ async def test_what_one_file_lacks_does_not_cost_the_others() -> None:
         "b.md cannot be read (not for you)",
         "c.md cannot be read (the client sent what cannot be decoded)",
         "d.md cannot be read (it is larger than 1 MiB)",
+        "ä.md cannot be read (the client sent what cannot be decoded)",
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import Any
 from urllib.parse import quote
 
@@ -78,7 +77,7 @@ def _text(data: str) -> str | None:
     """The text in base64; `None` for what is none."""
     try:
         return base64.b64decode(data, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         return None
 
 

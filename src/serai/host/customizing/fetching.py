@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import quote
@@ -142,7 +141,7 @@ class _Fetching:
                 data = base64.b64decode(result.data, validate=True)
             else:
                 data = result.data.encode()
-        except (binascii.Error, UnicodeEncodeError):
+        except ValueError:
             raise FileUnreadable("the client sent what cannot be decoded") from None
         if len(data) > _MAX_FILE:
             raise FileUnreadable(f"it is larger than {_MAX_FILE // 1024 // 1024} MiB")
