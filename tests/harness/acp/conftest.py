@@ -24,7 +24,7 @@ from serai.processes.census import census
 from serai.store.memory import MemoryStore
 
 AGENTS = Path(__file__).parent / "agents"
-QUICK = (sys.executable, "-I", "-S", "-u", str(AGENTS / "quick.py"))
+QUICK = (sys.executable, "-E", "-s", "-S", "-u", str(AGENTS / "quick.py"))
 ONE = "ahp-session:/one"
 
 RESUMES = {"sessionCapabilities": {"resume": {}}}

@@ -1,0 +1,295 @@
+"""Turns of the quick agent that make calls, and ask whether they may."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from quick_requests import FORM
+from quick_settings import set_mode
+from quick_wire import KEEP, PARAMS, PROMPT, REMEMBERED, ask, receive, say, send, told, update
+from quick_words import wait
+
+OPTIONS = [
+    {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "ever", "name": "Always", "kind": "allow_always"},
+    {"optionId": "no", "name": "No", "kind": "reject_once"},
+]
+
+
+def careful(session: str) -> Any:
+    """Says what it is about to do, and asks."""
+    say(session, "I will ask.")
+    permission(session)
+
+
+def paused(session: str) -> Any:
+    """Begins a call, and goes on when its mode is changed."""
+    update(session, "tool_call", toolCallId="p", title="make", status="in_progress")
+    while (message := receive()).get("method") != "session/set_mode":
+        pass
+    send(id=message["id"], result=set_mode(message["params"]))
+    update(session, "tool_call_update", toolCallId="p", status="completed")
+    say(session, "made")
+
+
+def fixit(session: str, how: str = "") -> Any:
+    """Reads a file. The first process goes down over it; those after it say that all is done."""
+    call = f"k{os.getpid()}"
+    update(session, "tool_call", toolCallId=call, title="Read foo.py", kind="read", status="in_progress")
+    began = Path(PARAMS[session]["cwd"], "began")
+    if not began.exists():
+        began.touch()
+        if KEEP is not None and how == "keeps":
+            (KEEP / session).write_text(json.dumps([PROMPT["prompt"][0]["text"]]))
+        os._exit(1)
+    update(session, "tool_call_update", toolCallId=call, status="completed")
+    say(session, "It is fixed.")
+
+
+def further(session: str) -> Any:
+    """Gets further the second time."""
+    update(session, "tool_call", toolCallId="k0", title="Read foo.py", status="completed")
+    say(session, "Done.")
+    if REMEMBERED.get(session):
+        say(session, " All tests pass.")
+        update(session, "tool_call", toolCallId="k1", title="Run tests", status="completed")
+
+
+def tool(session: str, outcome: str = "completed") -> Any:
+    """A call without a question, in all of its steps."""
+    update(session, "tool_call", toolCallId="c", title="Read notes", kind="read", status="pending")
+    update(
+        session,
+        "tool_call_update",
+        toolCallId="c",
+        rawInput={"path": "notes.md"},
+        locations=[{"path": "/notes.md", "line": 3}],
+    )
+    update(session, "tool_call_update", toolCallId="c", status="in_progress")
+    text = {"type": "content", "content": {"type": "text", "text": "half"}}
+    update(session, "tool_call_update", toolCallId="c", content=[text])
+    whole = {"type": "content", "content": {"type": "text", "text": "the whole"}}
+    update(session, "tool_call_update", toolCallId="c", status=outcome, content=[whole])
+
+
+def renamed(session: str) -> Any:
+    """A call that has no more than a promise of a title at first."""
+    update(session, "tool_call", toolCallId="c", title="Preparing file…", kind="edit", status="pending")
+    update(session, "tool_call_update", toolCallId="c", title="Write a.txt", status="completed")
+
+
+def stray(session: str) -> Any:
+    """The first that is heard of a call is its end."""
+    update(
+        session, "tool_call_update", toolCallId="c", title="ls", status="completed", rawOutput={"output": "a"}
+    )
+
+
+def permission(session: str, kinds: str = "yes,ever,no") -> Any:
+    options = [option for option in OPTIONS if option["optionId"] in kinds.split(",")]
+    call = {"toolCallId": "c", "title": "rm -rf /", "kind": "execute", "rawInput": {"command": "rm"}}
+    answer = ask("session/request_permission", sessionId=session, toolCall=call, options=options)
+    outcome = answer["result"]["outcome"]
+    if outcome["outcome"] == "cancelled":
+        say(session, "cancelled")
+        return {"stopReason": "cancelled"}
+    allowed = outcome["optionId"] in ("yes", "ever")
+    update(session, "tool_call_update", toolCallId="c", status="completed" if allowed else "failed")
+    say(session, outcome["optionId"])
+    return None
+
+
+def untold(session: str, then: str) -> Any:
+    """Asks about a call, begins another, and tells the end of neither."""
+    call = {"toolCallId": "c", "title": "rm -rf /"}
+    ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
+    half = {"type": "content", "content": {"type": "text", "text": "half"}}
+    update(session, "tool_call", toolCallId="d", title="make", status="in_progress", content=[half])
+    update(session, "tool_call", toolCallId="e", title="never", status="pending")
+    if then == "crash":
+        os._exit(1)
+
+
+def settled(session: str, status: str) -> Any:
+    """Asks about a call, and ends it without the answer."""
+    call = {"toolCallId": "c", "title": "ls"}
+    params = {"sessionId": session, "toolCall": call, "options": OPTIONS}
+    send(id="s", method="session/request_permission", params=params)
+    update(session, "tool_call_update", toolCallId="c", status=status)
+    while (message := receive()).get("id") != "s":
+        pass
+    say(session, told(message))
+
+
+def hasty(session: str, then: str) -> Any:
+    """Asks about a call, begins it without the answer when its mode is changed, and tells no end of it."""
+    call = {"toolCallId": "c", "title": "make"}
+    params = {"sessionId": session, "toolCall": call, "options": OPTIONS}
+    send(id="h", method="session/request_permission", params=params)
+    while (message := receive()).get("method") != "session/set_mode":
+        pass
+    send(id=message["id"], result={})
+    update(session, "tool_call_update", toolCallId="c", status="in_progress")
+    if then == "crash":
+        os._exit(1)
+
+
+def reasked(session: str, then: str) -> Any:
+    """Begins a call, asks whether it may run, and goes on when its mode is changed, whatever the answer."""
+    half = {"type": "content", "content": {"type": "text", "text": "half"}}
+    update(session, "tool_call", toolCallId="c", title="make", status="in_progress", content=[half])
+    params = {"sessionId": session, "toolCall": {"toolCallId": "c"}, "options": OPTIONS}
+    send(id="r", method="session/request_permission", params=params)
+    while (message := receive()).get("method") != "session/set_mode":
+        pass
+    send(id=message["id"], result={})
+    if then == "crash":
+        os._exit(1)
+    if then == "completed":
+        update(session, "tool_call_update", toolCallId="c", status="completed")
+
+
+def again_hasty(session: str, then: str) -> Any:
+    """Asks about a call, and when it may not run is as hasty with it as can be."""
+    call = {"toolCallId": "c", "title": "make"}
+    ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
+    hasty(session, then)
+
+
+def defiant(session: str, *statuses: str) -> Any:
+    """Asks about a call, and tells that it goes on, whatever the answer."""
+    call = {"toolCallId": "c", "title": "make"}
+    ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
+    for status in statuses:
+        name, _, text = status.partition(":")
+        content = [{"type": "content", "content": {"type": "text", "text": text}}]
+        if text == "diff":
+            content = [{"type": "diff", "path": "a.txt", "newText": "a"}]
+        more = {"content": content} if text else {}
+        update(session, "tool_call_update", toolCallId="c", status=name, **more)
+
+
+def thrice(session: str) -> Any:
+    """Asks three times about one call, all at once, and then runs it."""
+    params = {"sessionId": session, "toolCall": {"toolCallId": "c", "title": "make"}, "options": OPTIONS}
+    for number in range(3):
+        send(id=f"t{number}", method="session/request_permission", params=params)
+    outcomes: list[str] = []
+    while len(outcomes) < 3:
+        message = receive()
+        if "result" in message:
+            outcomes.append(message["result"]["outcome"].get("optionId", "cancelled"))
+    update(session, "tool_call_update", toolCallId="c", status="in_progress")
+    update(session, "tool_call_update", toolCallId="c", status="completed")
+    say(session, ",".join(outcomes))
+
+
+def withdrawn(session: str, method: str) -> Any:
+    """Asks, and takes that back when its mode is changed; then the call runs all the same."""
+    params: dict[str, Any] = {"sessionId": session, "message": "Who?", "requestedSchema": FORM}
+    if method == "session/request_permission":
+        params = {"sessionId": session, "toolCall": {"toolCallId": "c", "title": "ls"}, "options": OPTIONS}
+    send(id="w", method=method, params=params)
+    while (message := receive()).get("method") != "session/set_mode":
+        pass
+    send(id=message["id"], result={})
+    send(method="$/cancel_request", params={"requestId": "w"})
+    while (message := receive()).get("id") != "w":
+        pass
+    if method == "session/request_permission":
+        update(session, "tool_call_update", toolCallId="c", title="ls", status="completed")
+    say(session, told(message))
+
+
+def growing(session: str, count: str) -> Any:
+    """A call whose output grows, to half a megabyte."""
+    update(session, "tool_call", toolCallId="g", title="make", status="in_progress")
+    text = ""
+    for number in range(int(count)):
+        text += str(number % 10) * (500_000 // int(count))
+        entry = {"type": "content", "content": {"type": "text", "text": text}}
+        update(session, "tool_call_update", toolCallId="g", content=[entry])
+    wait(session)
+
+
+def burst(session: str, count: str) -> Any:
+    """A call that tells what it has so often, all in one breath."""
+    update(session, "tool_call", toolCallId="b", title="make", status="in_progress")
+    entries = [
+        {"type": "content", "content": {"type": "text", "text": f"line {n}"}} for n in range(int(count))
+    ]
+    told = [{"sessionUpdate": "tool_call_update", "toolCallId": "b", "content": [entry]} for entry in entries]
+    lines = [
+        {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": session, "update": each}}
+        for each in (*told, {"sessionUpdate": "tool_call_update", "toolCallId": "b", "status": "completed"})
+    ]
+    sys.stdout.write("".join(json.dumps(line) + "\n" for line in lines))
+    sys.stdout.flush()
+
+
+def again(session: str) -> Any:
+    """Two calls that have one id."""
+    for title in ("first", "second"):
+        update(session, "tool_call", toolCallId="c", title=title, status="in_progress")
+        update(session, "tool_call_update", toolCallId="c", status="completed")
+
+
+def unkind(session: str, *names: str) -> Any:
+    """Asks with options of no kind."""
+    options = [{"optionId": name, "name": name.title()} for name in names]
+    call = {"toolCallId": "c", "title": "ls", "rawInput": {"name": "é"}}
+    say(session, told(ask("session/request_permission", sessionId=session, toolCall=call, options=options)))
+
+
+def storm(session: str, count: str) -> Any:
+    """Asks many times about two calls, all at once."""
+    for number in range(int(count)):
+        call = {"toolCallId": f"c{number % 2}", "title": f"call {number}"}
+        send(
+            id=f"s{number}",
+            method="session/request_permission",
+            params={"sessionId": session, "toolCall": call, "options": OPTIONS},
+        )
+    outcomes: list[str] = []
+    stop = False
+    while len(outcomes) < int(count):
+        message = receive()
+        stop = stop or message.get("method") == "session/cancel"
+        if "result" in message:
+            outcome = message["result"]["outcome"]
+            outcomes.append(outcome.get("optionId", "cancelled"))
+    say(session, ",".join(sorted(outcomes)))
+    return {"stopReason": "cancelled"} if stop else None
+
+
+def edit(session: str, path: str) -> Any:
+    """Asks, then writes a file by itself."""
+    target = Path(PARAMS[session]["cwd"]) / path
+    diff = {"type": "diff", "path": str(target), "oldText": None, "newText": "new\n"}
+    call = {"toolCallId": "e", "title": f"Write {path}", "kind": "edit", "content": [diff]}
+    answer = ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
+    if answer["result"]["outcome"].get("optionId") == "yes":
+        target.write_text("new\n")
+        update(session, "tool_call_update", toolCallId="e", status="completed", content=[diff])
+    else:
+        update(session, "tool_call_update", toolCallId="e", status="failed")
+
+
+def mixed(session: str) -> Any:
+    """A result of all kinds of content."""
+    entries = [
+        {"type": "content", "content": {"type": "image", "data": "aGk=", "mimeType": "image/png"}},
+        {"type": "content", "content": {"type": "resource_link", "uri": "file:///a", "name": "a", "size": 3}},
+        {"type": "content", "content": {"type": "resource", "resource": {"uri": "x:", "text": "inside"}}},
+        {"type": "diff", "path": "/w/a.py", "oldText": "1\n2\n", "newText": "1\n3\n4\n"},
+        {"type": "terminal", "terminalId": "unknown"},
+        {"type": "hologram", "depth": 3},
+    ]
+    update(session, "tool_call", toolCallId="m", title="Everything", status="completed", content=entries)
+    update(session, "agent_message_chunk", content={"type": "image", "data": "aGk=", "mimeType": "image/png"})
+    link = {"type": "resource_link", "uri": "file:///a", "name": "a"}
+    update(session, "agent_message_chunk", content=link)

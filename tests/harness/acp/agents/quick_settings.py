@@ -1,0 +1,61 @@
+"""What the quick agent lets people choose."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from quick_wire import PARAMS, STATE, TOLD, ask
+
+
+def select(name: str, category: str | None, values: list[str]) -> dict[str, Any]:
+    return {
+        "id": name,
+        "name": name.title(),
+        "category": category,
+        "type": "select",
+        "currentValue": STATE[name],
+        "options": [{"value": value, "name": value.title()} for value in values],
+    }
+
+
+def options() -> list[dict[str, Any]]:
+    if "options" not in TOLD:
+        return []
+    loud = {"id": "loud", "name": "Loud", "type": "boolean", "currentValue": STATE["loud"]}
+    return [
+        select("model", "model", ["small", "large"]),
+        select("effort", "thought_level", ["low", "high"]),
+        loud,
+    ]
+
+
+def ask_between(session: str) -> None:
+    """Asks while no turn runs, and writes down what it was told."""
+    folder = PARAMS[session]["cwd"]
+    where = {"sessionId": session, "path": f"{folder}/a"}
+    answers = [ask("fs/read_text_file", **where), ask("fs/write_text_file", **where, content="")]
+    answers.append(ask("terminal/create", sessionId=session, command="ls"))
+    Path(folder, "answers").write_text(json.dumps(answers))
+
+
+def set_mode(params: dict[str, Any]) -> Any:
+    if params["modeId"] == "do" and TOLD.get("stubborn"):
+        return {"error": {"code": -32603, "message": "not today"}}
+    STATE["mode"] = params["modeId"]
+    if TOLD.get("asks_between"):
+        ask_between(params["sessionId"])
+    return {}
+
+
+def set_option(params: dict[str, Any]) -> Any:
+    STATE[params["configId"]] = params["value"]
+    return {"configOptions": options()}
+
+
+CHOICES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "session/set_mode": set_mode,
+    "session/set_config_option": set_option,
+}
