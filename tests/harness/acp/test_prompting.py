@@ -96,7 +96,11 @@ def test_an_attachment_of_an_unknown_kind_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [pytest.param(base64.b64encode(b"\xff\x00").decode(), id="bytes"), pytest.param("ä", id="no base64")]
+    "data",
+    [
+        pytest.param(base64.b64encode(b"\xff\x00").decode(), id="bytes that are no text"),
+        pytest.param("ä", id="no base64"),
+    ],
 )
 def test_bytes_that_are_no_text_stay_bytes(data: str) -> None:
     attachment = {"type": "embeddedResource", "label": "a b", "data": data, "contentType": "application/x"}
