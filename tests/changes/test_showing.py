@@ -21,23 +21,23 @@ paths = st.lists(names, min_size=1, max_size=3).map(lambda parts: os.fsdecode(b"
 
 @given(paths, paths)
 def test_paths_of_any_bytes_come_back_and_can_be_written_as_json(one: str, other: str) -> None:
-    assert path_below("/work/dir", file_uri("/work/dir", one)) == one
+    assert path_below("/inn/dir", file_uri("/inn/dir", one)) == one
     address = content_address(content_uri("s/1", Side(one, NEW)))
     assert address is not None
     assert (address.session_id, address.content, address.path) == ("s/1", NEW, one)
     assert (file_id(one) == file_id(other)) == (one == other)
-    file = show(Change(Side(one, OLD), Side(other, NEW), 1, 2), "/work/dir", "s1", live=True)
+    file = show(Change(Side(one, OLD), Side(other, NEW), 1, 2), "/inn/dir", "s1", live=True)
     assert wire.decode(wire.encode(file), ChangesetFile) == file
     shown(one).encode()
 
 
 def test_a_modified_file() -> None:
-    file = show(Change(Side("a b", OLD), Side("a b", NEW), 1, 2), "/work", "s1", live=True)
+    file = show(Change(Side("a b", OLD), Side("a b", NEW), 1, 2), "/inn", "s1", live=True)
     assert wire.to_json(file) == {
         "id": "a%20b",
         "edit": {
-            "before": {"uri": "file:///work/a%20b", "content": {"uri": f"serai-change:/s1/{OLD}/a%20b"}},
-            "after": {"uri": "file:///work/a%20b", "content": {"uri": "file:///work/a%20b"}},
+            "before": {"uri": "file:///inn/a%20b", "content": {"uri": f"serai-change:/s1/{OLD}/a%20b"}},
+            "after": {"uri": "file:///inn/a%20b", "content": {"uri": "file:///inn/a%20b"}},
             "diff": {"added": 1, "removed": 2},
         },
         "_meta": {"serai.kind": "modified", "serai.version": NEW},
@@ -45,7 +45,7 @@ def test_a_modified_file() -> None:
 
 
 def test_a_file_of_a_turn_that_is_over_refers_to_what_was_kept() -> None:
-    file = show(Change(None, Side("a", NEW), 1, 0), "/work", "s1", live=False)
+    file = show(Change(None, Side("a", NEW), 1, 0), "/inn", "s1", live=False)
     assert file.edit.before is None
     assert file.edit.after is not None
     assert file.edit.after.content.uri == f"serai-change:/s1/{NEW}/a"
@@ -53,7 +53,7 @@ def test_a_file_of_a_turn_that_is_over_refers_to_what_was_kept() -> None:
 
 @pytest.mark.parametrize(
     ("directory", "after"),
-    [("/work", Side("link", NEW, LINK_MODE)), ("/work", Side("\udcff", NEW)), ("/w\udcff", Side("a", NEW))],
+    [("/inn", Side("link", NEW, LINK_MODE)), ("/inn", Side("\udcff", NEW)), ("/w\udcff", Side("a", NEW))],
 )
 def test_what_a_file_uri_does_not_lead_to_is_kept_content(directory: str, after: Side) -> None:
     file = show(Change(Side(after.path, OLD, after.mode), after), directory, "s1", live=True)
@@ -64,7 +64,7 @@ def test_what_a_file_uri_does_not_lead_to_is_kept_content(directory: str, after:
 
 def test_renames_modes_binaries_and_conflicts_are_told() -> None:
     change = Change(Side("a", OLD), Side("b", NEW, 0o100755), binary=True, conflicted=True)
-    file = show(change, "/work", "s1", live=True)
+    file = show(change, "/inn", "s1", live=True)
     assert file.id == "b"
     assert file.edit.diff is None
     assert file.meta == {
@@ -77,30 +77,30 @@ def test_renames_modes_binaries_and_conflicts_are_told() -> None:
 
 
 def test_the_same_counts_with_other_content_are_another_file() -> None:
-    one = show(Change(Side("a", OLD), Side("a", NEW), 1, 1), "/work", "s1", live=True)
-    other = show(Change(Side("a", OLD), Side("a", "3" * 40), 1, 1), "/work", "s1", live=True)
+    one = show(Change(Side("a", OLD), Side("a", NEW), 1, 1), "/inn", "s1", live=True)
+    other = show(Change(Side("a", OLD), Side("a", "3" * 40), 1, 1), "/inn", "s1", live=True)
     assert one != other
 
 
 @pytest.mark.parametrize(
     "uri",
     [
-        "file:///work",
-        "file:///work/",
-        "file:///workshop/x",
-        "file:///work/../x",
-        "file:///work/a/../../x",
-        "file:///work/%2e%2e/x",
-        "file:///work//x",
-        "file:///work/a%00b",
-        "file://elsewhere/work/x",
-        "file:///work/x?query",
-        "http:///work/x",
-        "/work/x",
+        "file:///inn",
+        "file:///inn/",
+        "file:///innshop/x",
+        "file:///inn/../x",
+        "file:///inn/a/../../x",
+        "file:///inn/%2e%2e/x",
+        "file:///inn//x",
+        "file:///inn/a%00b",
+        "file://elsewhere/inn/x",
+        "file:///inn/x?query",
+        "http:///inn/x",
+        "/inn/x",
     ],
 )
 def test_uris_that_name_no_file_in_the_directory(uri: str) -> None:
-    assert path_below("/work", uri) is None
+    assert path_below("/inn", uri) is None
 
 
 @pytest.mark.parametrize(

@@ -133,24 +133,12 @@ async def test_the_last_of_history_is_shown_again_when_it_may_be_the_answer_to_t
     assert said(await say(client, session, "echo one")) == "one"
 
 
-@pytest.mark.parametrize("text", ["think", "tool", "plan"])
-async def test_thoughts_calls_and_plans_of_history_are_not_recorded_when_the_next_prompt_is_the_same(
-    inn: Inn, client: Client, keep: str, text: str
-) -> None:
-    inn.offer(keep=keep, capabilities=RESUMES, late="prompt", repeats=True)
-    session = await inn.session(client)
-    first = await say(client, session, text)
-    client = await back(inn)
-    again = await say(client, session, text)
-    assert (said(again), len(calls_of(again))) == (said(first), len(calls_of(first)))
-    assert len(again.response_parts) == len(first.response_parts) + 1  # the notice
-
-
+@pytest.mark.parametrize("late", ["prompt", "never"])
 @pytest.mark.parametrize("text", ["echo one", "think", "tool", "plan"])
-async def test_an_answer_that_is_the_same_as_before_is_not_lost(
-    inn: Inn, client: Client, keep: str, text: str
+async def test_an_answer_that_is_the_same_as_before_is_recorded_once_whether_history_comes_with_it_or_not(
+    inn: Inn, client: Client, keep: str, text: str, late: str
 ) -> None:
-    inn.offer(keep=keep, capabilities=RESUMES, late="never", repeats=True)
+    inn.offer(keep=keep, capabilities=RESUMES, late=late, repeats=True)
     session = await inn.session(client)
     first = await say(client, session, text)
     client = await back(inn)
