@@ -21,7 +21,7 @@ from serai.changes import staging
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
 from serai.changes.noted import NotedChanges
 from serai.changes.operations import DISCARD, OPEN, STAGE, invoke, operations_for
-from serai.changes.records import Change, Side
+from serai.changes.records import UNSEEN, Change, Side
 from serai.changes.showing import file_uri
 from serai.changes.tracked import TrackedChanges
 from serai.errors import GitFailed, InvalidParams, ProtocolError
@@ -152,6 +152,17 @@ async def test_a_file_is_opened_as_it_is_or_as_it_was(repo: Repo, changes: Track
     assert await changes.read(uri) == b"one\ntwo\nthree\n"
     uri = opened(await invoke(changes, UNCOMMITTED, OPEN, at(repo, "src/b.py")))
     assert await changes.read(uri) == b"print('b')\n" * 10
+
+
+async def test_what_is_done_with_a_turn_whose_end_was_not_seen_says_so(repo: Repo, private: Path) -> None:
+    first = await tracked(repo.top, private)
+    await first.begin_turn("t")
+    await first.compute(TURN)
+    await first.see_turn("t")
+    repo.write("unseen", "x\n")
+    again = await tracked(repo.top, private)
+    done = await invoke(again, TURN, DISCARD, None)
+    assert done.message == f"Discarded the changes to 0 files; {UNSEEN}"
 
 
 @pytest.mark.parametrize(

@@ -104,11 +104,11 @@ async def invoke(
             case "stage":
                 refused = await changes.stage(chosen)
                 done = [change for change in chosen if change.path not in refused]
-                return _told("Staged", done, refused, resource is not None)
+                return _told("Staged", done, refused, resource, found.lacks)
             case "discard":
                 paths = None if resource is None else {change.path for change in chosen}
                 done, refused = await changes.discard(which, paths)
-                return _told("Discarded the changes to", done, refused, resource is not None)
+                return _told("Discarded the changes to", done, refused, resource, found.lacks)
             case _:
                 return _opened(changes, which, found, chosen[0], resource)
     except (GitFailed, GitUnavailable) as error:
@@ -125,17 +125,23 @@ def _find(directory: str, changes: Sequence[Change], target: ChangesetResourceTa
 
 
 def _told(
-    what: str, done: Sequence[Change], refused: Mapping[str, str], is_one: bool
+    what: str,
+    done: Sequence[Change],
+    refused: Mapping[str, str],
+    resource: ChangesetResourceTarget | None,
+    lacks: str | None,
 ) -> InvokeChangesetOperationResult:
     reasons = "; ".join(f"{shown(path)}: {why}" for path, why in list(refused.items())[:3])
     if refused and not done:
         raise ProtocolError(f"nothing was done: {reasons}", number=AhpErrorCode.CONFLICT)
-    if is_one and done:
+    if resource is not None and done:
         return InvokeChangesetOperationResult(message=f"{what} {shown(done[0].path)}")
     message = f"{what} {len(done)} {'file' if len(done) == 1 else 'files'}"
     if refused:
         more = f", and {len(refused) - 3} more" if len(refused) > 3 else ""
         message += f"; not {len(refused)}: {reasons}{more}"
+    if lacks is not None:
+        message += f"; {lacks}"
     return InvokeChangesetOperationResult(message=message)
 
 
