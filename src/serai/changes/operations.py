@@ -100,15 +100,16 @@ async def invoke(
     try:
         found = await changes.compute(which)
         chosen = found.changes if resource is None else (_find(changes.directory, found.changes, resource),)
+        lacks = found.lacks if which.turn_id is not None else None
         match operation_id:
             case "stage":
                 refused = await changes.stage(chosen)
                 done = [change for change in chosen if change.path not in refused]
-                return _told("Staged", done, refused, resource, found.lacks)
+                return _told("Staged", done, refused, resource, lacks)
             case "discard":
                 paths = None if resource is None else {change.path for change in chosen}
                 done, refused = await changes.discard(which, paths)
-                return _told("Discarded the changes to", done, refused, resource, found.lacks)
+                return _told("Discarded the changes to", done, refused, resource, lacks)
             case _:
                 return _opened(changes, which, found, chosen[0], resource)
     except (GitFailed, GitUnavailable) as error:

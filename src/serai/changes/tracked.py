@@ -32,6 +32,7 @@ from serai.changes.margins import Margins
 from serai.changes.mirror import Mirror
 from serai.changes.noted import NotedChanges
 from serai.changes.preparing import Preparing
+from serai.changes.quiet import quiet_in
 from serai.changes.reaching import Found
 from serai.changes.records import Change, Changes, Limits, Outcome
 from serai.changes.repository import EMPTY_TREES, Repository, head_tree
@@ -97,6 +98,7 @@ class TrackedChanges:
         self._preparing = Preparing(self._mirror, self._trees, self._margins)
         self._running: set[str] = set()
         self._lock = asyncio.Lock()
+        self._quiet = quiet_in(repository.top)
         self._known: dict[str, tuple[int, tuple[Change, ...]]] = {}
 
     async def open(self) -> None:
@@ -142,11 +144,13 @@ class TrackedChanges:
             if earlier is None:
                 await self._record(SESSION_BASE)
             else:
-                await self._refresh()
-                then = await self._trees.stored(earlier)
-                tree = await self._trees.written_with(then)
+                async with self._quiet.looking():
+                    await self._scan()
+                    then = await self._trees.stored(earlier)
+                    tree = await self._trees.written_with(then)
+                    margin = await self._margins.written(then)
                 await self._trees.keep(_LATE, tree)
-                await self._trees.keep(SESSION_BASE, tree, await self._margins.written(then))
+                await self._trees.keep(SESSION_BASE, tree, margin)
 
     async def begin_turn(self, turn_id: str) -> None:
         """Record what there is before a turn. Nothing that was recorded for another of that id is left."""
@@ -206,10 +210,15 @@ class TrackedChanges:
             await asyncio.to_thread(shutil.rmtree, self._mirror.folder, ignore_errors=True)
 
     async def _record(self, name: str) -> None:
-        await self._refresh()
-        await self._trees.keep_index(name, self._scanner.generation, self._margins)
+        async with self._quiet.looking():
+            await self._scan()
+            await self._trees.keep_index(name, self._scanner.generation, self._margins)
 
     async def _refresh(self) -> None:
+        async with self._quiet.looking():
+            await self._scan()
+
+    async def _scan(self) -> None:
         await self._scanner.refresh()
         if self._scanner.stored_bytes > self._limits.new_bytes:
             await self._tidy()
@@ -404,15 +413,16 @@ class TrackedChanges:
             )
             kept = {self._repository.full(path) for change in chosen for path in change.paths}
             kept |= {one.path for one in self._scanner.left_out}
-            done, in_the_way = await discard(
-                self._mirror,
-                prepared.changes,
-                found.start or head,
-                unstages=is_uncommitted,
-                also=lambda path: paths is None and path not in kept,
-                plain=prepared.plain,
-                keeps=prepared.keeps,
-            )
+            async with self._quiet.undoing():
+                done, in_the_way = await discard(
+                    self._mirror,
+                    prepared.changes,
+                    found.start or head,
+                    unstages=is_uncommitted,
+                    also=lambda path: paths is None and path not in kept,
+                    plain=prepared.plain,
+                    keeps=prepared.keeps,
+                )
             return done, refused | prepared.refused | in_the_way
 
     def _base_of(self, which: Which) -> str:
