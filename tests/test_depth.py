@@ -1,4 +1,4 @@
-"""How deeply JSON may be nested."""
+"""How deeply JSON may be nested, and how many values it may have."""
 
 from __future__ import annotations
 
@@ -31,6 +31,20 @@ def test_a_reader_may_allow_less() -> None:
     assert checked(text)
     with pytest.raises(ParseError, match="100"):
         checked(text, 100)
+
+
+@pytest.mark.parametrize("value", ["1", "[]", "{}", '""', '{"a":1}'])
+def test_the_number_of_values_is_bounded(value: str) -> None:
+    few, many = (f"[{','.join([value] * count)}]" for count in (20, 101))
+    assert checked(few, max_values=100)
+    assert checked(many)
+    with pytest.raises(ParseError, match="more than 100 values"):
+        checked(many, max_values=100)
+
+
+def test_what_stands_in_strings_is_one_value() -> None:
+    text = b'["' + b"{[,]}" * 1000 + b'"]'
+    assert checked(text, max_values=100) == text
 
 
 def test_text_that_is_not_unicode_is_refused() -> None:

@@ -58,6 +58,13 @@ async def test_what_is_nested_too_deeply_is_a_parse_error(client: Client) -> Non
     await new_session(client)
 
 
+async def test_what_has_so_many_values_that_all_would_wait_for_it_is_a_parse_error(client: Client) -> None:
+    answer = await answered(client, f"[{'[],' * 100_000}[]]")
+    assert answer["error"]["code"] == -32700
+    assert "100,000 values" in answer["error"]["message"]
+    await new_session(client)
+
+
 @pytest.mark.parametrize(("frame", "answers_to"), NOT_A_MESSAGE)
 async def test_json_that_is_no_message_is_an_invalid_request(
     client: Client, frame: str, answers_to: Any

@@ -122,21 +122,22 @@ _read_frame = msgspec.json.Decoder(_Frame).decode
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
-def decode(frame: bytes | str, max_depth: int = MAX_DEPTH) -> Message:
+def decode(frame: bytes | str, max_depth: int = MAX_DEPTH, max_values: int | None = None) -> Message:
     """Read one frame.
 
     Args:
         frame: What came over the wire.
         max_depth: How deeply it may be nested. A host allows less than a client: what it takes in comes out
             again inside larger things.
+        max_values: How many values it may have; any number by default.
 
     Raises:
-        ParseError: It is not JSON, or is nested too deeply.
+        ParseError: It is not JSON, is nested too deeply, or has too many values.
         InvalidRequest: It is JSON, but not a message.
         MethodNotFound: It is a command that neither AHP has nor Serai.
         InvalidParams: Its parameters do not fit; `field` says where.
     """
-    data = checked(frame, max_depth)
+    data = checked(frame, max_depth, max_values)
     try:
         known = _read_known(data)
     except (msgspec.DecodeError, ValueError, RecursionError):

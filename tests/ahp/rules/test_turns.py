@@ -51,6 +51,14 @@ def test_a_turn_that_is_not_running_cannot_be_cancelled() -> None:
     assert rejection(busy(), cancelled("t9")) == "no_active_turn"
 
 
+def test_history_is_cut_after_a_turn_that_is_in_it_or_before_all() -> None:
+    told = session(turns=[ENDED])
+    assert accepts(told, {"type": "session/truncated", "turnId": "t1"})
+    assert accepts(told, {"type": "session/truncated"})
+    assert rejection(told, {"type": "session/truncated", "turnId": "t9"}) == "no_such_turn"
+    assert rejection(busy(), {"type": "session/truncated", "turnId": "t2"}) == "no_such_turn"  # it runs
+
+
 CHOICES: list[Json] = [
     {"type": "session/modelChanged", "model": {"id": "large"}},
     {"type": "session/agentChanged", "agent": {"uri": "file:///a.md"}},

@@ -73,6 +73,12 @@ def _turn_cancelled(session: LiveSession, action: a.SessionTurnCancelledAction, 
     return ACCEPTED
 
 
+def _truncated(session: LiveSession, action: a.SessionTruncatedAction, _sender: str) -> Judgement:
+    if action.turn_id is not None and all(turn.id != action.turn_id for turn in session.head.turns):
+        return rejected("no_such_turn", f"there is no ended turn {action.turn_id!r}")
+    return ACCEPTED
+
+
 def _choice(session: LiveSession, _action: a.StateAction, _sender: str) -> Judgement:
     if session.turn is not None:
         return deferred("a turn is running: the choice holds from the next one")
@@ -236,6 +242,7 @@ def _title(_session: LiveSession, action: a.SessionTitleChangedAction, _sender: 
 _RULES: dict[type, Callable[[LiveSession, Any, str], Judgement]] = {
     a.SessionTurnStartedAction: _turn_started,
     a.SessionTurnCancelledAction: _turn_cancelled,
+    a.SessionTruncatedAction: _truncated,
     a.SessionTitleChangedAction: _title,
     a.SessionModelChangedAction: _choice,
     a.SessionAgentChangedAction: _choice,

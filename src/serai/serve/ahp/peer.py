@@ -40,6 +40,8 @@ _log = logging.getLogger(__name__)
 
 _MAX_BACKLOG_BYTES = 16 * 1024 * 1024
 _MAX_DEPTH = MAX_DEPTH - 28
+_MAX_VALUES = 100_000
+"""So many take about a third of a second to be read, looked through, kept and told; meanwhile all wait."""
 """What comes in comes out again inside an envelope or a snapshot, and a client reads no deeper than that."""
 _TOO_MANY_REQUESTS = -32000
 _ANSWER_WITHIN = 30.0
@@ -83,7 +85,7 @@ class AhpPeer:
     def received(self, data: bytes) -> None:
         """Take a message. It is handled at once unless an earlier one is still under way."""
         try:
-            message: _Incoming = jsonrpc.decode(data, _MAX_DEPTH)
+            message: _Incoming = jsonrpc.decode(data, _MAX_DEPTH, _MAX_VALUES)
         except ProtocolError as error:
             message = _Unreadable(data, error)
         if isinstance(message, jsonrpc.Success | jsonrpc.Failure):
