@@ -7,13 +7,15 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from files.desk import NOT_FOUND, Desk, refused
 from serai import files
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
 from serai.ahp.types import ROOT
+from serai.errors import InvalidParams
+from serai.files import reading
 from serai.files.content_types import BEGINNING
 from serai.files.streams import PIECE
 
@@ -136,3 +138,49 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_to_its_end(desk: Desk)
         desk.write(desk.work / "a", "new")
         assert json.loads(b'"' + first + b"".join(pieces) + b'"') == "old" * PIECE
         assert content.etag != desk.resolve(desk.work / "a").etag
+
+
+def some(desk: Desk, path: Path, first: int, last: int | None, most: int = 1000) -> str:
+    params = ResourceReadParams(channel=ROOT, uri=files.uri_of(path))
+    return files.read(params, desk.roots, first=first, last=last, most=most).data
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    lines=st.lists(st.sampled_from(["", "a", "\r", "\u2028", "ü" * 7, "x" * 40]), max_size=12),
+    ends=st.booleans(),
+    first=st.integers(0, 14),
+    count=st.none() | st.integers(0, 14),
+)
+@example(lines=["a", "a"], ends=True, first=1, count=0)
+def test_some_lines_are_those_of_the_whole(
+    desk: Desk, lines: list[str], ends: bool, first: int, count: int | None
+) -> None:
+    text = "\n".join(lines) + ("\n" if ends else "")
+    file = desk.work / "text"
+    file.write_bytes(text.encode())
+    last = None if count is None else first + count
+    whole = [f"{line}\n" for line in text.split("\n")]
+    whole[-1] = whole[-1][:-1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "PIECE", 16)
+        assert some(desk, file, first, last) == "".join(whole[first:last])
+
+
+def test_what_is_more_than_may_be_read_is_refused_before_it_is_in_memory(desk: Desk) -> None:
+    file = desk.work / "log"
+    with file.open("wb") as log:
+        log.write(b"first\n")
+        log.seek(10**10)
+        log.write(b"\nlast\n")
+    with pytest.raises(InvalidParams, match="at most 1,000 bytes are read at once"):
+        files.read(ResourceReadParams(channel=ROOT, uri=files.uri_of(file)), desk.roots, most=1000)
+
+
+def test_few_lines_of_a_large_text_can_be_read_and_many_cannot(desk: Desk) -> None:
+    file = desk.work / "log"
+    file.write_bytes(b"0123456789\n" * 100_000)
+    assert some(desk, file, 99_999, None) == "0123456789\n"
+    assert some(desk, file, 50_000, 50_002) == "0123456789\n" * 2
+    with pytest.raises(InvalidParams, match="at most 1,000 bytes"):
+        some(desk, file, 0, 100)

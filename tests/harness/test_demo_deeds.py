@@ -12,12 +12,14 @@ from serai.ahp.types import (
     ToolCallCompletedState,
     ToolCallRunningState,
     ToolResultFileEditContent,
+    ToolResultResourceContent,
     ToolResultSubagentContent,
     ToolResultTerminalContent,
     ToolResultTextContent,
     Turn,
 )
 from serai.host.host import Host
+from serai.host.seat import MOST_READ
 from serai.host.surroundings.terminals import HostTerminal
 
 
@@ -159,6 +161,28 @@ async def test_a_file_that_is_no_text_is_kept_as_it_was(worker: Conversation, tm
     assert await worker.blob(edit.before.content.uri) == picture
     await worker.approve()
     await worker.end()
+
+
+async def test_a_large_file_is_referred_to_and_a_larger_one_is_not_read(
+    worker: Conversation, tmp_path: Path
+) -> None:
+    (tmp_path / "large.txt").write_text("x\n" * 600_000)
+    call = completed(await worker.say("read large.txt"))
+    (content,) = call.content or []
+    assert isinstance(content, ToolResultResourceContent)
+    assert content.uri.endswith("/large.txt")
+    (tmp_path / "larger.txt").write_text("x" * (MOST_READ + 1))
+    call = completed(await worker.say("read larger.txt"))
+    assert call.error is not None
+    assert "is too large" in call.error.message
+    worker.start("save larger.txt short")
+    await worker.pending()
+    await worker.approve()
+    call = completed(await worker.end())
+    assert call.success
+    (edit,) = call.content or []
+    assert isinstance(edit, ToolResultFileEditContent)
+    assert (edit.before, edit.diff) == (None, None)
 
 
 async def test_the_rest_of_the_line_belongs_to_a_command(worker: Conversation, tmp_path: Path) -> None:

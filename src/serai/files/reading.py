@@ -15,6 +15,7 @@ from typing import Self
 import msgspec
 
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
+from serai.errors import InvalidParams
 from serai.files.content_types import BEGINNING, content_type, guessed_type
 from serai.files.lanes import takes_long
 from serai.files.refusals import told
@@ -117,6 +118,33 @@ class Content:
         data = msgspec.json.decode(b'"' + b"".join(self.pieces()) + b'"', type=str)
         return ResourceReadResult(data=data, encoding=self.encoding.value, content_type=self.content_type)
 
+    def lines(self, first: int, last: int | None, most: int) -> str:
+        """Some lines of a text, counted from 0, with their ends; only a line feed ends one.
+
+        Args:
+            first: The first of them.
+            last: The first that is not among them; `None` for all that follow.
+            most: How many bytes they may have.
+
+        Raises:
+            ProtocolError: They have more, or cannot be read.
+        """
+        number, found = 0, bytearray()
+        for piece in self._raw(PIECE):
+            if last is not None and number >= last:
+                break
+            passed = number + piece.count(b"\n")
+            if passed >= first:
+                parts = piece.split(b"\n")
+                start, stop = max(first - number, 0), len(parts) if last is None else last - number
+                found += b"\n".join(parts[start:stop])
+                if start < stop < len(parts):
+                    found += b"\n"
+                if len(found) > most:
+                    raise _too_large(f"what is wanted of {self._uri}", most)
+            number = passed
+        return found.decode(errors="replace")
+
 
 def open_content(params: ResourceReadParams, roots: Roots) -> Content:
     """Open a file to be read. The caller closes what it gets; memory does not depend on the file's size.
@@ -138,13 +166,39 @@ def open_content(params: ResourceReadParams, roots: Roots) -> Content:
     return content
 
 
-def read(params: ResourceReadParams, roots: Roots) -> ResourceReadResult:
-    """Read a file as a whole. It is held in memory several times: for large ones use `open_content`.
+def read(
+    params: ResourceReadParams,
+    roots: Roots,
+    *,
+    first: int = 0,
+    last: int | None = None,
+    most: int | None = None,
+) -> ResourceReadResult:
+    """Read a file, or some lines of a text (`Content.lines`). For large ones use `open_content`.
+
+    Args:
+        params: The file.
+        roots: Where it may be.
+        first: The first line.
+        last: The first line that is not wanted any more.
+        most: How many bytes may be read; they are held in memory several times.
 
     Raises:
         ProtocolError: As `open_content`.
-        InvalidParams: The same.
+        InvalidParams: The same, or there is more than may be read.
     """
     with open_content(params, roots) as content:
         takes_long(size=content.size)
+        is_part = content.encoding == ContentEncoding.UTF8 and (first or last is not None)
+        if is_part:
+            data = content.lines(first, last, content.size if most is None else most)
+            return ResourceReadResult(
+                data=data, encoding=content.encoding.value, content_type=content.content_type
+            )
+        if most is not None and content.size > most:
+            raise _too_large(f"{params.uri} ({content.size:,} bytes)", most)
         return content.whole()
+
+
+def _too_large(what: str, most: int) -> InvalidParams:
+    return InvalidParams(f"at most {most:,} bytes are read at once: {what} is too large", field="params.uri")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,7 +31,10 @@ from serai.processes.processes import Processes
 if TYPE_CHECKING:
     from serai.host.session import Session
 
-__all__ = ["Seat", "agent_channel"]
+__all__ = ["MOST_READ", "Seat", "agent_channel"]
+
+MOST_READ = 8 * 1024 * 1024
+"""So many bytes of a file an agent gets at once."""
 
 
 def agent_channel(session: str) -> str:
@@ -104,15 +108,21 @@ class Seat:
         """JSON without secrets."""
         return self._session.host.redactor.redact_value(value, observed=True)
 
-    async def read(self, uri: str) -> ResourceReadResult:
-        """Read a file: below the session's folders, or what a person has allowed it.
+    async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
+        """Read a file, or some of its lines: below the session's folders, or what a person has allowed it.
+
+        Args:
+            uri: The file.
+            first: The first line, counted from 0.
+            last: The first line that is not wanted any more; `None` for all.
 
         Raises:
-            ProtocolError: It is not there, or may not be read.
+            ProtocolError: It is not there, may not be read, or is more than `MOST_READ` bytes.
         """
         files = self._session.host.files
         roots = await files.for_session(self._session)
-        return await files.run(read_file, ResourceReadParams(channel=ROOT, uri=uri), roots)
+        read = partial(read_file, first=first, last=last, most=MOST_READ)
+        return await files.run(read, ResourceReadParams(channel=ROOT, uri=uri), roots)
 
     # -- what may be done ----------------------------------------------------------------------------------
 

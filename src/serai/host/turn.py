@@ -145,7 +145,7 @@ class Turn:
         """Read a file: below the session's folders, or what a person has allowed it.
 
         Raises:
-            ProtocolError: It is not there, or may not be read.
+            ProtocolError: It is not there, may not be read, or is too large to be read at once.
         """
         return await self._session.seat.read(uri)
 

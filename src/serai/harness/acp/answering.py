@@ -137,17 +137,15 @@ class Answering(BasicClient):
 
     async def read_text_file(self, request: ReadTextFile) -> str:
         """Read a file of the session's folders."""
+        first = max((request.line or 1) - 1, 0)
+        last = None if request.limit is None else first + max(request.limit, 0)
         try:
-            found = await self._seat.read(self._uri(request.path))
+            found = await self._seat.read(self._uri(request.path), first=first, last=last)
         except ProtocolError as error:
             raise _told(error) from None
         if found.encoding == ContentEncoding.BASE64:
             raise ProtocolError(f"{request.path} is no text", number=_INVALID_PARAMS)
-        if request.line is None and request.limit is None:
-            return found.data
-        first = max((request.line or 1) - 1, 0)
-        last = None if request.limit is None else first + max(request.limit, 0)
-        return "".join(_lines(found.data)[first:last])
+        return found.data
 
     async def write_text_file(self, request: WriteTextFile) -> None:
         """Write a file of the session's folder."""
@@ -274,12 +272,6 @@ def _is_line(request: CreateTerminal, folder: Path) -> bool:
         return False
     path = folder / (request.cwd or "") / command
     return os.sep not in command or not os.path.isfile(path)  # noqa: PTH113 - a line may be too long for Path's
-
-
-def _lines(text: str) -> list[str]:
-    """The lines with their ends. Only a line feed ends one, as in editors: other marks are text."""
-    *lines, last = text.split("\n")
-    return [f"{line}\n" for line in lines] + ([last] if last else [])
 
 
 def _exit(terminal: HostTerminal) -> TerminalExit:

@@ -5,6 +5,7 @@ All of it happens in the session's folder, and what changes something asks first
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import shlex
@@ -20,9 +21,11 @@ from serai.ahp.types import (
     MarkdownResponsePart,
     ToolCallConfirmationReason,
     ToolResultFileEditContent,
+    ToolResultResourceContent,
     TurnState,
     UserMessage,
 )
+from serai.changes.counting import count_lines
 from serai.errors import ProtocolError, SeraiError
 from serai.files.content_types import BINARY, PLAIN
 from serai.harness.demo.stage import Misuse, Stage, quoted
@@ -31,6 +34,8 @@ from serai.host.turn import Turn
 
 __all__ = ["read_file", "run_command", "save_file", "send_subagent"]
 
+_SHOWN = 1024 * 1024
+"""A file with more characters is not shown, but referred to."""
 _NOT_NEEDED = ToolCallConfirmationReason.NOT_NEEDED.value
 
 
@@ -75,7 +80,11 @@ async def read_file(stage: Stage, argument: str) -> None:
         await call.done("Could not read it", error=str(error))
         await stage.say(f"I could not read it: {error}")
         return
-    await call.done(f"Read {argument}", text=read.data)
+    if len(read.data) <= _SHOWN:
+        await call.done(f"Read {argument}", text=read.data)
+    else:
+        content = ToolResultResourceContent(uri=uri, size_hint=len(read.data), content_type=read.content_type)
+        await call.done(f"Read {argument}", content=[content])
     await stage.say(f"`{argument}` has {len(read.data):,} characters ({read.encoding}).")
 
 
@@ -128,20 +137,20 @@ async def _edit(turn: Turn, uri: str, text: str) -> FileEdit:
     after = FileEditSide(uri=uri, content=turn.keep(text.encode(), PLAIN))
     try:
         read = await turn.read(uri)
-    except ProtocolError:
-        return FileEdit(after=after, diff=_diff("", text))
+    except ProtocolError as error:
+        is_new = error.number == AhpErrorCode.NOT_FOUND
+        return FileEdit(after=after, diff=await _diff(b"", text) if is_new else None)
     if read.encoding == ContentEncoding.BASE64:
         content = turn.keep(base64.b64decode(read.data), read.content_type or BINARY)
         return FileEdit(before=FileEditSide(uri=uri, content=content), after=after)
-    before = FileEditSide(uri=uri, content=turn.keep(read.data.encode(), PLAIN))
-    return FileEdit(before=before, after=after, diff=_diff(read.data, text))
+    data = read.data.encode()
+    before = FileEditSide(uri=uri, content=turn.keep(data, PLAIN))
+    return FileEdit(before=before, after=after, diff=await _diff(data, text))
 
 
-def _diff(before: str, after: str) -> FileEditDiff:
-    old, new = before.splitlines(), after.splitlines()
-    return FileEditDiff(
-        added=sum(line not in old for line in new), removed=sum(line not in new for line in old)
-    )
+async def _diff(before: bytes, after: str) -> FileEditDiff:
+    added, removed = await asyncio.to_thread(count_lines, before, after.encode())
+    return FileEditDiff(added=added, removed=removed)
 
 
 async def send_subagent(stage: Stage, argument: str) -> None:
