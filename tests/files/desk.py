@@ -34,8 +34,8 @@ def uri(named: Named) -> str:
 
 
 @contextmanager
-def refused(number: int) -> Generator[pytest.ExceptionInfo[ProtocolError]]:
-    with pytest.raises(ProtocolError) as caught:
+def refused(number: int, match: str | None = None) -> Generator[pytest.ExceptionInfo[ProtocolError]]:
+    with pytest.raises(ProtocolError, match=match) as caught:
         yield caught
     assert caught.value.number == number, caught.value
 

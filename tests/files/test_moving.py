@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -324,6 +326,74 @@ def test_a_file_that_is_changed_while_it_is_copied_stays(
     with refused(CONFLICT):
         desk.move(desk.work / "a", elsewhere / "a")
     assert ((desk.work / "a").read_text(), (elsewhere / "a").read_text()) == ("b", "a")
+
+
+def test_what_goes_while_a_directory_is_copied_is_a_conflict_of_the_source(
+    desk: Desk, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = box_in(desk.work)
+    names_in = trees.names_in
+
+    def names_and_one_more(directory: int) -> list[str]:
+        return [*names_in(directory), "was here a moment ago"]
+
+    monkeypatch.setattr(trees, "names_in", names_and_one_more)
+    with refused(CONFLICT, match=re.escape(box.as_uri())):
+        desk.move(box, elsewhere / "box")
+    assert contents(elsewhere) == {}
+
+
+def test_that_the_original_could_not_be_removed_is_said_with_where_the_copy_is(
+    desk: Desk, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = box_in(desk.work)
+    before = contents(box)
+
+    def fail(*_args: Any) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(moving, "remove_original", fail)
+    with refused(CONFLICT, match=r"could not be removed \(Permission denied\); there is a copy now"):
+        desk.move(box, elsewhere / "box")
+    assert contents(box) == contents(elsewhere / "box") == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may do everything")
+@pytest.mark.parametrize("fixed", [".", "box", "box/deep"])
+def test_what_cannot_be_removed_is_not_copied(desk: Desk, elsewhere: Path, fixed: str) -> None:
+    (desk.work / "box/deep").mkdir(parents=True)
+    (desk.work / "box/deep/a").write_text("a")
+    before = contents(desk.work)
+    (desk.work / fixed).chmod(0o555)
+    try:
+        with refused(DENIED, match="may not be written"):
+            desk.move(desk.work / "box", elsewhere / "box")
+        assert contents(elsewhere) == {}
+    finally:
+        (desk.work / fixed).chmod(0o755)
+    assert contents(desk.work) == before
+
+
+def test_a_directory_keeps_its_bits_on_another_file_system(desk: Desk, elsewhere: Path) -> None:
+    box = box_in(desk.work)
+    box.chmod(0o1777)
+    (box / "deep").chmod(0o2750)
+    desk.move(box, elsewhere / "box")
+    modes = [stat.S_IMODE((elsewhere / name).stat().st_mode) for name in ("box", "box/deep")]
+    assert [oct(mode) for mode in modes] == ["0o1777", "0o2750"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can give files away")
+def test_all_of_a_directory_keeps_its_owner_on_another_file_system(desk: Desk, elsewhere: Path) -> None:
+    (desk.work / "box/deep").mkdir(parents=True)
+    (desk.work / "box/deep/a").write_text("a")
+    (desk.work / "box/link").symlink_to("deep")
+    for path in (desk.work / "box", *(desk.work / "box").rglob("*")):
+        os.chown(path, 1234, 5678, follow_symlinks=False)
+    desk.move(desk.work / "box", elsewhere / "box")
+    moved = [elsewhere / "box", *(elsewhere / "box").rglob("*")]
+    assert {(path.lstat().st_uid, path.lstat().st_gid) for path in moved} == {(1234, 5678)}
+    assert len(moved) == 4
 
 
 def test_the_copy_of_a_directory_is_on_the_disk_before_the_original_goes(

@@ -17,7 +17,7 @@ from serai.files.originals import Original, is_unchanged, keep_all_attributes, k
 from serai.files.refusals import conflict, denied, exists, not_found, told
 from serai.files.roots import Access, Roots
 from serai.files.streams import copy_range
-from serai.files.trees import copy_tree, keep_link_times, remove_tree
+from serai.files.trees import copy_tree, keep_link, remove_tree
 from serai.files.turns import alone_at
 from serai.files.walk import Place, find
 
@@ -143,7 +143,7 @@ def _copy_link(source: Place, destination: Place, *, exclusive: bool, like: os.s
             os.symlink(target, name, dir_fd=destination.directory)
             try:
                 if like is not None:
-                    keep_link_times(destination.directory, name, like)
+                    keep_link(destination.directory, name, like)
                 put(destination, name, exclusive=exclusive)
             except BaseException:
                 os.unlink(name, dir_fd=destination.directory)

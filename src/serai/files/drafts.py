@@ -12,6 +12,7 @@ from typing import Self
 from serai.files.handles import sync_directory
 from serai.files.kernel import rename_exclusively
 from serai.files.leftovers import noted
+from serai.files.originals import keep_owner
 from serai.files.walk import Place
 
 __all__ = ["Draft", "draft_name", "put"]
@@ -93,8 +94,7 @@ class Draft:
     def _take_over(self, like: os.stat_result) -> None:
         mine = os.fstat(self.descriptor)
         if (like.st_uid, like.st_gid) != (mine.st_uid, mine.st_gid):
-            with suppress(OSError):  # only the superuser may give files away
-                os.fchown(self.descriptor, like.st_uid, like.st_gid)
+            keep_owner(self.descriptor, like)
         # Never set-user-id: new content must not run as someone else, and the kernel takes it away on writing
         # too.
         os.fchmod(self.descriptor, stat.S_IMODE(like.st_mode) & 0o777)

@@ -12,7 +12,7 @@ from serai.files.copying import duplicate
 from serai.files.handles import identity, sync_directory
 from serai.files.kernel import rename_exclusively
 from serai.files.lanes import takes_long
-from serai.files.originals import remove_original
+from serai.files.originals import Original, refuse_fixed, remove_original
 from serai.files.refusals import conflict, denied, exists, not_found, told
 from serai.files.roots import Access, Roots
 from serai.files.turns import alone_at
@@ -27,14 +27,16 @@ _IN_THE_WAY = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOT
 def move(params: ResourceMoveParams, roots: Roots) -> EmptyResult:
     """Give a file, a directory or a link another name. A link is moved itself, and replaced itself.
 
-    Within one file system this is one step. From one to another it is a copy and then a removal: should the
-    removal fail, both are there. Of a directory nothing is removed that is not in the copy. A directory that
-    is not empty is never replaced.
+    Within one file system this is one step. From one to another it is a copy and then a removal. What cannot
+    be removed is not copied; should the removal fail all the same, the copy is there, and what is left of the
+    original. Of a directory nothing is removed that is not in the copy. A directory that is not empty is
+    never replaced.
 
     Raises:
         ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED` (also for a root itself, and for two names of one
             file), or `ALREADY_EXISTS`: with `failIfExists` when there is anything, else when what is there
-            cannot be replaced by it; `CONFLICT` when another program changed it while it was copied.
+            cannot be replaced by it; `CONFLICT` when another program changed it while it was copied, or it
+            could not be removed.
         InvalidParams: A directory was to be moved into itself.
     """
     exclusive = bool(params.fail_if_exists)
@@ -107,14 +109,28 @@ def _is_other_name(source: Place, destination: Place, there: os.stat_result) -> 
 
 def _copy_and_remove(source: Place, destination: Place, *, exclusive: bool) -> None:
     before = source.info
+    is_directory = before is not None and stat.S_ISDIR(before.st_mode)
+    for name in (".", *([source.name] if is_directory else [])):
+        refuse_fixed(source.directory, name, source.uri)
     copied = duplicate(source, destination, exclusive=exclusive, moved=True)
     changed = conflict(source.uri, "was changed by another program meanwhile; there is a copy now")
-    with told(source.uri), alone_at(source):
-        if copied is not None:
-            if not remove_original(source.directory, source.name, copied):
-                raise changed
-            return
-        now = source.look()
-        if before is None or now is None or etag(now) != etag(before):
-            raise changed
-        os.unlink(source.name, dir_fd=source.directory)
+    with alone_at(source):
+        try:
+            is_gone = _removed(source, before, copied)
+        except OSError as error:
+            raise conflict(
+                source.uri, f"could not be removed ({error.strerror}); there is a copy now"
+            ) from None
+    if not is_gone:
+        raise changed
+
+
+def _removed(source: Place, before: os.stat_result | None, copied: Original | None) -> bool:
+    """Remove what was copied. Says whether that was all that is there."""
+    if copied is not None:
+        return remove_original(source.directory, source.name, copied)
+    now = source.look()
+    if before is None or now is None or etag(now) != etag(before):
+        return False
+    os.unlink(source.name, dir_fd=source.directory)
+    return True

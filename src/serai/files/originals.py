@@ -15,9 +15,18 @@ from typing import TypeAlias
 
 from serai.files.handles import Identity, identity, names_in, open_directory
 from serai.files.lanes import go_on
+from serai.files.refusals import denied
 from serai.files.versions import etag
 
-__all__ = ["Original", "is_unchanged", "keep_all_attributes", "keep_attributes", "remove_original"]
+__all__ = [
+    "Original",
+    "is_unchanged",
+    "keep_all_attributes",
+    "keep_attributes",
+    "keep_owner",
+    "refuse_fixed",
+    "remove_original",
+]
 
 _NOT_A_DIRECTORY = frozenset({errno.ELOOP, errno.ENOTDIR})
 _NOT_EMPTY = frozenset({errno.ENOTEMPTY, errno.EEXIST})
@@ -74,6 +83,25 @@ def keep_all_attributes(directory: int, copy: int, original: Original) -> None:
                 keep_all_attributes(one, other, entry)
             else:
                 keep_attributes(one, other)
+
+
+def keep_owner(copy: int, info: os.stat_result) -> None:
+    """Have a copy belong to whom the original belongs to, as far as this process may give it away."""
+    for user, group in ((info.st_uid, info.st_gid), (-1, info.st_gid)):
+        with suppress(OSError):
+            os.fchown(copy, user, group)
+            return
+
+
+def refuse_fixed(directory: int, name: str, uri: str) -> None:
+    """Refuse to copy, in order to remove it then, what is in a directory that nothing can be taken out of.
+
+    Raises:
+        ProtocolError: Nothing can.
+    """
+    supported = os.access in os.supports_effective_ids
+    if not os.access(name, os.W_OK | os.X_OK, dir_fd=directory, effective_ids=supported):
+        raise denied(uri, "it cannot be moved out of a directory that may not be written")
 
 
 def is_unchanged(directory: int, original: Original) -> bool:

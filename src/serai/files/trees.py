@@ -9,9 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from serai.ahp.errors import AhpErrorCode
+from serai.errors import ProtocolError
 from serai.files.handles import (
     identity,
     names_in,
@@ -22,12 +25,12 @@ from serai.files.handles import (
     refuse_window,
 )
 from serai.files.lanes import go_on
-from serai.files.originals import Original
-from serai.files.refusals import denied
+from serai.files.originals import Original, keep_owner, refuse_fixed
+from serai.files.refusals import conflict, denied, told
 from serai.files.streams import copy_range
 from serai.files.versions import etag
 
-__all__ = ["copy_tree", "keep_link_times", "remove_tree"]
+__all__ = ["copy_tree", "keep_link", "remove_tree"]
 
 _ATTEMPTS = 3
 _NOT_A_DIRECTORY = frozenset({errno.ELOOP, errno.ENOTDIR})
@@ -137,7 +140,7 @@ def copy_tree(source: int, destination: int, uri: str, original: Original | None
         destination: The empty one.
         uri: What to call it when something is refused.
         original: To be given when the directory will be removed: what it held is noted there, and the copy
-            has its times.
+            has its owner, its times and, of directories, all of its bits.
 
     Raises:
         ProtocolError: It is too deep, or something in it is refused: a device, a file with several names, and
@@ -154,7 +157,11 @@ def copy_tree(source: int, destination: int, uri: str, original: Original | None
                 if below is not None:
                     levels.append(below)
                 continue
-            os.fchmod(level.destination, stat.S_IMODE(level.info.st_mode) & 0o777)
+            bits = 0o777
+            if level.original is not None:
+                keep_owner(level.destination, level.info)
+                bits |= stat.S_ISGID | stat.S_ISVTX
+            os.fchmod(level.destination, stat.S_IMODE(level.info.st_mode) & bits)
             if level.original is not None:
                 os.utime(level.destination, ns=(level.info.st_atime_ns, level.info.st_mtime_ns))
             if len(levels) == 1:
@@ -171,22 +178,28 @@ def _close(level: _Copied) -> None:
 
 
 def _copy(level: _Copied, name: str, uri: str) -> _Copied | None:
-    info = os.stat(name, dir_fd=level.source, follow_symlinks=False)
+    with _reading(level, uri):
+        info = os.stat(name, dir_fd=level.source, follow_symlinks=False)
     refuse_unusual(info, f"{uri} (at {name!r})")
     if stat.S_ISDIR(info.st_mode):
         return _enter(level, name, uri)
     if stat.S_ISLNK(info.st_mode):
-        os.symlink(os.readlink(name, dir_fd=level.source), name, dir_fd=level.destination)
+        with _reading(level, uri):
+            target = os.readlink(name, dir_fd=level.source)
+        os.symlink(target, name, dir_fd=level.destination)
         if level.original is not None:
             level.original.entries[name] = etag(info)
-            keep_link_times(level.destination, name, info)
+            keep_link(level.destination, name, info)
         return None
-    source, info = open_regular(level.source, name, f"{uri} (at {name!r})")
+    with _reading(level, uri):
+        source, info = open_regular(level.source, name, f"{uri} (at {name!r})")
     try:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         copy = os.open(name, flags, 0o600, dir_fd=level.destination)
         try:
             copy_range(source, copy, 0, info.st_size, at=0)
+            if level.original is not None:
+                keep_owner(copy, info)
             os.fchmod(copy, stat.S_IMODE(info.st_mode) & 0o777)
             if level.original is not None:
                 level.original.entries[name] = etag(info)
@@ -200,11 +213,14 @@ def _copy(level: _Copied, name: str, uri: str) -> _Copied | None:
 
 def _enter(level: _Copied, name: str, uri: str) -> _Copied:
     refuse_deep(level.depth + 1, uri)  # before it is made: what was copied must be possible to remove again
-    source = open_directory(level.source, name)
+    with _reading(level, uri):
+        source = open_directory(level.source, name)
     try:
         refuse_window(source, f"{uri} (at {name!r})")
         info = os.fstat(source)
         original = _noted(level.original, name, info, uri)
+        if original is not None:
+            refuse_fixed(level.source, name, f"{uri} (at {name!r})")
         os.mkdir(name, 0o700, dir_fd=level.destination)
         destination = open_directory(level.destination, name)
     except BaseException:
@@ -228,8 +244,22 @@ def _noted(above: Original | None, name: str, info: os.stat_result, uri: str) ->
     return original
 
 
-def keep_link_times(directory: int, name: str, info: os.stat_result) -> None:
-    """Give a link the times of another, where links can have any."""
+@contextmanager
+def _reading(level: _Copied, uri: str) -> Generator[None]:
+    """Whatever goes wrong in the block is the source's."""
+    try:
+        with told(uri):
+            yield
+    except ProtocolError as error:
+        if level.original is not None and error.number == AhpErrorCode.NOT_FOUND:
+            raise conflict(uri, "was changed by another program meanwhile") from None
+        raise
+
+
+def keep_link(directory: int, name: str, info: os.stat_result) -> None:
+    """Give a link the times of another, where links can have any, and its owner."""
+    with suppress(OSError):
+        os.chown(name, info.st_uid, info.st_gid, dir_fd=directory, follow_symlinks=False)
     with suppress(OSError):
         times = (info.st_atime_ns, info.st_mtime_ns)
         os.utime(name, ns=times, dir_fd=directory, follow_symlinks=False)
