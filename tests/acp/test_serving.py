@@ -185,6 +185,38 @@ async def test_a_client_that_fails_is_no_secret_and_no_end(
     assert conversation.stop_reason == "end_turn"
 
 
+class Verdict(BaseException):
+    """What test frameworks raise, so that no code under test catches it."""
+
+
+@pytest.mark.parametrize("how", [asyncio.CancelledError, Verdict])
+async def test_who_gives_up_by_themselves_does_not_let_the_agent_wait(
+    how: type[BaseException], start: Any, person: Any, tmp_path: Path, converse: Any
+) -> None:
+    """What they waited for was cancelled, for instance, and not they: a dialog that was closed."""
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _loop, _context: None
+    )  # what nobody catches is told there
+    person.has = ClientCapabilities(read_text_file=True, elicitation_form=True)
+
+    async def give_up(_request: Any) -> Any:
+        raise how
+
+    for name in ("request_permission", "create_elicitation", "read_text_file"):
+        setattr(person, name, give_up)
+    agent = await start()
+    session = await agent.new_session(tmp_path)
+    permission = await converse(session, "permission 1")
+    form = await converse(session, 'asks elicitation/create {"message":"m","mode":"form"}')
+    file = await converse(session, 'asks fs/read_text_file {"path":"/notes"}')
+    is_cancelled = how is asyncio.CancelledError
+    assert json.loads(permission.texts[-1]) == (CANCELLED if is_cancelled else None)
+    answer = json.loads(form.texts[-1])
+    assert answer == {"action": "cancel"} if is_cancelled else answer["code"] == -32603
+    assert json.loads(file.texts[-1])["code"] == -32603
+    assert not agent._serving.is_waited_for
+
+
 async def test_a_request_is_heard_between_what_came_before_it_and_what_came_after(
     agent: Agent, person: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

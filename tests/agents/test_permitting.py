@@ -1,4 +1,4 @@
-"""A tool filter that takes its time: nobody waits for it who need not."""
+"""A filter or a policy that gives up or takes its time: nobody waits for it who need not."""
 
 from __future__ import annotations
 
@@ -44,6 +44,50 @@ async def hesitant() -> Hesitant:
 
 async def permit(turn: ScriptedTurn) -> None:
     turn.say(await turn.ask_permission("rm x"))
+
+
+# -- whoever decides gives up ------------------------------------------------------------------------------
+
+
+async def closed_dialog(_: object) -> bool:
+    """Waits for what someone else has cancelled."""
+    dialog: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    dialog.cancel()
+    return await dialog
+
+
+async def test_a_policy_that_waited_for_what_was_cancelled_is_no_permission() -> None:
+    warnings: list[str] = []
+    agent = ScriptedAgent([permit, permit, "next"])
+    async with (
+        agents.session(agent, permissions=closed_dialog, on_warning=warnings.append) as session,
+        asyncio.timeout(LIMIT),
+    ):
+        assert (await session.ask("go")).text == "cancelled"
+        async with session.stream("go") as stream:
+            assert (await stream.result()).text == "cancelled"
+        assert (await session.ask("go")).text == "next"
+    assert len(warnings) == 2
+    assert "policy failed with CancelledError()" in warnings[0]
+
+
+async def test_nor_is_a_filter_and_the_tool_is_denied() -> None:
+    warnings: list[str] = []
+    agent = ScriptedAgent([permit])
+    tools = ToolFilter(on_tool_use=closed_dialog)
+    async with asyncio.timeout(LIMIT):
+        result = await agents.ask(agent, "go", tools=tools, on_warning=warnings.append)
+    assert result.text == "reject_once"
+    assert "the tool filter failed with CancelledError()" in warnings[0]
+
+
+async def test_nor_in_a_race() -> None:
+    async with asyncio.timeout(LIMIT):
+        result = await agents.race("go", [ScriptedAgent([permit])], permissions=closed_dialog)
+    assert result.result.text == "cancelled"
+
+
+# -- a filter that takes its time --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("who", ["session", "stream"])

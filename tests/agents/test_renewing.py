@@ -10,7 +10,9 @@ import pytest
 from serai import agents
 from serai.agents import Context, Renewed, Why
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
-from serai.errors import AgentError, AgentInitFailed
+from serai.agents.testing.inside import Ended
+from serai.errors import AgentError, AgentInitFailed, CapabilityNotSupportedError
+from serai.processes.child import Exit
 
 LIMIT = 10.0
 
@@ -57,6 +59,58 @@ async def test_nor_when_the_agent_was_started_anew() -> None:
         await session.ask("go")
         assert (await session.ask("go on")).text == "new"
     assert [one.context for one in renewed] == [Context.RESUMED]
+
+
+# -- what cannot be chosen again ---------------------------------------------------------------------------
+
+
+class Changing(ScriptedAgent):
+    """Has other modes in its next process, when a test says so."""
+
+    def change(self, *modes: str) -> None:
+        self._modes = modes
+
+
+@pytest.mark.parametrize("modes", [("ask",), ()])
+async def test_a_mode_that_is_gone_does_not_cost_the_conversation(modes: tuple[str, ...]) -> None:
+    renewed: list[Renewed] = []
+    agent = Changing(["one", "two"], capabilities=EVERYTHING, modes=("ask", "plan"))
+    async with agents.session(
+        agent, mode="plan", recycle_after=1, on_renewed=renewed.append, on_warning=lambda _: None
+    ) as session:
+        await session.ask("go")
+        agent.change(*modes)
+        if not modes:
+            agent.fails["session/set_mode"] = {"code": -32601, "message": "what is a mode?"}
+        for _ in range(2):
+            with pytest.raises(CapabilityNotSupportedError) as caught:
+                await session.ask("go")
+            assert caught.value.capability == ("mode:plan" if modes else "setSessionMode")
+        assert renewed == []
+        agent.change("ask", "plan")
+        agent.fails.clear()
+        assert (await session.ask("go")).text == "two"
+        assert renewed == [Renewed(Why.TURN_LIMIT, Context.RESUMED, session.id)]
+    assert len(agent.asked("session/new")) == 1
+    assert agent.asked("session/load") == []
+
+
+async def test_an_agent_that_can_do_less_in_its_next_process_is_asked_for_what_it_can() -> None:
+    class Reduced(ScriptedAgent):
+        def answer(self, method: str, params: Any) -> Any:
+            if method == "session/resume":  # it was there, and is gone with the process that did not survive
+                self._capabilities = {}
+                raise Ended(Exit(code=3))
+            return super().answer(method, params)
+
+    renewed: list[Renewed] = []
+    agent = Reduced(["one", "two"], capabilities=EVERYTHING)
+    async with agents.session(
+        agent, recycle_after=1, on_renewed=renewed.append, on_warning=lambda _: None
+    ) as session:
+        await session.ask("go")
+        assert (await session.ask("go")).text == "two"
+        assert [one.context for one in renewed] == [Context.LOST]
 
 
 # -- a renewal that does not come to its end ---------------------------------------------------------------

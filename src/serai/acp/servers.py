@@ -54,6 +54,8 @@ def read_server(told: McpServer | Mapping[str, Any], field: str = "mcpServers") 
     """
     if isinstance(told, StdioServer | HttpServer | SseServer):
         return told
+    if not is_object(told):
+        raise Mismatch("must be a server, or an object that describes one", field=field)
     name = _text(told, "name", field)
     kind = told.get("type") or ("http" if "url" in told and "command" not in told else "stdio")
     if kind == "stdio":

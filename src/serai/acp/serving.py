@@ -138,12 +138,19 @@ class Serving:
             self._refuse(pending, error.number, error.message, error.data)
         except SeraiError as error:
             self._refuse(pending, frames.INTERNAL_ERROR, str(error))
+        except asyncio.CancelledError:
+            # Who stops it has answered. Else it was not this task that was cancelled, but what it waited for.
+            if pending.method in GIVEN_UP and self._take(pending):
+                _log.warning("%s was given up by whoever was asked", pending.method)
+                self._peer.answer(pending.id, GIVEN_UP[pending.method])
+            raise
         except Exception:  # noqa: BLE001 - whatever went wrong, the agent waits for an answer
             _log.exception("%s was not answered", pending.method)
-            self._refuse(pending, frames.INTERNAL_ERROR, "internal error")
         else:
             if self._take(pending):
                 self._peer.answer(pending.id, result)
+        finally:
+            self._refuse(pending, frames.INTERNAL_ERROR, "internal error")  # unless it has its answer
 
     def _is_given_up(self, pending: _Pending) -> bool:
         """Whether it was asked in a session that is cancelled.

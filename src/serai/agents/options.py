@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypedDict, cast
@@ -23,7 +24,6 @@ _log = logging.getLogger("serai.agents")
 
 OPENINGS = ("load", "resume", "fork")
 """The options that name an earlier session."""
-_SEVERAL = ("mcp_servers", "additional_directories")
 
 
 class SessionOptions(TypedDict, total=False):
@@ -107,12 +107,34 @@ class Options(SessionOptions, total=False):
     """An earlier session that the new one begins as a copy of."""
 
 
+_PATH = (str, os.PathLike)
+_SECONDS = ((int, float), "a number of seconds")
+_FUNCTION = (Callable, "a function")
+_KINDS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(("model", "effort", "mode", "system_prompt", *OPENINGS), (str, "a text")),
+    **dict.fromkeys(("cwd", "record"), (_PATH, "a path")),
+    "program": ((str, Path), "a name or a path"),
+    **dict.fromkeys(
+        ("permission_timeout", "start_timeout", "inactivity_timeout", "cancel_timeout"), _SECONDS
+    ),
+    "tools": (ToolFilter, "a ToolFilter"),
+    "costs": (CostTracker, "a CostTracker"),
+    "retries": ((int, Retries), "a number, or Retries"),
+    "recycle_after": (int, "a number of turns"),
+    **dict.fromkeys(("env_filter", "on_warning", "on_stderr", "on_renewed", "mask"), _FUNCTION),
+    "catalogue": (Catalogue, "a Catalogue"),
+    "finder": (Finder, "a Finder"),
+    "processes": (Processes, "Processes"),
+}
+"""What each option has to be that is said, apart from those that are looked at more closely."""
+
+
 def checked_options(options: Mapping[str, Any]) -> Options:
-    """The options, if there are such.
+    """The options, if there are such, and each is of its kind.
 
     Raises:
         TypeError: There is none of that name, or two that exclude each other.
-        Mismatch: The permission policy is none, its time is less than nothing, or a variable is no text.
+        Mismatch: One is of another kind than it should be; `field` names it.
     """
     for name in options:
         if name not in Options.__annotations__:
@@ -120,15 +142,49 @@ def checked_options(options: Mapping[str, Any]) -> Options:
     openings = [name for name in OPENINGS if options.get(name) is not None]
     if len(openings) > 1:
         raise TypeError(f"{' and '.join(openings)} cannot be meant at once")
+    _check_kinds(options)
     if "permissions" in options:
         read_policy(options["permissions"])
     if not (options.get("permission_timeout") or 0) >= 0:  # nor is NaN
         raise Mismatch("must not be less than 0", field="permission_timeout")
-    if "env" in options and not _are_variables(options["env"]):
+    if "env" in options and not _has_texts(options["env"], str):
         raise Mismatch("must be variables with their values, all of them texts", field="env")
-    # They are looked at more than once, and by more than one agent.
-    lasting = {name: tuple(options[name]) for name in _SEVERAL if name in options}
-    return cast("Options", {**options, **lasting})
+    if not _has_texts(options.get("config", {}), str | bool):
+        raise Mismatch("must be texts or yes and no, by the ids of their options", field="config")
+    if not _has_texts(options.get("meta", {}), object):
+        raise Mismatch("must be values by their names", field="meta")
+    return cast("Options", {**options, **_lasting(options)})
+
+
+def _check_kinds(options: Mapping[str, Any]) -> None:
+    for name, (kind, words) in _KINDS.items():
+        value = options.get(name)
+        # Whoever is told to stop needs some time: of that there cannot be none.
+        is_said = value is not None or (name == "cancel_timeout" and name in options)
+        if is_said and not isinstance(value, kind):
+            raise Mismatch(f"must be {words}", field=name)
+    if (client := options.get("client")) is not None and not hasattr(client, "capabilities"):
+        raise Mismatch("must be a client: see ClientSide", field="client")
+
+
+def _lasting(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What is a list of something, as one that is there for more than one look and one agent."""
+    lasting: dict[str, Any] = {}
+    if (name := "mcp_servers") in options:
+        servers = enumerate(_listed(options[name], name, "servers"))
+        lasting[name] = tuple(read_server(server, f"mcpServers[{number}]") for number, server in servers)
+    if (name := "additional_directories") in options:
+        lasting[name] = folders = _listed(options[name], name, "folders")
+        if not all(isinstance(folder, _PATH) for folder in folders):
+            raise Mismatch("must all be paths", field=name)
+    return lasting
+
+
+def _listed(told: Any, name: str, what: str) -> tuple[Any, ...]:
+    # A text, too, can be looked at one by one: by its letters.
+    if isinstance(told, str | bytes | os.PathLike | Mapping) or not isinstance(told, Iterable):
+        raise Mismatch(f"must be a list of {what}", field=name)
+    return tuple(cast("Iterable[Any]", told))
 
 
 def merged(first: Options, second: Options) -> Options:
@@ -144,14 +200,16 @@ def merged(first: Options, second: Options) -> Options:
     if "mcp_servers" in first and "mcp_servers" in second:
         servers = [read_server(server) for server in (*first["mcp_servers"], *second["mcp_servers"])]
         both["mcp_servers"] = tuple({server.name: server for server in servers}.values())
-    if "tools" in first and "tools" in second:
-        both["tools"] = first["tools"] & second["tools"]
+    if (filter_ := first.get("tools")) is not None:
+        other = second.get("tools")
+        both["tools"] = filter_ if other is None else filter_ & other
     return checked_options(both)
 
 
-def _are_variables(told: object) -> bool:
+def _has_texts(told: object, kind: Any) -> bool:
+    """Whether it names values of a kind."""
     return isinstance(told, Mapping) and all(
-        isinstance(name, str) and isinstance(value, str)
+        isinstance(name, str) and isinstance(value, kind)
         for name, value in cast("Mapping[object, object]", told).items()
     )
 

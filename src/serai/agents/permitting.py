@@ -69,7 +69,9 @@ class Permitting:
             return None
         try:
             return await self.tools.judge(asked.call)
-        except Exception as problem:  # noqa: BLE001 - whatever went wrong, it is no permission
+        except (Exception, asyncio.CancelledError) as problem:  # whatever it was, it is no permission
+            if _is_stopped(problem):
+                raise
             _log.exception("a tool filter has failed")
             return f"the tool filter failed with {problem!r}"
 
@@ -94,8 +96,16 @@ class Permitting:
             choice = self._policy(asked)
             if inspect.isawaitable(choice):
                 choice = await choice
-        except Exception as problem:  # noqa: BLE001 - whatever went wrong, it is no permission
+        except (Exception, asyncio.CancelledError) as problem:  # whatever it was, it is no permission
+            if _is_stopped(problem):
+                raise
             _log.exception("a permission policy has failed")
             self._warn(f"The permission policy failed with {problem!r} — the request is cancelled.")
             return None
         return chosen(choice, asked.options)
+
+
+def _is_stopped(problem: BaseException) -> bool:
+    """Whether nobody wants the decision any more, and not only what it waited for was cancelled."""
+    task = asyncio.current_task()
+    return isinstance(problem, asyncio.CancelledError) and (task is None or task.cancelling() > 0)

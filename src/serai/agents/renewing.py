@@ -8,21 +8,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from serai.acp import AcpSession
 from serai.agents.options import OPENINGS, Options
-from serai.agents.retrying import Context, Why
-from serai.errors import (
-    AgentClosed,
-    AgentInactive,
-    CapabilityNotSupportedError,
-    LineTooLong,
-    SessionLoadFailed,
-)
+from serai.agents.retrying import Context, Renewed, Why
+from serai.errors import AgentClosed, AgentInactive, LineTooLong, SessionLoadFailed
 from serai.processes.uninterrupted import to_its_end
 
 if TYPE_CHECKING:
     from serai.agents.hosting import WireHost
     from serai.agents.sessions import WireSession
 
-__all__ = ["Renewal", "renew"]
+__all__ = ["Renewal", "renew", "tell_of"]
 
 
 class Renewal:
@@ -74,7 +68,8 @@ async def renew(
 
     It is resumed where the agent can, else loaded; where it can do neither, it is a new one. An agent that
     does not survive one way, or falls silent over it, is started again for the next. When this fails or is
-    cancelled, nothing of the new agent is left.
+    cancelled, nothing of the new agent is left. What cannot be had in a new session either, such as a mode,
+    is an error at once: the earlier session is not given up for it.
 
     Args:
         session: The session.
@@ -83,19 +78,17 @@ async def renew(
 
     Raises:
         AgentError: The agent does not start, or refuses to open a session.
+        CapabilityNotSupportedError: It has no such mode any more, or cannot reach an MCP server.
     """
     plain = {name: value for name, value in options.items() if name not in OPENINGS}
     host = await session.host.again()
-    ways = (
-        ("resume", host.capabilities.resume_session, Context.RESUMED),
-        ("load", host.capabilities.load_session, Context.LOADED),
-    )
     try:
-        for name, can, context in ways:
-            if has_past and can:
+        for name, context in (("resume", Context.RESUMED), ("load", Context.LOADED)):
+            can = host.capabilities
+            if has_past and (can.resume_session if name == "resume" else can.load_session):
                 try:
                     acp = await host.admit(session, cast("Options", {**plain, name: session.id}))
-                except (SessionLoadFailed, CapabilityNotSupportedError):
+                except SessionLoadFailed:
                     continue
                 except (AgentClosed, AgentInactive, LineTooLong):
                     await host.close()
@@ -107,3 +100,14 @@ async def renew(
         await to_its_end(host.close())
         raise
     return host, acp, Context.LOST if has_past else Context.NOTHING
+
+
+def tell_of(renewed: Renewed, host: WireHost, options: Options) -> None:
+    """Tell those who want to know of a new agent; all, when it knows nothing of what was said before."""
+    if renewed.context is Context.LOST:
+        host.warn(
+            f'Agent "{host.name}" was started anew and could not open the earlier session — '
+            f"it knows nothing of what was said before."
+        )
+    if (tell := options.get("on_renewed")) is not None:
+        tell(renewed)

@@ -27,10 +27,11 @@ from serai.agents.opening import Closing
 from serai.agents.options import Options
 from serai.agents.parts import Prompt, blocks_of
 from serai.agents.permitting import Permitting
-from serai.agents.renewing import Renewal, renew
+from serai.agents.renewing import Renewal, renew, tell_of
 from serai.agents.results import AskResult, JsonResult
 from serai.agents.retrying import Context, Renewed, Retries, Why, persistently, read_retries
 from serai.agents.running import AskedMark, BeginMark, RunningTurn
+from serai.agents.settling import take_rest
 from serai.agents.streaming import AgentStream, Cancelling, Events
 from serai.agents.tracing import trace_context
 from serai.errors import AgentClosed, AgentError, BudgetExceeded
@@ -116,20 +117,36 @@ class WireSession(Attached, Closing):
             AttemptsExhausted: It has failed as often as `retries` says.
             BudgetExceeded: What may be spent has been spent.
         """
-        retries = self._retries
-        if retries is None:
-            return await self._once(prompt, meta)
+        async with self._turns:
+            return await self._ask(prompt, meta=meta)
+
+    async def _ask(
+        self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None, instead: Prompt | None = None
+    ) -> AskResult:
+        """As `ask`, and `follow`, for who has the lock: nobody comes in between."""
         begun: list[RunningTurn] = []
 
-        def once() -> Awaitable[AskResult]:
+        def events(cancelling: Cancelling) -> Events:
             begun.clear()
-            return self._once(prompt, meta, begun=begun.append, is_held=True)
+            return self.follow(
+                prompt,
+                cancelling,
+                meta=meta,
+                is_attended=False,
+                begun=begun.append,
+                is_held=True,
+                instead=instead,
+            )
+
+        def once() -> Awaitable[AskResult]:
+            return AgentStream(events, lambda: self.id).result()
 
         def has_used_tools() -> bool:
             return any(running.has_used_tools for running in begun)
 
-        async with self._turns:  # all the time, so that nobody comes in between
-            return await self._persistently(once, retries, has_used_tools)
+        if self._retries is None:
+            return await once()
+        return await self._persistently(once, self._retries, has_used_tools)
 
     async def _persistently(
         self,
@@ -149,25 +166,15 @@ class WireSession(Attached, Closing):
             async with asyncio.timeout(seconds):
                 await self._closed.wait()
 
-    async def _once(
-        self,
-        prompt: Prompt,
-        meta: Mapping[str, Any] | None,
-        *,
-        begun: Callable[[RunningTurn], None] | None = None,
-        is_held: bool = False,
-    ) -> AskResult:
-        def events(cancelling: Cancelling) -> Events:
-            return self.follow(prompt, cancelling, meta=meta, is_attended=False, begun=begun, is_held=is_held)
-
-        return await AgentStream(events, lambda: self.id).result()
-
     @overload
     async def ask_json(self, prompt: Prompt, schema: type[T]) -> JsonResult[T]: ...
     @overload
     async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]: ...
     async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]:
         """Ask for JSON of a certain shape. An answer that does not have it is sent back once.
+
+        What others ask meanwhile waits until then, and so does a new agent after so many turns. One that had
+        to be started anew all the same, and knows nothing of the question, is asked that again.
 
         Args:
             prompt: As for `ask`.
@@ -178,7 +185,9 @@ class WireSession(Attached, Closing):
             Mismatch: The schema is none. Nothing was sent.
             AgentError: As for `ask`.
         """
-        return await ask_for(shape_of(schema), prompt, self.ask)
+        shape = shape_of(schema)
+        async with self._turns:
+            return await ask_for(shape, prompt, self._ask)
 
     def stream(self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None) -> AgentStream:
         """Ask something, and follow the answer while it comes. The turn begins with the first event.
@@ -231,6 +240,7 @@ class WireSession(Attached, Closing):
         is_attended: bool = True,
         begun: Callable[[RunningTurn], None] | None = None,
         is_held: bool = False,
+        instead: Prompt | None = None,
     ) -> Events:
         """One turn, as `stream` gives it.
 
@@ -241,12 +251,16 @@ class WireSession(Attached, Closing):
             is_attended: Whether someone sees the events, and could answer.
             begun: Is told what is known of the turn, when it begins.
             is_held: Whether the caller sees to it that turns follow one another.
+            instead: For a turn that goes on from the one before: what is asked of an agent that knows nothing
+                of that. One that runs is not started anew in between.
         """
         async with nullcontext() if is_held else self._turns:
             if self._settling is not None:
                 await asyncio.shield(self._settling)
             await self._acp.at_rest()  # a turn that has failed may not have been answered yet
-            await self._renew_if_due()
+            await self._renew_if_due(goes_on=instead is not None)
+            if instead is not None and not self._has_past:
+                prompt = instead
             running = RunningTurn(
                 Gathering(self.host.name, self.id),
                 self._meter,
@@ -308,17 +322,7 @@ class WireSession(Attached, Closing):
     async def _settle(self, running: RunningTurn) -> None:
         """Take what is left of a turn that nobody follows any more, so that the next begins at its own."""
         try:
-            async with aclosing(self._items()) as items:
-                async for item in items:
-                    try:
-                        event = running.take(item)
-                    except Exception:  # noqa: BLE001 - a callback: the end has to be met all the same
-                        _log.exception("something in the rest of a turn was not dealt with")
-                        continue
-                    if running.end is not None:
-                        break
-                    if isinstance(event, PermissionAsked):
-                        event.reach(is_for_stream=False)
+            await take_rest(running, self._items())
             self._mode = running.mode
             if isinstance(running.end, Finished):
                 self._result(running, running.end)
@@ -350,15 +354,20 @@ class WireSession(Attached, Closing):
 
     # -- a new agent ---------------------------------------------------------------------------------------
 
-    async def _renew_if_due(self) -> None:
-        """Start the agent anew when it is gone, or has had its turns, and that was asked for."""
+    async def _renew_if_due(self, *, goes_on: bool = False) -> None:
+        """Start the agent anew when it is gone, or has had its turns, and that was asked for.
+
+        Args:
+            goes_on: Whether what is asked next needs what was said last: then its turns are not over yet.
+        """
         if not self._owns_host or self._closed.is_set():
             return
         limit = self._options.get("recycle_after", 0)
         is_gone = not self.host.is_running
+        is_alone = len(self.host.sessions) == 1  # others would end with it
         if is_gone and (self._renewal.due is not None or self._retries is not None):
             why = self._renewal.due or Why.GONE
-        elif limit and self._count >= limit and len(self.host.sessions) == 1:  # others would end with it
+        elif limit and self._count >= limit and is_alone and (is_gone or not goes_on):
             why = Why.TURN_LIMIT
         else:
             return
@@ -388,13 +397,7 @@ class WireSession(Attached, Closing):
         text = None if is_said else self._options.get("system_prompt")
         self._attach(host, acp, is_known=is_known, system_prompt=text)
         self._has_past = is_known
-        if context is Context.LOST:
-            host.warn(
-                f'Agent "{host.name}" was started anew and could not open the earlier session — '
-                f"it knows nothing of what was said before."
-            )
-        if (tell := self._options.get("on_renewed")) is not None:
-            tell(Renewed(why, context, acp.id))
+        tell_of(Renewed(why, context, acp.id), host, self._options)
 
     def _gone(self) -> AgentClosed:
         return AgentClosed(f"the session {self.id} was closed", agent=self.host.name)
