@@ -1,30 +1,99 @@
-"""Large content moves out of the state, and what cannot be read stays as it came."""
+"""Large content moves out of the state, however it is written, and without its secrets."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 
 import pytest
 
+from harness.conversation import Conversation, frame
+from redact.test_embedded import each_way
 from serai.ahp import actions as a
-from serai.ahp.types import ToolResultEmbeddedResourceContent, ToolResultResourceContent
+from serai.ahp import wire
+from serai.ahp.types import ToolResultContent, ToolResultEmbeddedResourceContent, ToolResultResourceContent
+from serai.harness.callback import CallbackHarness
 from serai.host.content import LARGE, moved_out
+from serai.host.host import Host
+from serai.host.turn import Turn
+from serai.redact import Redactor
+from serai.store.contract import BlobRow
+from serai.store.memory import MemoryStore
+
+
+def embedded(data: str, content_type: str = "image/png") -> ToolResultEmbeddedResourceContent:
+    return ToolResultEmbeddedResourceContent(data=data, content_type=content_type)
 
 
 def showing(data: str) -> a.SessionToolCallContentChangedAction:
-    content = ToolResultEmbeddedResourceContent(data=data, content_type="image/png")
-    return a.SessionToolCallContentChangedAction(turn_id="t", tool_call_id="c", content=[content])
+    return a.SessionToolCallContentChangedAction(turn_id="t", tool_call_id="c", content=[embedded(data)])
 
 
-def test_large_bytes_become_a_reference() -> None:
-    action, blobs = moved_out(showing(base64.b64encode(b"x" * (LARGE + 1)).decode()), "session:/s")
+def moved(data: str) -> tuple[ToolResultContent, BlobRow]:
+    action, blobs = moved_out(showing(data), "session:/s")
     assert isinstance(action, a.SessionToolCallContentChangedAction)
-    (reference,) = action.content
+    (reference,), (blob,) = action.content, blobs
+    return reference, blob
+
+
+@each_way
+def test_large_bytes_become_a_reference(write: Callable[[bytes], str]) -> None:
+    reference, blob = moved(write(b"x" * (LARGE + 1)))
     assert isinstance(reference, ToolResultResourceContent)
-    assert [blob.data for blob in blobs] == [b"x" * (LARGE + 1)]
+    assert reference.size_hint == LARGE + 1
+    assert (blob.data, blob.content_type) == (b"x" * (LARGE + 1), "image/png")
 
 
-@pytest.mark.parametrize("letter", ["%", "ä"])
-def test_what_says_that_it_is_base64_and_is_not_stays_as_it_came(letter: str) -> None:
-    said = showing(letter * (LARGE + 1))
+@each_way
+def test_bytes_that_are_not_large_stay_as_they_came(write: Callable[[bytes], str]) -> None:
+    said = showing(write(b"x" * LARGE))
     assert moved_out(said, "session:/s") == (said, [])
+
+
+@pytest.mark.parametrize("text", ["%" * (LARGE + 1), "ä" * (LARGE // 2 + 1), "日" * (LARGE // 3 + 1)])
+def test_what_says_that_it_is_base64_and_is_not_moves_as_it_came(text: str) -> None:
+    reference, blob = moved(text)
+    assert isinstance(reference, ToolResultResourceContent)
+    assert (blob.data, blob.content_type) == (text.encode(), "image/png")
+
+
+@pytest.mark.parametrize("text", ["%" * LARGE, "ä" * (LARGE // 2)])
+def test_what_is_neither_base64_nor_large_stays_as_it_came(text: str) -> None:
+    said = showing(text)
+    assert moved_out(said, "session:/s") == (said, [])
+
+
+@each_way
+async def test_secrets_in_a_tools_output_reach_neither_state_nor_journal_nor_blob(
+    write: Callable[[bytes], str],
+) -> None:
+    value, key = "correct-horse-battery-staple-77", "sk-ant-api03-" + "Ab3dEf6hIj" * 9 + "AA"
+    text = f"{'#' * 30}\nANTHROPIC_API_KEY={key}\npw={value}\n"
+
+    async def answer(turn: Turn) -> None:
+        call = await turn.tool("r", "R", message="R", confirmed="not-needed")
+        large = text + "x" * 3 * LARGE
+        shown: list[ToolResultContent] = [
+            embedded(write(each.encode()), "text/plain") for each in (text, large)
+        ]
+        await call.done("Read", content=shown)
+
+    host = Host(MemoryStore(), [CallbackHarness("reads", answer)], frame, redactor=Redactor({"PW": value}))
+    await host.open()
+    try:
+        talk = await Conversation.begin(host, "reads")
+        await talk.say("go")
+        action = await talk.heard("session/toolCallComplete")
+        small, large = action["result"]["content"]
+        told = [base64.b64decode(small["data"], validate=True), await talk.blob(large["uri"])]
+        rows = await host.journal.store.rows(talk.session.uri, 0)
+        kept = [row for row in rows if b"session/toolCallComplete" in row.action]
+    finally:
+        await host.close()
+    for content in told:
+        assert b"ANTHROPIC_API_KEY=[masked:" in content
+        assert b"pw=[secret:PW]" in content
+        assert key.encode() not in content
+    assert [len(row.action) < LARGE for row in kept] == [True]
+    assert small["data"].encode() in kept[0].action
+    assert wire.encode(talk.state).count(small["data"].encode()) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import msgspec
@@ -11,9 +12,10 @@ import pytest
 from harness.conversation import Conversation, frame
 from hosts import WITHIN
 from serai.ahp import actions as a
-from serai.ahp.types import SessionInputRequest, UserMessage
-from serai.errors import AuthRequired
+from serai.ahp.types import ModelSelection, SessionInputRequest, UserMessage
+from serai.errors import AuthRequired, CapabilityNotSupportedError
 from serai.harness.callback import CallbackHarness
+from serai.host import turns
 from serai.host.deliveries import deliveries_channel
 from serai.host.host import Host
 from serai.host.turn import Turn
@@ -111,6 +113,45 @@ async def test_a_queue_that_is_held_after_a_restart_does_not_start_because_someo
         await again.close()
 
 
+REFUSALS: list[Exception] = [
+    AuthRequired("sign in first"),
+    CapabilityNotSupportedError("mcpCapabilities.http"),
+]
+
+
+@pytest.mark.parametrize("error", [*REFUSALS, ZeroDivisionError()], ids=lambda error: type(error).__name__)
+async def test_an_ordinary_refusal_is_one_line_of_the_log_and_a_mistake_says_where(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Refusing(CallbackHarness):
+        async def create(self, settings: Any, context: Any) -> Any:
+            del settings, context
+            raise error
+
+    async def answer(turn: Turn) -> None:
+        del turn
+
+    async def lines() -> list[str]:
+        """What is logged of a session that does not begin."""
+        caplog.clear()
+        host = Host(MemoryStore(), [Refusing("refusing", answer)], frame)
+        await host.open()
+        try:
+            talk = await Conversation.begin(host, "refusing")
+            assert talk.state.lifecycle == "creationFailed"
+        finally:
+            await host.close()
+        return [each.getMessage() for each in caplog.records if each.name == "serai.host.turns"]
+
+    [line] = await lines()
+    first, *where = line.splitlines()
+    assert first.startswith("the agent of ahp-session:/")
+    assert first.endswith(f"did not start: {type(error).__name__}")
+    assert bool(where) is isinstance(error, ZeroDivisionError)
+    with caplog.at_level(logging.DEBUG, "serai.host.turns"):
+        assert any("in create\n    raise error" in line for line in await lines())
+
+
 async def test_messages_that_are_queued_at_once_are_worked_off_in_order(talk: Conversation) -> None:
     for name in ("one", "two", "three"):
         talk.dispatch(queued(name))
@@ -140,6 +181,32 @@ async def test_a_truncation_that_cuts_nothing_takes_no_question(talk: Conversati
     await talk.answer(None)
     assert (await asyncio.wait_for(asked, WITHIN)).accepted
     assert talk.state.summary.title == "one"
+
+
+async def test_a_truncation_that_cuts_nothing_is_refused_and_the_turn_goes_on(talk: Conversation) -> None:
+    talk.start("ask")
+    await talk.heard("session/inputRequested")
+    talk.dispatch(a.SessionTruncatedAction(turn_id="no such turn"))
+    await talk.until(lambda: talk.rejections)
+    assert talk.rejections[0].startswith("no_such_turn: ")
+    await talk.host.journal.committed()
+    await talk.answer(None)
+    assert (await talk.end()).state == "complete"
+
+
+async def test_so_much_may_wait_for_the_end_of_a_turn(
+    talk: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "_MOST_DEFERRED", 2)
+    talk.start("work")
+    await talk.heard("session/delta")
+    for model in ("a", "b", "c"):
+        talk.dispatch(a.SessionModelChangedAction(model=ModelSelection(id=model)))
+    await talk.until(lambda: talk.rejections)
+    assert talk.rejections == ["too_many_waiting: choose again when the turn has ended"]
+    talk.cancel()
+    await settled(talk)
+    assert talk.state.summary.model == ModelSelection(id="b")
 
 
 async def test_what_turns_have_nothing_to_do_with_is_asked_again_at_once(talk: Conversation) -> None:

@@ -163,6 +163,9 @@ class Session:
         match judgement.verdict:
             case Verdict.REJECT:
                 self.journal.reject(self.uri, action, origin, judgement.reason or "rejected", sender)
+            case Verdict.DEFER if self.turns.is_crowded:
+                reason = "too_many_waiting: choose again when the turn has ended"
+                self.journal.reject(self.uri, action, origin, reason, sender)
             case Verdict.DEFER:
                 self.turns.defer(self.door.defer(self.host.new_id(), action, origin))
             case Verdict.IGNORE:

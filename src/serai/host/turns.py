@@ -28,6 +28,8 @@ _log = logging.getLogger(__name__)
 
 _TITLE_LENGTH = 60
 _DISPOSED = "session_disposed"
+_MOST_DEFERRED = 1000
+"""All of it happens in one step when the turn ends."""
 
 
 class Turns:
@@ -190,14 +192,17 @@ class Turns:
             self._end(turn, None)
 
     def log_failure(self, what: str, error: BaseException) -> None:
-        """Log that an agent raised something, and where.
+        """Log that an agent raised something; and where, unless it has refused, say, and meant to.
 
         What it says may quote what it was asked. That is told in the session, and here only to those who
         debug, with secrets masked.
         """
-        where = "".join(traceback.format_tb(error.__traceback__)).rstrip()
-        _log.warning("the agent of %s %s: %s\n%s", self._session.uri, what, type(error).__name__, where)
-        if _log.isEnabledFor(logging.DEBUG):
+        is_debugged = _log.isEnabledFor(logging.DEBUG)
+        where = ""
+        if is_debugged or not isinstance(error, SeraiError):
+            where = "".join(["\n", *traceback.format_tb(error.__traceback__)]).rstrip()
+        _log.warning("the agent of %s %s: %s%s", self._session.uri, what, type(error).__name__, where)
+        if is_debugged:
             _log.debug("it says: %s", self._session.host.redactor.redact(str(error)))
 
     def take_steering(self, message: PendingMessage, evidence: str) -> None:
@@ -308,6 +313,11 @@ class Turns:
                 end.set_exception(SessionGone(f"{self._session.uri} is closed"))
 
     # -- what waits ----------------------------------------------------------------------------------------
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so much waits for the end of the turn that nothing more can."""
+        return len(self._deferred) >= _MOST_DEFERRED
 
     def defer(self, deferred: Deferred) -> None:
         """An action waits for the end of the turn."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from serai.host.session import Session
 from serai.host.surroundings.terminals import HostTerminal
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
+from serai.processes.records import Records
 from serai.store.memory import MemoryStore
 from serai.terminals.terminal import BATCH
 
@@ -183,6 +186,29 @@ async def test_a_terminal_that_a_killed_host_left_says_that_it_was_stopped(inn: 
     assert isinstance(part, TerminalUnclassifiedPart)
     assert "the host was stopped" in part.value
     assert terminal.info.exit_code == 129
+
+
+async def test_a_terminal_whose_keeper_was_killed_has_ended_and_says_so(inn: Inn) -> None:
+    terminal = await inn.host.terminals.start(TERMINAL, TerminalClientClaim(client_id="c"), argv=["cat"])
+    [record] = Records(inn.folder / "home" / "processes").all().values()
+    assert record.keeper is not None
+    os.kill(record.keeper.pid, signal.SIGKILL)
+    assert await terminal.wait() == 137
+    [listed] = inn.host.root.live.head.terminals or []
+    assert listed.exit_code == 137
+    judgement = terminal.judge(a.TerminalInputAction(data="x"), "c")
+    assert judgement.reason is not None
+    assert judgement.reason.startswith("terminal_exited")
+    await inn.restart()
+    [listed] = inn.host.root.live.head.terminals or []
+    assert listed.exit_code == 137
+
+
+async def test_an_older_record_of_an_end_that_nobody_saw_is_of_an_end(inn: Inn) -> None:
+    inn.host.journal.record("serai-terminals", b'{"type":"terminal.exited","uri":"ahp-terminal:/t"}')
+    await inn.restart()
+    [listed] = inn.host.root.live.head.terminals or []
+    assert listed.exit_code is not None
 
 
 async def test_terminals_of_a_session_end_with_it(inn: Inn) -> None:
