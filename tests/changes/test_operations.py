@@ -21,7 +21,7 @@ from serai.changes import staging
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
 from serai.changes.noted import NotedChanges
 from serai.changes.operations import DISCARD, OPEN, STAGE, invoke, operations_for
-from serai.changes.records import UNSEEN, Change, Side
+from serai.changes.records import UNSEEN, Change, LeftOutReason, Limits, Side
 from serai.changes.showing import file_uri
 from serai.changes.tracked import TrackedChanges
 from serai.errors import GitFailed, InvalidParams, ProtocolError
@@ -162,7 +162,26 @@ async def test_what_is_done_with_a_turn_whose_end_was_not_seen_says_so(repo: Rep
     repo.write("unseen", "x\n")
     again = await tracked(repo.top, private)
     done = await invoke(again, TURN, DISCARD, None)
-    assert done.message == f"Discarded the changes to 0 files; {UNSEEN}"
+    assert done.message == f"Discarded the changes to 0 files. T{UNSEEN[1:]}"
+
+
+async def test_what_was_not_looked_at_in_a_turn_is_named_there_and_by_who_discards_it(
+    repo: Repo, private: Path
+) -> None:
+    repo.write("old", "x" * 20)
+    changes = await tracked(repo.top, private, limits=Limits(file_bytes=10))
+    await changes.begin_turn("t")
+    repo.write("big", "x" * 20)
+    repo.write("small", "x")
+    await changes.end_turn("t")
+    for again in (changes, await tracked(repo.top, private, limits=Limits(file_bytes=10))):
+        found = await again.compute(TURN)
+        assert [(one.path, one.reason) for one in found.left_out] == [("big", LeftOutReason.TOO_LARGE)]
+    done = await invoke(changes, TURN, DISCARD, None)
+    assert done.message == "Discarded the changes to 1 file. Left out: big (too large)"
+    await changes.forget_turn("t")
+    with pytest.raises(ProtocolError):
+        await changes.compute(TURN)
 
 
 @pytest.mark.parametrize(

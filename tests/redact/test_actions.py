@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+from collections.abc import Callable
 
 import msgspec
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from ahp.strategies import action as action_of
 from ahp.strategies import actions_of
+from redact.test_embedded import each_way
 from redact.test_shapes import rnd
 from serai.ahp import wire
 from serai.ahp.actions import (
@@ -176,6 +179,94 @@ def test_text_in_base64_is_searched_like_text_whatever_it_is_said_to_be(
         assert base64.b64decode(masked.data).decode() == f"{before} {MASKED}"
         typed = redactor.redact_value(told, observed=False)
         assert base64.b64decode(typed.data).decode() == f"{before} {TYPED}"
+
+
+@each_way
+@pytest.mark.parametrize("shift", range(60, 64))
+def test_secrets_are_masked_however_base64_is_written(
+    redactor: Redactor, write: Callable[[bytes], str], shift: int
+) -> None:
+    before = "?" * shift  # so that a line ends within the secrets
+    told = ToolResultEmbeddedResourceContent(
+        data=write(f"{before} {BOTH}\n".encode()), content_type="text/plain"
+    )
+    masked = redactor.redact_value(told, observed=True)
+    assert base64.b64decode(masked.data, validate=True).decode() == f"{before} {MASKED}\n"
+    typed = redactor.redact_value(told, observed=False)
+    assert base64.b64decode(typed.data, validate=True).decode() == f"{before} {TYPED}\n"
+
+
+@each_way
+@given(
+    data=st.binary(max_size=300),
+    start=st.sampled_from([b"", b"\x89PNG\r\n\x1a\n\0", b"GIF89a\x01\0", b"text "]),
+)
+def test_content_without_secrets_stays_as_it_was_written(
+    write: Callable[[bytes], str], data: bytes, start: bytes
+) -> None:
+    kept = ToolResultEmbeddedResourceContent(data=write(start + data), content_type="image/png")
+    assert Redactor({"KNOWN": KNOWN}).redact_value(kept, observed=True) is kept
+
+
+@each_way
+def test_a_large_picture_is_not_changed_by_chance(redactor: Redactor, write: Callable[[bytes], str]) -> None:
+    # Written safe for addresses, these bytes read `sk-` and what else a key has.
+    picture = base64.urlsafe_b64decode("iVBORw0KGgoA" + "/sk-ant-api03-".replace("/", "_") * 200 + rnd(4000))
+    kept = ToolResultEmbeddedResourceContent(data=write(picture), content_type="image/png")
+    assert redactor.redact_value(kept, observed=True) is kept
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_text_in_an_older_encoding_is_searched_like_text(redactor: Redactor, encoding: str) -> None:
+    told = f"für fünf Leute: {BOTH} §"
+    content = ToolResultEmbeddedResourceContent(
+        data=base64.b64encode(told.encode(encoding)).decode(), content_type="text/plain"
+    )
+    after = base64.b64decode(redactor.redact_value(content, observed=True).data).decode(encoding)
+    assert after == told.replace(BOTH, MASKED)
+
+
+def test_text_that_was_cut_off_within_a_character_is_searched_like_text(redactor: Redactor) -> None:
+    cut = "🙂".encode()[:3]
+    content = ToolResultEmbeddedResourceContent(
+        data=base64.b64encode(f"日本 {BOTH} ".encode() + cut).decode(), content_type="text/plain"
+    )
+    after = base64.b64decode(redactor.redact_value(content, observed=True).data)
+    assert after == f"日本 {MASKED} ".encode() + cut
+
+
+@pytest.mark.parametrize("known", ["pässwörter für alle", 'with "quotes" and \\', "p\udce4ssword in Latin-1"])
+@pytest.mark.parametrize("around", [b"\x89PNG\0", b"text "])
+def test_known_values_are_masked_in_bytes_and_in_their_encodings(known: str, around: bytes) -> None:
+    redactor = Redactor({"KNOWN": known})
+    written = known.encode(errors="surrogateescape")
+    for form in (written, json.dumps(known).strip('"').encode(), base64.b64encode(b"-" + written + b"-")):
+        after = redactor.redact_bytes(around + form + b"\xfc" + around)
+        assert b"[secret:KNOWN]" in after
+        assert form not in after
+        assert after.startswith(around)
+        assert after.endswith(b"\xfc" + around)
+
+
+def test_bytes_without_secrets_are_the_same_object(redactor: Redactor) -> None:
+    for data in (b"", b"text", b"f\xfcr", b"\x89PNG\0" + SHAPE.encode()):
+        assert redactor.redact_bytes(data) is data
+
+
+@pytest.mark.parametrize(
+    "around", ["{}", " {}\n", "{} ok", "key {}", "one two three {} " + "four five " * 200]
+)
+def test_words_that_can_be_read_as_base64_are_masked_as_text(redactor: Redactor, around: str) -> None:
+    content = ToolResultEmbeddedResourceContent(data=around.format(SHAPE), content_type="text/plain")
+    assert redactor.redact_value(content, observed=True).data == around.format("[masked:github-token]")
+    assert redactor.redact_value(content, observed=False) is content
+
+
+def test_a_known_value_that_is_base64_itself_is_masked_as_text() -> None:
+    known = base64.b64encode(rnd(1500).encode()).decode()
+    content = ToolResultEmbeddedResourceContent(data=known, content_type="application/json")
+    masked = Redactor({"KNOWN": known}).redact_value(content, observed=True)
+    assert set(masked.data.replace("][", "] [").split()) == {"[secret:KNOWN]"}
 
 
 @pytest.mark.parametrize("before", ["not base64:", "nicht für base64:"])

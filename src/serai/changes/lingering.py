@@ -45,6 +45,10 @@ class Lingering:
                     large.add(path)
         return small, large
 
+    async def behind(self, changes: Iterable[Change]) -> list[str]:
+        """Where git sees a file no more, and there is one that can be looked at."""
+        return (await self.among(path for change in changes for path in _gone(change)))[0]
+
     async def seen(self, tree: str, changes: tuple[Change, ...]) -> tuple[Change, ...]:
         """What changed since a tree, but such a file does not count as deleted.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from serai.ahp.commands import (
     ChangesetOperationFollowUp,
@@ -14,7 +14,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ChangesetOperation, ChangesetOperationScope, ContentRef
 from serai.changes.catalogue import ChangesetKind, Which
 from serai.changes.opening import SessionChanges
-from serai.changes.records import Change, Changes, shown
+from serai.changes.records import Change, Changes, shown, told
 from serai.changes.showing import path_below, show
 from serai.errors import GitFailed, GitUnavailable, InvalidParams, ProtocolError
 
@@ -100,16 +100,16 @@ async def invoke(
     try:
         found = await changes.compute(which)
         chosen = found.changes if resource is None else (_find(changes.directory, found.changes, resource),)
-        lacks = found.lacks if which.turn_id is not None else None
+        notes = (found.lacks if which.turn_id is not None else None, told(found.left_out))
         match operation_id:
             case "stage":
                 refused = await changes.stage(chosen)
                 done = [change for change in chosen if change.path not in refused]
-                return _told("Staged", done, refused, resource, lacks)
+                return _told("Staged", done, refused, resource, notes)
             case "discard":
                 paths = None if resource is None else {change.path for change in chosen}
                 done, refused = await changes.discard(which, paths)
-                return _told("Discarded the changes to", done, refused, resource, lacks)
+                return _told("Discarded the changes to", done, refused, resource, notes)
             case _:
                 return _opened(changes, which, found, chosen[0], resource)
     except (GitFailed, GitUnavailable) as error:
@@ -130,7 +130,7 @@ def _told(
     done: Sequence[Change],
     refused: Mapping[str, str],
     resource: ChangesetResourceTarget | None,
-    lacks: str | None,
+    notes: Iterable[str | None],
 ) -> InvokeChangesetOperationResult:
     reasons = "; ".join(f"{shown(path)}: {why}" for path, why in list(refused.items())[:3])
     if refused and not done:
@@ -141,8 +141,7 @@ def _told(
     if refused:
         more = f", and {len(refused) - 3} more" if len(refused) > 3 else ""
         message += f"; not {len(refused)}: {reasons}{more}"
-    if lacks is not None:
-        message += f"; {lacks}"
+    message += "".join(f". {note[0].upper()}{note[1:]}" for note in notes if note)
     return InvokeChangesetOperationResult(message=message)
 
 

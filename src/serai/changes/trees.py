@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+import msgspec
 
 from serai.ahp.errors import AhpErrorCode
 from serai.changes.attributes import Attributes, attributes_in, entries_in, is_in_tree, unpack
@@ -20,8 +21,8 @@ from serai.changes.git import MAX_BYTES, both
 from serai.changes.margins import PLAIN, Earlier, Margins
 from serai.changes.mirror import Mirror, is_of_same_place
 from serai.changes.reaching import Found
-from serai.changes.records import UNSEEN, Changes, Side
-from serai.changes.scanning import removal
+from serai.changes.records import UNSEEN, Changes, LeftOut, Side
+from serai.changes.scanning import removal, take_entries
 from serai.changes.showing import ContentAddress
 from serai.changes.writing import share
 from serai.errors import GitFailed, GitTimedOut, ProtocolError
@@ -34,6 +35,7 @@ _REFS = "refs/bases/"
 _MARGINS = "refs/margins/"
 _LOST = ("bad object", "bad tree", "unable to read", "not a tree object", "not a valid object")
 """What git says of content that it does not have."""
+_LEFT_OUT = msgspec.json.Decoder(tuple[LeftOut, ...])
 
 
 class RecordedTrees:
@@ -132,6 +134,20 @@ class RecordedTrees:
                 self._trees.pop(_margin(name), None)
             self._trees |= wanted
 
+    async def keep_left_out(self, turn_id: str, left_out: Sequence[LeftOut]) -> None:
+        """Record what may have changed in a turn and was not looked at, if there is anything.
+
+        Raises:
+            GitFailed: It could not be recorded.
+        """
+        if left_out:
+            stored = await self._mirror.run(
+                *("hash-object", "-w", "--stdin", "--no-filters"),
+                doing="record what was left out",
+                data=msgspec.json.encode(left_out),
+            )
+            await self.keep(f"left/{turn_id}", stored.output.decode().strip())
+
     async def keep_index(self, name: str, generation: int, margins: Margins | None = None) -> None:
         """Record what the private index has.
 
@@ -208,6 +224,18 @@ class RecordedTrees:
             )
             return await self._written(environment)
 
+    async def written_also(self, paths: Iterable[str]) -> str:
+        """The tree of what the private index has, and of further files as they are now.
+
+        Raises:
+            GitFailed: It could not be written.
+        """
+        async with self._mirror.copied_index() as index:
+            environment = self._mirror.environment(index)
+            full = [self._mirror.repository.full(path) for path in paths]
+            await take_entries(self._mirror, full, environment)
+            return await self._written(environment)
+
     async def drop(self, *names: str) -> bool:
         """Keep trees no longer. Says whether there were any.
 
@@ -261,7 +289,14 @@ class RecordedTrees:
         start, end = self.of(f"turn/{turn_id}"), self.end_of(turn_id)
         changes = await diff_to_tree(self._mirror, start, end)
         lacks = None if self.has(f"end/{turn_id}") else UNSEEN
-        return Changes(changes, settled=True, lacks=lacks, start=start, end=end)
+        left_out = await self._left_out(f"left/{turn_id}")
+        return Changes(changes, left_out, settled=True, lacks=lacks, start=start, end=end)
+
+    async def _left_out(self, name: str) -> tuple[LeftOut, ...]:
+        if not self.has(name):
+            return ()
+        kept = await self._mirror.run("cat-file", "blob", self.of(name), doing="read what was left out")
+        return _LEFT_OUT.decode(kept.output)
 
     async def read(self, address: ContentAddress, head: str | None = None) -> bytes:
         """Content of a file, in the form that it had in its tree, or would have in the work tree.
@@ -278,7 +313,7 @@ class RecordedTrees:
         if plain is not None:
             answer = await self._mirror.run("cat-file", "blob", plain, doing="read earlier content")
             return answer.output
-        with tempfile.TemporaryDirectory(dir=self._mirror.folder, prefix="read-") as name:
+        with self._mirror.scratch("read") as name:
             folder = Path(name)
             attributes = await self._attributes(address, full, head, folder / "lists")
             if attributes.is_earlier:
@@ -324,8 +359,11 @@ class RecordedTrees:
 
 
 def names_of(turn_id: str) -> tuple[str, ...]:
-    """The names of all that is recorded of a turn: from before it, from after it, and as it was seen last."""
-    return f"turn/{turn_id}", f"end/{turn_id}", f"seen/{turn_id}"
+    """The names of all that is recorded of a turn.
+
+    That is: from before it, from after it, as it was seen last, and what was left out.
+    """
+    return f"turn/{turn_id}", f"end/{turn_id}", f"seen/{turn_id}", f"left/{turn_id}"
 
 
 def is_lost(error: GitFailed) -> bool:

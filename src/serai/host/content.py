@@ -18,6 +18,7 @@ from serai.ahp.types import (
     ToolResultTextContent,
 )
 from serai.errors import ProtocolError
+from serai.redact.embedded import decode_base64
 from serai.store.contract import BlobRow, Store
 
 __all__ = ["BLOB_SCHEME", "LARGE", "moved_out", "read_blob", "read_result"]
@@ -48,11 +49,10 @@ def _moved(item: ToolResultContent, session: str, blobs: list[BlobRow]) -> ToolR
     match item:
         case ToolResultTextContent() if len(item.text) > LARGE // 4:
             data, content_type = item.text.encode("utf-8", "replace"), "text/plain; charset=utf-8"
-        case ToolResultEmbeddedResourceContent() if len(item.data) > LARGE:
-            try:
-                data, content_type = base64.b64decode(item.data, validate=True), item.content_type
-            except ValueError:
-                return item  # it says that it is base64 and is not: whoever reads it finds out
+        case ToolResultEmbeddedResourceContent() if len(item.data) > LARGE // 4:
+            data, content_type = decode_base64(item.data), item.content_type
+            if data is None:  # it says that it is base64 and is not: whoever reads it finds out
+                data = item.data.encode("utf-8", "replace")
         case _:
             return item
     if len(data) <= LARGE:

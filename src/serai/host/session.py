@@ -378,12 +378,8 @@ class Session:
             raise SessionFailed(error.message, error_type=error.error_type)
 
     def masked_bytes(self, data: bytes) -> bytes:
-        """Content with secrets masked, where it is text."""
-        try:
-            text = data.decode()
-        except UnicodeDecodeError:
-            return data
-        return self.host.redactor.redact(text).encode()
+        """Content with secrets masked."""
+        return self.host.redactor.redact_bytes(data)
 
     def recover(self, unsettled: Unsettled) -> None:
         """After a restart: what was running is over, and says so."""

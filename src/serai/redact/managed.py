@@ -57,6 +57,9 @@ class ManagedValues:
         self._beginnings = frozenset(piece[:n] for piece in pieces for n in range(1, SHORTEST))
         self._longest = max(map(len, pieces), default=0)
         self._threes = frozenset(piece[n : n + 3] for piece in pieces for n in range(SHORTEST - 3))
+        only_ascii = all(map(str.isascii, pieces))
+        self._as_text = ("latin-1",) if only_ascii else ("utf-8", "surrogateescape")
+        """How bytes are read; a byte for each character is far quicker."""
 
     def redact(self, text: str) -> str:
         """Mask every value in a text that is whole."""
@@ -64,18 +67,11 @@ class ManagedValues:
             return text
         return self.advance(text, final=True)[0]
 
-    def redact_base64(self, text: str) -> str:
-        """Mask every value in bytes that are written in base64, which they still are afterwards."""
-        if self.redact(text) is text:
-            return text
-        try:
-            data = base64.b64decode(text, validate=True)
-        except ValueError:
-            return self.redact(text)
-        for piece, mask in sorted(self._masks.items(), key=lambda item: -len(item[0])):
-            data = data.replace(piece.encode(errors="surrogatepass"), mask.encode())
-        after = base64.b64encode(data).decode()
-        return self.redact(text) if after == text else after
+    def redact_bytes(self, data: bytes) -> bytes:
+        """Mask every value in bytes that are not text."""
+        text = data.decode(*self._as_text)
+        masked = self.redact(text)
+        return data if masked is text else masked.encode(*self._as_text)
 
     def advance(self, text: str, *, final: bool, told: int = 0) -> tuple[str, str]:
         """What may go out of a text, masked, and the tail that may still become a value.
@@ -223,13 +219,20 @@ def _forms(value: str) -> Iterator[str]:
         yield value.replace("\r\n", "\n").replace("\n", "\r\n")  # as terminals write it
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
-    yield quote(value, safe="")
-    yield quote(value)
-    yield quote_plus(value)
-    raw = value.encode(errors="surrogatepass")
+    raw = _raw(value)
+    yield quote(raw, safe="")
+    yield quote(raw)
+    yield quote_plus(raw)
     for shift in range(3):  # where in a group of three bytes the value begins
         yield _inner_base64(raw, shift)
         yield _inner_base64(raw, shift).replace("+", "-").replace("/", "_")
+
+
+def _raw(value: str) -> bytes:
+    try:
+        return value.encode(errors="surrogateescape")  # as the environment has bytes that are not UTF-8
+    except UnicodeEncodeError:
+        return value.encode(errors="surrogatepass")  # half a character, as JSON may have it
 
 
 def _inner_base64(raw: bytes, shift: int) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from serai.ahp.actions import StateAction
+from serai.redact.embedded import decode_base64, is_text, may_be_words
 from serai.redact.managed import SHORTEST, ManagedStage, ManagedValues
 from serai.redact.stages import ShapeStage, redact_shapes
 from serai.redact.walk import Walker
@@ -37,7 +38,7 @@ class Redactor:
         self.values = ManagedValues({})
         """What is looked for now. Streams ask for it with every piece of text."""
         self._observed = Walker(self.redact, self._redact_managed, self._redact_base64)
-        self._typed = Walker(self._redact_managed, self._redact_managed, self._redact_managed_base64)
+        self._typed = Walker(self._redact_managed, self._redact_managed, self._redact_typed_base64)
         if secrets:
             self.register_all(secrets)
 
@@ -67,6 +68,18 @@ class Redactor:
         text = self.values.redact(text)
         return redact_shapes(text) if observed else text
 
+    def redact_bytes(self, data: bytes, *, observed: bool = True) -> bytes:
+        """Mask known values in content, and shapes of credentials where it is text.
+
+        Returns:
+            The same object when there was nothing to mask.
+        """
+        if not is_text(data):
+            return self.values.redact_bytes(data)
+        text = data.decode(errors="surrogateescape")
+        masked = self.redact(text, observed=observed)
+        return data if masked == text else masked.encode(errors="surrogateescape")
+
     def redact_value(self, value: T, *, observed: bool) -> T:
         """Mask the secrets in any value of the protocol, or in free-form JSON.
 
@@ -95,20 +108,19 @@ class Redactor:
     def _redact_managed(self, text: str) -> str:
         return self.values.redact(text)
 
-    def _redact_managed_base64(self, text: str) -> str:
-        return self.values.redact_base64(text)
+    def _redact_typed_base64(self, text: str) -> str:
+        return self._redact_base64(text, observed=False)
 
-    def _redact_base64(self, text: str) -> str:
-        """Shapes are looked for in bytes that are text; in those of a picture they would be chance."""
-        text = self.values.redact_base64(text)
-        try:
-            plain = base64.b64decode(text, validate=True).decode()
-        except UnicodeDecodeError:
-            return text
-        except ValueError:
-            return redact_shapes(text)
-        masked = redact_shapes(plain)
-        return text if masked == plain else base64.b64encode(masked.encode()).decode()
+    def _redact_base64(self, text: str, *, observed: bool = True) -> str:
+        """Bytes in base64, which they still are afterwards; what is none is a text like any other."""
+        data = decode_base64(text)
+        if data is None:
+            return self.redact(text, observed=observed)
+        masked = self.redact_bytes(data, observed=observed)
+        if masked is not data:
+            return base64.b64encode(masked).decode()
+        # A key alone can be read as base64 too, which then says nothing.
+        return self.redact(text, observed=observed and not is_text(data) and may_be_words(text))
 
 
 class StreamRedactor:

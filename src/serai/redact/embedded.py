@@ -1,0 +1,65 @@
+"""Content as bytes: read from base64 however that is written, and told to be text or not."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import re
+
+__all__ = ["decode_base64", "is_text", "may_be_words"]
+
+_NOT_IN_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
+"""Pictures, archives and programs have some of these soon; text has none, also as a terminal shows it."""
+_ODD = re.compile("[\udc81-\udc84\udc86-\udc90\udc98\udc9a-\udc9f]")
+"""Bytes, as `surrogateescape` has them, that are neither a letter or sign of Latin-1, nor one of the quotes,
+dashes and signs of Windows."""
+_FEW = 8
+"""Text of Western Europe in such an encoding has fewer letters beyond ASCII than one in so many."""
+_STRICT = str.maketrans("-_", "+/", " \t\r\n\v\f")
+_LONE = 1024
+"""A key or a token alone is shorter."""
+_WORD = re.compile(r"\s\S{1,15}\s++\S")
+"""What is too short for a line, and is not the last one."""
+
+
+def decode_base64(text: str) -> bytes | None:
+    """What a text in base64 says; `None` for what is none.
+
+    Line breaks and other white space, padding that is missing, and the letters that are safe in an address
+    are as good as the strict form: `base64`, mail and Python write it that way.
+    """
+    if not text.isascii():
+        return None
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        bare = text.translate(_STRICT)
+    try:
+        return base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
+    except ValueError:
+        return None
+
+
+def may_be_words(text: str) -> bool:
+    """Whether what can be read as base64 may as well be a key alone, or words without any sign between them.
+
+    Base64 is one long run, or long lines. Words are told by the first of them: there are short ones soon.
+    """
+    return len(text) <= _LONE or _WORD.search(f" {text[:_LONE]}") is not None
+
+
+def is_text(data: bytes) -> bool:
+    """Whether bytes are text: UTF-8, perhaps cut off within its last character, or ASCII for the most part.
+
+    What looks like a secret in a picture is chance, and a mask would break the picture: in doubt it is none.
+    """
+    try:
+        codecs.utf_8_decode(data)
+    except UnicodeDecodeError:
+        return _NOT_IN_TEXT.search(data) is None and _is_latin(data)
+    return True
+
+
+def _is_latin(data: bytes) -> bool:
+    stray = len(data) - len(data.decode(errors="ignore").encode())
+    return stray * _FEW <= len(data) and _ODD.search(data.decode(errors="surrogateescape")) is None
