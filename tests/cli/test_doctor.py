@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
 from pathlib import Path
 from threading import Thread
 
+import apsw
 import pytest
 
 from agents.machine import Machine
 from cli.programs import make_database, run, running
+from conformance.client import connecting
+from crash.disks import house_on, new_disk, ready_session
+from hosts import TOKEN, WITHIN
 from serai.cli import main
 from serai.cli.machine import _watches
 from serai.config.trust import Trust
 from serai.processes.census import MARK, Identity, look
 from serai.processes.records import Record, Records
 from serai.store.connection import connect
+from serai.store.lock import say_where
 
 
 def doctor(home: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, str]]:
@@ -49,6 +56,49 @@ async def test_the_host_of_this_home_is_told_with_its_address(tmp_path: Path) ->
             f"BAD  host       none runs on this home, and {address} is taken by the host of another home"
             in other.out
         )
+
+
+async def test_a_host_that_cannot_write_is_not_called_well(tmp_path: Path) -> None:
+    disk, database, token = new_disk(), tmp_path / "history.db", tmp_path / "token"
+    token.write_text(TOKEN)
+    token.chmod(0o600)
+    async with house_on(disk, database) as house, connecting(house.url) as client:
+        say_where(database, f"127.0.0.1:{house.port}")
+        await client.initialize()
+        session = await ready_session(client)
+        with disk.failing("write", "-wal", apsw.SQLITE_FULL):
+            await client.dispatch(session, "titleChanged", title="waits")
+            async with asyncio.timeout(WITHIN):
+                while house.host.journal.unavailable is None:  # noqa: ASYNC110 - a disk has no events
+                    await asyncio.sleep(0.001)
+            done = await run("doctor", home=tmp_path)
+        assert done.code == 1
+        line, remedy = next(
+            pair
+            for pair in zip(done.out.splitlines(), done.out.splitlines()[1:], strict=False)
+            if "BAD  host" in pair[0]
+        )
+        assert " holds this home and answers, but the database cannot be written now (" in line
+        assert remedy.strip() == "Make room on its disk, or check its permissions"
+        await client.hear("titleChanged", title="waits")
+        assert "holds this home, and answers" in (await run("doctor", home=tmp_path)).out
+
+
+def test_a_disk_that_is_almost_full_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert doctor(tmp_path, capsys)["home"]["well"]
+    usage = shutil.disk_usage(tmp_path)._replace(free=4096)
+
+    def almost_full(path: Path) -> object:
+        assert path == tmp_path
+        return usage
+
+    monkeypatch.setattr("shutil.disk_usage", almost_full)
+    found = doctor(tmp_path / "not there yet", capsys)["home"]
+    assert not found["well"]
+    assert found["says"].endswith(": 4.1 kB are free on its disk")
+    assert found["remedy"] == "Make room there"
 
 
 def test_agents_that_are_installed_are_told_in_one_line(

@@ -40,6 +40,13 @@ async def unavailable(house: House) -> None:
             await asyncio.sleep(0.001)
 
 
+async def available(house: House) -> None:
+    """Wait until the host has noticed that there is room."""
+    async with asyncio.timeout(WITHIN):
+        while house.host.journal.unavailable is not None:  # noqa: ASYNC110 - a disk has no events
+            await asyncio.sleep(0.001)
+
+
 async def refusals(client: Client, session: str) -> None:
     """On a full disk a dispatch comes back, and a request is answered with the reason."""
     seq = await client.dispatch(session, "titleChanged", title="refused")
@@ -115,6 +122,70 @@ async def test_what_was_under_way_when_the_disk_filled_up_is_answered_once_it_is
             assert await disposed is None
 
 
+async def test_what_is_asked_in_the_moment_when_the_disk_fills_up_is_answered_at_once(tmp_path: Path) -> None:
+    disk = new_disk()
+    async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:
+        await client.initialize(ROOT)
+        session = await ready_session(client)
+        for number in range(3):
+            with disk.failing("write", "-wal", apsw.SQLITE_FULL):
+                await client.dispatch(session, "titleChanged", title=f"waits {number}")
+                ping = await client.ask("ping")
+                asked = [
+                    await client.ask("listSessions"),
+                    await client.ask("fetchTurns", session),
+                    await client.ask("subscribe", session),
+                ]
+                async with asyncio.timeout(WITHIN):
+                    assert await ping is None
+                    for answer in asked:
+                        with pytest.raises(Refused) as refused:
+                            await answer
+                        assert refused.value.data["code"] == "storage_unavailable"
+            await client.hear("titleChanged", title=f"waits {number}")
+        assert (await client.request("listSessions"))["items"]
+
+
+@pytest.mark.parametrize("is_back", [False, True])
+async def test_who_is_the_first_to_meet_a_full_disk_is_told_so_and_may_try_again(
+    is_back: bool,
+) -> None:
+    store = MemoryStore()
+    async with housing(lambda: store) as house, connecting(house.url) as client:
+        await client.initialize(ROOT)
+        session = await ready_session(client)
+        client.drop()
+        async with connecting(house.url, client.state if is_back else "other") as comer:
+            store.failure = StorageUnavailable("the disk is full")
+            with pytest.raises(Refused) as refused:
+                await (comer.reconnect() if is_back else comer.initialize(session))
+            assert refused.value.data["code"] == "storage_unavailable"
+            assert await comer.request("ping") is None
+            assert not house.host.clients.is_connected(comer.id)
+            store.failure = None
+            await available(house)
+            await (comer.reconnect() if is_back else comer.initialize(session))
+            await comer.dispatch(session, "titleChanged", title="goes on")
+            await comer.hear("titleChanged", title="goes on")
+
+
+async def test_who_follows_no_longer_need_not_wait_for_room(tmp_path: Path) -> None:
+    disk = new_disk()
+    async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:
+        await client.initialize(ROOT)
+        session = await ready_session(client)
+        with disk.failing("write", "-wal", apsw.SQLITE_FULL):
+            await client.dispatch(session, "titleChanged", title="waits")
+            await unavailable(house)
+            await client.notify("unsubscribe", channel=session)
+            await client.request("ping")
+            assert not house.host.journal.subscriptions.is_followed(session)
+        await available(house)
+        await client.request("ping")
+        assert not client.heard("titleChanged")
+        assert (await client.subscribe(session))["state"]["summary"]["title"] == "waits"
+
+
 async def test_a_flood_on_a_full_disk_goes_back_in_order(tmp_path: Path) -> None:
     disk = new_disk()
     async with (
@@ -140,10 +211,21 @@ async def test_a_flood_on_a_full_disk_goes_back_in_order(tmp_path: Path) -> None
         assert numbers == sorted(numbers)
 
 
+TITLE = {"type": "session/titleChanged", "title": "flood"}
+
+
+@pytest.mark.parametrize(
+    ("bound", "most", "action"),
+    [
+        ("_MOST_ASIDE", 20, TITLE),
+        ("_MOST_ASIDE", 20, {**TITLE, "title": 5}),  # nobody can read that
+        ("_MOST_BYTES_ASIDE", 20_000, {**TITLE, "title": "x" * 1000}),
+    ],
+)
 async def test_who_floods_a_full_disk_that_has_no_numbers_left_is_cut_off(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, bound: str, most: int, action: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr("serai.journal.journal._MOST_ASIDE", 20)
+    monkeypatch.setattr(f"serai.journal.standstill.{bound}", most)
     store = MemoryStore()
     async with (
         housing(lambda: store) as house,
@@ -156,8 +238,8 @@ async def test_who_floods_a_full_disk_that_has_no_numbers_left_is_cut_off(
         store.failure = StorageUnavailable("the disk is full")
         await client.dispatch(session, "titleChanged", title="waits")
         await unavailable(house)
-        for _ in range(21):
-            await client.dispatch(session, "titleChanged", title="flood")
+        for number in range(21):
+            await client.notify("dispatchAction", channel=session, clientSeq=number, action=action)
         assert await client.closed() == 1013
         assert await other.request("ping") is None
         store.failure = None
@@ -198,9 +280,7 @@ async def test_a_client_that_comes_back_to_a_full_disk_is_told_so_and_may_try_ag
                 await again.reconnect()
             assert refused.value.data["code"] == "storage_unavailable"
             store.failure = None
-            async with asyncio.timeout(WITHIN):
-                while house.host.journal.unavailable is not None:  # noqa: ASYNC110 - a disk has no events
-                    await asyncio.sleep(0.001)
+            await available(house)
             await again.reconnect()
             await again.until(lambda: again.session(session).summary.title == "waits")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from conformance.memory import Wire
 from serai.ahp import commands as c
 from serai.ahp.types import ROOT
-from serai.errors import DatabaseCorrupt
+from serai.errors import DatabaseCorrupt, StorageUnavailable
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.host.settings import HostSettings
@@ -210,6 +210,88 @@ class TestDamage:
         dispatch(other, SESSIONS[0], "goes on")
         await answer(again, again.request("ping"))
         other.drop()
+
+
+class TestFullDisk:
+    """What comes in the very tick in which the disk turns out to be full."""
+
+    @pytest.fixture(autouse=True)
+    def room_in_the_end(self, store: Unreadable) -> Iterator[None]:
+        yield
+        store.failure = None
+
+    async def test_who_asks_is_answered_and_leaves_nothing_behind(
+        self, host: Host, store: Unreadable
+    ) -> None:
+        wire = await connected(host, SESSIONS[0])
+        store.failure = StorageUnavailable("the disk is full")
+        dispatch(wire, SESSIONS[0], "waits")
+        ping = wire.request("ping")
+        wrong = wire.request("no such method")
+        asked = [
+            wire.request("listSessions"),
+            wire.request("subscribe", SESSIONS[0]),
+            wire.request("resolveSessionConfig", provider="demo"),
+        ]
+        wire.notify("unsubscribe", channel=SESSIONS[0])
+        assert (await answer(wire, ping))["result"] is None
+        await until(lambda: len(wire.link.inbox) == len(asked) + 1)
+        found = {message["id"]: message["error"] for message in wire.link.inbox}
+        assert [found[request]["data"]["code"] for request in asked] == ["storage_unavailable"] * 3
+        assert found[wrong]["code"] == -32601
+        assert not host.journal.subscriptions.is_followed(SESSIONS[0])
+        assert not host.sessions._wanted
+
+    async def test_a_version_that_is_not_supported_is_told_and_the_connection_closed(
+        self, host: Host, store: Unreadable
+    ) -> None:
+        other = await connected(host, SESSIONS[0])
+        store.failure = StorageUnavailable("the disk is full")
+        wire = Wire(host)
+        dispatch(other, SESSIONS[0], "waits")
+        request = wire.request("initialize", clientId="two", protocolVersions=["9.0.0"])
+        assert (await answer(wire, request))["error"]["code"] == -32005
+        assert wire.link.code == 1002
+
+    @pytest.mark.parametrize(("method", "params"), [("initialize", NEW), ("reconnect", BACK)])
+    async def test_who_is_gone_before_it_is_refused_leaves_nothing_behind(
+        self, host: Host, store: Unreadable, method: str, params: dict[str, Any]
+    ) -> None:
+        (await connected(host)).drop()
+        store.failure = StorageUnavailable("the disk is full")
+        wire = Wire(host)
+        wire.request(method, **params)
+        await until(lambda: host.clients.is_connected("one"))
+        wire.drop()
+        await until(lambda: wire.peer._in_line is None and host.journal.unavailable is not None)
+        assert not host.clients.is_connected("one")
+        assert not any(host.journal.subscriptions.is_followed(channel) for channel in EVERYTHING)
+        assert not host.sessions._wanted
+
+    async def test_a_session_that_is_to_be_made_keeps_nobody_waiting(
+        self, host: Host, store: Unreadable
+    ) -> None:
+        wire = await connected(host, ROOT)
+        store.failure = StorageUnavailable("the disk is full")
+        host.journal.record("serai-test:x", b"{}")
+        made = wire.request("createSession", "ahp-session:/new")
+        ping = wire.request("ping")
+        assert (await answer(wire, made))["error"]["data"]["code"] == "storage_unavailable"
+        assert (await answer(wire, ping))["result"] is None
+        assert not host.sessions.knows("ahp-session:/new")
+
+    async def test_a_session_that_has_left_the_memory_keeps_nobody_waiting(
+        self, host: Host, store: Unreadable
+    ) -> None:
+        for number, session in enumerate(SESSIONS[:2]):
+            (await connected(host, session, name=str(number))).drop()
+        await until(lambda: not host.is_loaded(SESSIONS[0]))
+        wire = await connected(host, ROOT)
+        store.failure = StorageUnavailable("the disk is full")
+        host.journal.record("serai-test:x", b"{}")
+        asked = wire.request("subscribe", SESSIONS[0])
+        assert (await answer(wire, asked))["error"]["data"]["code"] == "storage_unavailable"
+        assert (await answer(wire, wire.request("ping")))["result"] is None
 
 
 class TestReconnecting:

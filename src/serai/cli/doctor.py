@@ -7,8 +7,10 @@ import asyncio
 import http.client
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from serai.agents.catalogue import make_catalogue
 from serai.agents.finding import Finder, Found
@@ -28,6 +30,9 @@ from serai.store.lock import FileLock, Holder
 from serai.store.outside import look_over
 
 __all__ = ["configure"]
+
+_LITTLE_ROOM = 16 * 1024 * 1024
+"""With less than so many bytes on its disk a host may not be able to start, or to go on."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +67,7 @@ def _examine(paths: Paths) -> Iterator[Finding]:
     yield _trust(paths)
     yield asyncio.run(_agents(configuration))
     holder = FileLock(paths.database).holder()
-    yield _free_port(configuration) if holder is None else _running(holder)
+    yield _free_port(configuration) if holder is None else _running(holder, paths)
     yield from machine_findings()
     leftovers = [*process_findings(paths.home), *_leftover_files(paths)]
     yield from leftovers or [Finding("leftovers", well=True, says="none")]
@@ -72,6 +77,10 @@ def _home(paths: Paths) -> Finding:
     says = f"{paths.home} ({paths.source})"
     there = next(path for path in (paths.home, *paths.home.parents) if path.exists())
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        room = shutil.disk_usage(there).free
+        if room < _LITTLE_ROOM:
+            says = f"{says}: {about_size(room)} are free on its disk"
+            return Finding("home", well=False, says=says, remedy="Make room there")
         return Finding("home", well=True, says=says)
     why = "cannot be written" if there.is_dir() else "is no directory"
     return Finding("home", well=False, says=f"{says}: {there} {why}", remedy="Name another with --home")
@@ -141,12 +150,17 @@ def _told(found: Found) -> str:
     return f"{name} ({found.id})" + (f": {problem}" if problem else "")
 
 
-def _running(holder: Holder) -> Finding:
+def _running(holder: Holder, paths: Paths) -> Finding:
     """The host of this home."""
     says = f"{holder} holds this home"
     if holder.address is None:
         return Finding("host", well=True, says=f"{says}; it does not listen yet, or it is no host")
-    if _answers(_here(holder.address)):
+    where = _here(holder.address)
+    if _answers(where):
+        problem = _not_ready(where, paths)
+        if problem:
+            says = f"{says} and answers, but {problem['message']}"
+            return Finding("host", well=False, says=says, remedy=problem.get("remedy", ""))
         return Finding("host", well=True, says=f"{says}, and answers")
     return Finding(
         "host",
@@ -182,14 +196,33 @@ def _here(address: str) -> tuple[str, int]:
 
 def _answers(where: tuple[str, int]) -> bool | None:
     """Whether a host answers there; `None` when nobody does."""
-    connection = http.client.HTTPConnection(*where, timeout=2)
     try:
-        connection.request("GET", "/healthz")
-        return json.loads(connection.getresponse().read() or b"null") == {"status": "ok"}
+        return _asked(where, "/healthz") == {"status": "ok"}
     except ConnectionRefusedError:
         return None
     except (OSError, ValueError, http.client.HTTPException):
         return False
+
+
+def _not_ready(where: tuple[str, int], paths: Paths) -> dict[str, str] | None:
+    """Why a host takes nothing at the moment, if it says so."""
+    try:
+        token = find_token(paths) if paths.token.exists() else ""
+        told = _asked(where, "/readyz", {"Authorization": f"Bearer {token}"})
+    except (SeraiError, OSError, ValueError, http.client.HTTPException):
+        return None  # it answers all the same, and of the token another line tells
+    match told:
+        case {"status": "not_ready", "detail": {"message": str()} as detail}:
+            return detail
+        case _:
+            return None
+
+
+def _asked(where: tuple[str, int], path: str, headers: dict[str, str] | None = None) -> Any:
+    connection = http.client.HTTPConnection(*where, timeout=2)
+    try:
+        connection.request("GET", path, headers=headers or {})
+        return json.loads(connection.getresponse().read() or b"null")
     finally:
         connection.close()
 

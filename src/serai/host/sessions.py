@@ -160,7 +160,7 @@ class Sessions:
         """
         uri, journal = kept.uri, self._host.journal
         settings = await asyncio.to_thread(self._settings_of, kept.live.head.summary.working_directory)
-        await journal.committed()
+        await journal.committed(patient=False)
         if await journal.store.head(uri) is not None or self.knows(uri):
             # A session that was disposed of keeps its URI: its rows are still there.
             gone = "was disposed of and is kept: only 'serai sessions purge' on the host frees its URI"
@@ -173,7 +173,8 @@ class Sessions:
         journal = self._host.journal
         store = journal.store
         if uri not in self._unrecovered:
-            await journal.committed()  # it was in memory not long ago, and may be on its way to the disk
+            # It was in memory not long ago, and may be on its way to the disk.
+            await journal.committed(patient=False)
         head = await store.head(uri)
         if head is None:
             raise ProtocolError(f"{uri} has no head in the store", number=AhpErrorCode.SESSION_NOT_FOUND)

@@ -14,6 +14,7 @@ from serai.ahp.actions import (
     SessionToolCallDeltaAction,
     StateAction,
 )
+from serai.errors import StorageUnavailable
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import Row
 
@@ -107,11 +108,15 @@ class Item:
 class Barrier:
     """Something that happens between two items, once all before it is committed."""
 
-    __slots__ = ("then",)
+    __slots__ = ("instead", "then")
 
-    def __init__(self, then: Callable[[int], None]) -> None:
+    def __init__(
+        self, then: Callable[[int], None], instead: Callable[[StorageUnavailable], None] | None = None
+    ) -> None:
         self.then = then
         """Is called with the number of the last item before it."""
+        self.instead = instead
+        """Is called in its place when nothing can be written: for who need not wait for room."""
 
 
 def target_of(delta: Delta) -> tuple[type[Delta], str, str]:

@@ -15,13 +15,15 @@ import logging
 import math
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
+from serai.journal.batches import Measured, fill, size_of
 from serai.journal.envelopes import origin_json
 from serai.journal.items import Barrier, Item, is_delta
 from serai.journal.publishing import Publisher
+from serai.journal.standstill import Standstill
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import Batch, Opening, Store
 
@@ -36,24 +38,12 @@ _MOST = 0.7
 """When so much of the wait is over, whatever comes ends it: that saves the loop from waking up once more."""
 _WAITING_BYTES = 8 * 1024 * 1024
 """Past so many bytes that wait for a commit, agents are no longer read."""
-_MOST_ASIDE = 10_000
-"""So much waits at most to be sent back when there are not even numbers for it; then who sends is cut off."""
 _AROUND = 64
 """About how many bytes an action has beside its text,"""
 _ABOUT = 192
 """and how many one has that is not looked at."""
 _RETRY = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 """How long to wait before a batch is tried again while the disk is full, in seconds."""
-
-
-class Measured(NamedTuple):
-    """What a batch took."""
-
-    items: int
-    size: int
-    """The bytes of its actions."""
-    commit_seconds: float
-    publish_seconds: float
 
 
 class Journal:
@@ -71,8 +61,6 @@ class Journal:
         self._publisher = Publisher(frame)
         self.subscriptions = self._publisher.subscriptions
         self.recent = self._publisher.recent
-        self.unavailable: StorageUnavailable | None = None
-        """Why nothing can be written at the moment."""
         self.measured: Callable[[Measured], None] = _ignore
         """Is called after each batch that was committed."""
         self._waiting: list[Item | Barrier] = []
@@ -88,8 +76,7 @@ class Journal:
         """When it has waited long enough to be begun by the next one that comes."""
         self._is_writing = False
         """Whether the store has something to write: then it has given out numbers that nobody knows yet."""
-        self._aside: list[Item | Barrier] = []
-        """What passes the line while it stands still."""
+        self._standstill = Standstill()
         self._is_closing = False
         self._room = asyncio.Event()
         self._room.set()
@@ -134,6 +121,11 @@ class Journal:
     def last_seq(self) -> int:
         """The last number that was published."""
         return self._publisher.last_seq
+
+    @property
+    def unavailable(self) -> StorageUnavailable | None:
+        """Why nothing can be written at the moment."""
+        return self._standstill.reason
 
     # -- what waits for the next commit --------------------------------------------------------------------
 
@@ -181,7 +173,7 @@ class Journal:
     @property
     def is_crowded(self) -> bool:
         """Whether no more can be sent back: nothing can be written, and there are no numbers left for it."""
-        return len(self._aside) >= _MOST_ASIDE
+        return self._standstill.is_crowded
 
     def reject(
         self, channel: str, action: StateAction, origin: ActionOrigin, reason: str, sender: Subscriber
@@ -194,20 +186,27 @@ class Journal:
         if self.unavailable is None:
             self._wait(item, urgent=True)
         else:
-            self._aside.append(item)
+            self._standstill.put_aside(item)
             self._tell_aside()
 
     def echo(self, channel: str, action: StateAction, origin: ActionOrigin, sender: Subscriber) -> None:
         """Tell an action to who dispatched it, and to nobody else. It takes a number and is not kept."""
         self._wait(Item(channel, action, origin=origin_json(origin), kept=False, only_to=sender), urgent=True)
 
-    def then(self, effect: Callable[[int], None]) -> None:
+    def then(
+        self, effect: Callable[[int], None], *, instead: Callable[[StorageUnavailable], None] | None = None
+    ) -> None:
         """Do something once all that waits is committed and published.
 
         Args:
             effect: Is called with the last number before it. If it raises, that is logged.
+            instead: Is called in its place, with the reason, as soon as nothing can be written. Without it,
+                the effect waits for room.
         """
-        self._wait(Barrier(effect), urgent=True)
+        if instead is not None and (reason := self._standstill.reason) is not None:
+            instead(reason)
+        else:
+            self._wait(Barrier(effect, instead), urgent=True)
 
     @property
     def side(self) -> Batch:
@@ -219,19 +218,30 @@ class Journal:
         """See to it that the next transaction holds what is new of this session."""
         self._touched[session.uri] = session
 
-    async def committed(self) -> None:
+    async def committed(self, *, patient: bool = True) -> None:
         """Wait until all that waits now is committed and published. Cancelling changes nothing.
 
+        Args:
+            patient: Whether to wait, too, until there is room on a full disk.
+
         Raises:
+            StorageUnavailable: Nothing can be written now, and who asks is not patient.
             SeraiError: Writing has failed.
         """
-        done = asyncio.get_running_loop().create_future()
-        self.then(lambda _seq: None if done.done() else done.set_result(None))
+        done: asyncio.Future[StorageUnavailable | None] = asyncio.get_running_loop().create_future()
+
+        def settle(outcome: int | StorageUnavailable) -> None:
+            if not done.done():
+                done.set_result(None if isinstance(outcome, int) else outcome)
+
+        self.then(settle, instead=None if patient else settle)
         await asyncio.wait({done, self.ended}, return_when=asyncio.FIRST_COMPLETED)
         if not done.done():
             done.cancel()
             if not self.ended.cancelled():  # it was closed: what waits stays unwritten
                 self.ended.result()
+        elif (unavailable := done.result()) is not None:
+            raise unavailable
 
     async def room(self) -> None:
         """Wait while too much waits for the disk: who produces much calls this first."""
@@ -305,23 +315,31 @@ class Journal:
         def tried(writing: asyncio.Future[int]) -> None:
             try:
                 first = writing.result()
-                self.unavailable = None
-                self._room.set()
-                if self._aside:  # it has come too late to pass the line: it follows at once
-                    self._waiting[:0], self._aside = self._aside, []
-                    self._urgent = True
-                self._written(items, batch, first, time.perf_counter() - begun)
             except StorageUnavailable as error:
                 # The state is ahead of the disk: nobody has heard of it, and it is tried again as it is.
-                self.unavailable = error
-                self._room.clear()
-                if self._is_closing:
-                    self.ended.cancel()
-                    return
-                self._tell_aside()
-                self._try_later(items, batch, attempt)
+                self._stand_still(error, items, batch, attempt)
+                return
+            self._room.set()
+            if self._standstill.reason is not None and (late := self._standstill.end()):
+                self._waiting[:0] = late
+                self._urgent = True
+            self._written(items, batch, first, time.perf_counter() - begun)
 
         self._write(batch, tried)
+
+    def _stand_still(
+        self, error: StorageUnavailable, items: list[Item | Barrier], batch: Batch, attempt: int
+    ) -> None:
+        self._standstill.begin(error)
+        self._room.clear()
+        if self._is_closing:
+            self.ended.cancel()
+            return
+        waiting, self._waiting = self._waiting, []
+        items = self._standstill.stay(items)
+        self._waiting[:0] = self._standstill.stay(waiting)
+        self._tell_aside()
+        self._try_later(items, batch, attempt)
 
     def _try_later(self, items: list[Item | Barrier], batch: Batch, attempt: int) -> None:
         def again() -> None:
@@ -334,23 +352,9 @@ class Journal:
         self._due = asyncio.get_running_loop().call_later(wait, again)
 
     def _tell_aside(self) -> None:
-        """Tell what passes the line, with numbers that need no room on the disk.
-
-        Not while a batch is under way: it may have lower numbers, and has to be told first.
-        """
-        if self._is_writing or not self._aside:
-            return
-        items, self._aside = self._aside, []
-
-        def numbered(writing: asyncio.Future[int]) -> None:
-            try:
-                self._publisher.publish(items, writing.result())
-            except StorageUnavailable:
-                self._aside[:0] = items  # there are no more such numbers: it waits like all others
-            else:
-                self._tell_aside()
-
-        self._write(Batch(items=[None] * len(items)), numbered)
+        """Tell what passes the line: not while a batch is under way, for that may have lower numbers."""
+        if not self._is_writing:
+            self._standstill.tell_aside(self._write, self._publisher.publish)
 
     def _write(self, batch: Batch, tell: Callable[[asyncio.Future[int]], None]) -> None:
         """Have a batch written, one at a time, and then its outcome told."""
@@ -379,8 +383,8 @@ class Journal:
         """A batch is written: say so, and go on with what has come meanwhile."""
         self._publisher.publish(items, first)
         if not batch.is_empty:
-            size = sum(len(row.action) for row in batch.items if row is not None)
-            self.measured(Measured(len(batch.items), size, commit_seconds, self._publisher.took))
+            took = self._publisher.took
+            self.measured(Measured(len(batch.items), size_of(batch), commit_seconds, took))
         if batch.durable:
             # Whoever was answered acts again in this tick: what they do belongs to the next batch.
             self._due = asyncio.get_running_loop().call_soon(self._go_on)
@@ -401,16 +405,8 @@ class Journal:
         batch, self._side = self._side, Batch()
         batch.durable, self._urgent = self._urgent, False
         self._waiting_bytes = 0
-        sizes: dict[str, int] = {}
-        for item in items:
-            if isinstance(item, Item):
-                batch.items.append(row := item.row())
-                if row is not None:
-                    sizes[row.channel] = sizes.get(row.channel, 0) + len(row.action)
         touched, self._touched = self._touched, {}
-        for uri, session in touched.items():
-            session.wrote(sizes.get(uri, 0))
-            session.save(batch, len(batch.items) - 1)
+        fill(batch, items, touched.values())
         return items, batch
 
 

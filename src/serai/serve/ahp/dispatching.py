@@ -50,7 +50,7 @@ def unreadable(peer: AhpPeer, data: bytes, error: InvalidParams) -> None:
         return  # an action on a channel that does not exist is ignored, whatever it is
     origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
     action = wire.UnknownType(extra=peer.host.redactor.redact_value(params.action, observed=False))
-    peer.journal.reject(params.channel, action, origin, f"invalid_action: {error}", peer)
+    _send_back(peer, params.channel, action, origin, f"invalid_action: {error}")
 
 
 async def _dispatch_later(peer: AhpPeer, params: DispatchActionParams) -> None:
@@ -60,7 +60,7 @@ async def _dispatch_later(peer: AhpPeer, params: DispatchActionParams) -> None:
                 _dispatch(peer, params)
     except SeraiError as error:
         origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
-        peer.journal.reject(params.channel, params.action, origin, f"{error.code}: {error}", peer)
+        _send_back(peer, params.channel, params.action, origin, f"{error.code}: {error}")
 
 
 def _is_too_late(peer: AhpPeer, action: a.StateAction) -> bool:
@@ -74,11 +74,18 @@ def _dispatch(peer: AhpPeer, params: DispatchActionParams) -> None:
     origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
     action = host.redactor.redact_action(params.action, observed=False)
     unavailable = journal.unavailable
-    if journal.is_crowded:
-        peer.link.close(1013, "nothing can be written, and too much waits to be sent back")
-    elif unavailable is not None:
-        journal.reject(params.channel, action, origin, f"{unavailable.code}: {unavailable}", peer)
+    if unavailable is not None:
+        _send_back(peer, params.channel, action, origin, f"{unavailable.code}: {unavailable}")
     elif not host.clients.is_new(peer.client_id, peer.count, params.client_seq):
-        journal.reject(params.channel, action, origin, "duplicate", peer)
+        _send_back(peer, params.channel, action, origin, "duplicate")
     else:
         host.dispatch(params.channel, action, origin, peer)
+
+
+def _send_back(
+    peer: AhpPeer, channel: str, action: a.StateAction, origin: a.ActionOrigin, reason: str
+) -> None:
+    if peer.journal.is_crowded:
+        peer.link.close(1013, "nothing can be written, and too much waits to be sent back")
+    else:
+        peer.journal.reject(channel, action, origin, reason, peer)

@@ -13,7 +13,7 @@ from serai.ahp import jsonrpc
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.notifications import UnsubscribeParams
-from serai.errors import ProtocolError
+from serai.errors import ProtocolError, StorageUnavailable
 from serai.telemetry.channels import parse
 
 if TYPE_CHECKING:
@@ -37,12 +37,20 @@ async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
         release()
         peer.respond_now(request, c.SubscribeResult(snapshot=snapshots[0] if snapshots else None))
 
-    peer.journal.then(answer)
+    def refuse(reason: StorageUnavailable) -> None:
+        release()
+        peer.refuse(request, reason)
+
+    peer.journal.then(answer, instead=refuse)
 
 
 def unsubscribe(peer: AhpPeer, params: UnsubscribeParams) -> None:
-    """Follow a channel no longer."""
-    peer.journal.then(lambda _seq: peer.journal.subscriptions.remove(params.channel, peer))
+    """Follow a channel no longer: after all that happened before, or at once while nothing is told."""
+
+    def leave(_: object) -> None:
+        peer.journal.subscriptions.remove(params.channel, peer)
+
+    peer.journal.then(leave, instead=leave)
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from serai.ahp import jsonrpc
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
 from serai.completions.completing import TRIGGERS
-from serai.errors import InvalidParams, ProtocolError, SeraiError
+from serai.errors import InvalidParams, ProtocolError, SeraiError, StorageUnavailable
 from serai.journal.envelopes import envelope
 from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES
 from serai.serve.ahp.following import follow, is_stream, loaded, states
@@ -35,10 +35,7 @@ _SUPPORTED = ["^0.2.0"]
 
 def ping(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """Say that we are there: after all that happened before, unless that cannot be written now."""
-    if peer.journal.unavailable is None:
-        peer.respond(request)
-    else:
-        peer.respond_now(request)
+    peer.respond_anyway(jsonrpc.Success(id=request.id, result=None))
 
 
 async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
@@ -56,7 +53,11 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
                 data={"supportedVersions": _SUPPORTED},
             )
         )
-        peer.journal.then(lambda _seq: peer.link.close(1002, "unsupported protocol version"))
+
+        def close(_: object) -> None:
+            peer.link.close(1002, "unsupported protocol version")
+
+        peer.journal.then(close, instead=close)
         return
     host = peer.host
     channels = list(dict.fromkeys(params.initial_subscriptions or ()))
@@ -81,7 +82,12 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
         )
         peer.respond_now(request, result)
 
-    peer.journal.then(answer)
+    def refuse(reason: StorageUnavailable) -> None:
+        release()
+        peer.become_nobody()
+        peer.refuse(request, reason)
+
+    peer.journal.then(answer, instead=refuse)
 
 
 async def _known(peer: AhpPeer, client_id: str) -> ClientRow | None:
@@ -91,7 +97,7 @@ async def _known(peer: AhpPeer, client_id: str) -> ClientRow | None:
         ProtocolError: It belongs to another token. One that was replaced opens no door any more: then whoever
             has its successor goes on.
     """
-    await peer.journal.committed()  # an earlier connection may have bound it just now
+    await peer.journal.committed(patient=False)  # an earlier connection may have bound it just now
     known = await peer.journal.store.client(client_id)
     if known is not None and known.token != peer.link.token_digest and peer.link.admits(known.token):
         raise ProtocolError(
@@ -141,8 +147,13 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
         finally:
             release()
 
+    def refuse(reason: StorageUnavailable) -> None:
+        release()
+        peer.become_nobody()
+        fence.set_exception(reason)
+
     with peer.holding():
-        journal.then(stand)
+        journal.then(stand, instead=refuse)
         seq, snapshots, replay = await fence
         if last_seen > seq or lost_in_gaps or made_since:
             replay = None

@@ -185,9 +185,12 @@ class AhpPeer:
         return True
 
     def _request(self, request: jsonrpc.Request) -> _Work | None:
+        unavailable = self.journal.unavailable
+        if unavailable is not None and request.method != "ping":
+            self._under_way -= 1
+            self.refuse(request, unavailable)  # what it would wait for may not come for long
+            return None
         try:
-            if self.journal.unavailable is not None and request.method != "ping":
-                raise self.journal.unavailable  # what it would wait for may not come for long
             command = COMMANDS.get(request.method)
             self._check_order(request.method)
             if command is None:
@@ -195,7 +198,7 @@ class AhpPeer:
             work = command.serve(self, request)
         except SeraiError as error:
             self._under_way -= 1
-            self.fail(_answer_to(request, error))
+            self.refuse(request, error)
             return None
         if work is None:
             self._under_way -= 1
@@ -217,7 +220,7 @@ class AhpPeer:
         try:
             await work
         except SeraiError as error:
-            self.fail(_answer_to(request, error))
+            self.refuse(request, error)
         except Exception:  # noqa: BLE001 - a request gets an answer, whatever happens
             _log.exception("%s failed", request.method)
             self.fail(ProtocolError("the host failed; its log says why", id=request.id))
@@ -227,29 +230,50 @@ class AhpPeer:
     # -- answers -------------------------------------------------------------------------------------------
 
     def respond(self, request: jsonrpc.Request, result: Any = None) -> None:
-        """Answer, once all that happened before is committed, and told."""
-        self._answer(jsonrpc.Success(id=request.id, result=result))
+        """Answer, once all that happened before is committed, and told.
+
+        While nothing can be written, who has only asked is told so at once. Who has changed something waits
+        for room: it has happened, and is not undone.
+        """
+        message = _framed(jsonrpc.Success(id=request.id, result=result))
+        only_asked = COMMANDS[request.method].only_asks
+        self.journal.then(
+            lambda _seq: self.link.respond(message),
+            instead=(lambda reason: self.refuse(request, reason)) if only_asked else None,
+        )
 
     def respond_now(self, request: jsonrpc.Request, result: Any = None) -> None:
         """Answer at once: for who stands in the journal's line already, or tells of nothing."""
-        self._answer(jsonrpc.Success(id=request.id, result=result), waits=False)
+        self.link.respond(_framed(jsonrpc.Success(id=request.id, result=result)))
+
+    def respond_anyway(self, response: jsonrpc.Success | jsonrpc.Failure) -> None:
+        """Answer after all that happened before; at once while nothing can be written."""
+        message = _framed(response)
+
+        def answer(_: object) -> None:
+            self.link.respond(message)
+
+        self.journal.then(answer, instead=answer)
 
     def fail(self, error: ProtocolError) -> None:
         """Answer with an error, after all that happened before; at once while nothing can be written."""
-        self._answer(jsonrpc.Failure.of(error), waits=self.journal.unavailable is None)
+        self.respond_anyway(jsonrpc.Failure.of(error))
 
-    def _answer(self, response: jsonrpc.Success | jsonrpc.Failure, *, waits: bool = True) -> None:
-        message = text_frame(jsonrpc.encode(response))
-        if waits:
-            self.journal.then(lambda _seq: self.link.respond(message))
-        else:
-            self.link.respond(message)
+    def refuse(self, request: jsonrpc.Request, error: SeraiError) -> None:
+        """The same, for a request."""
+        self.fail(_answer_to(request, error))
 
     def become(self, client_id: str) -> None:
         """From now on this is the connection of that client."""
         self.client_id = client_id
         if not self.is_gone:
             self.host.client_connected(client_id, self)
+
+    def become_nobody(self) -> None:
+        """The handshake has failed after all: the client may try it again."""
+        if not self.is_gone:
+            self.host.client_disconnected(self.client_id, self)
+        self.client_id = ""
 
     # -- questions to the client ---------------------------------------------------------------------------
 
@@ -290,6 +314,10 @@ class AhpPeer:
         else:
             error = response.error
             answer.set_exception(ProtocolError(error.message, number=error.code, data=error.data))
+
+
+def _framed(response: jsonrpc.Success | jsonrpc.Failure) -> bytes:
+    return text_frame(jsonrpc.encode(response))
 
 
 def _answer_to(request: jsonrpc.Request, error: SeraiError) -> ProtocolError:

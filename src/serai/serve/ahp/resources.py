@@ -58,7 +58,7 @@ async def read(peer: AhpPeer, request: jsonrpc.Request) -> None:
         if content.size <= _LONG:
             peer.respond(request, await asyncio.to_thread(content.whole))
             return
-        await peer.journal.committed()  # all that happened before goes first
+        await peer.journal.committed(patient=False)  # all that happened before goes first
         await peer.link.respond_in_pieces(_answer_in_pieces(request, content))
 
 

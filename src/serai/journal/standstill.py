@@ -1,0 +1,99 @@
+"""What does not wait while the line stands still: nothing can be written, and that may last."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeAlias
+
+from serai.errors import StorageUnavailable
+from serai.journal.items import Barrier, Item
+from serai.store.contract import Batch
+
+__all__ = ["Standstill"]
+
+_log = logging.getLogger(__name__)
+
+_MOST_ASIDE = 10_000
+"""So much waits at most to be sent back when there are not even numbers for it; then who sends is cut off."""
+_MOST_BYTES_ASIDE = 8 * 1024 * 1024
+"""The same in bytes."""
+
+_Write: TypeAlias = Callable[[Batch, Callable[[asyncio.Future[int]], None]], None]
+"""Has a batch written, and then its outcome told."""
+
+
+class Standstill:
+    """Whether the line stands still, and what passes it then."""
+
+    def __init__(self) -> None:
+        self.reason: StorageUnavailable | None = None
+        """Why nothing can be written at the moment."""
+        self._since = 0.0
+        self._aside: list[Item] = []
+        self._aside_bytes = 0
+
+    def begin(self, reason: StorageUnavailable) -> None:
+        """Nothing can be written, or still not."""
+        if self.reason is None:
+            self._since = time.monotonic()
+            _log.error("nothing can be written, and clients are told so: %s", reason)
+        self.reason = reason
+
+    def end(self) -> list[Item]:
+        """It can be written again. Returns what came too late to pass the line: it follows at once."""
+        _log.warning("it can be written again, after %.1f s", time.monotonic() - self._since)
+        self.reason = None
+        late, self._aside, self._aside_bytes = self._aside, [], 0
+        return late
+
+    def stay(self, line: list[Item | Barrier]) -> list[Item | Barrier]:
+        """Tell those in a line who need not wait for room that there is none. Returns the others."""
+        staying: list[Item | Barrier] = []
+        for item in line:
+            if isinstance(item, Barrier) and item.instead is not None and self.reason is not None:
+                try:
+                    item.instead(self.reason)
+                except Exception:  # noqa: BLE001 - one who fails must not stop the journal for all
+                    _log.exception("what was to happen on a full disk failed")
+            else:
+                staying.append(item)
+        return staying
+
+    # -- what is sent back ---------------------------------------------------------------------------------
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether no more can be sent back: there are no numbers left for it, and much waits for some."""
+        return len(self._aside) >= _MOST_ASIDE or self._aside_bytes >= _MOST_BYTES_ASIDE
+
+    def put_aside(self, item: Item) -> None:
+        """Have something pass the line that is sent back to who dispatched it."""
+        item.write()  # so that it is known how much there is
+        self._aside.append(item)
+        self._aside_bytes += item.size
+
+    def tell_aside(self, write: _Write, publish: Callable[[list[Item | Barrier], int], None]) -> None:
+        """Tell what passes the line, with numbers that need no room on the disk.
+
+        Args:
+            write: Has numbers given out. It must not be busy.
+            publish: Tells items, given the number of the first.
+        """
+        items = self._aside[:]
+        if not items:
+            return
+
+        def numbered(writing: asyncio.Future[int]) -> None:
+            try:
+                first = writing.result()
+            except StorageUnavailable:
+                return  # there are no more such numbers: it waits like all others
+            del self._aside[: len(items)]
+            self._aside_bytes -= sum(item.size for item in items)
+            publish([*items], first)
+            self.tell_aside(write, publish)
+
+        write(Batch(items=[None] * len(items)), numbered)
