@@ -295,6 +295,32 @@ async def test_a_call_that_runs_after_a_no_is_shown_and_that_is_told(inn: Inn, c
     assert notices(over) == ['The agent was told no to "make", and says that it runs it.']
 
 
+async def test_a_call_that_runs_after_a_no_is_still_known_for_what_it_is(inn: Inn, client: Client) -> None:
+    denied, run = calls_of(await _denied(inn, client, "in_progress completed:made"))
+    assert (run.tool_name, run.display_name, run.invocation_message) == ("execute", "Run a command", "make")
+    assert run.tool_input == denied.tool_input == '{"command": "make"}'
+    (ready,) = (each for each in client.heard("toolCallReady") if each["toolCallId"] == "c#1")
+    assert ready["_meta"]["serai.locations"] == [{"path": "Makefile"}]
+
+
+async def test_a_call_that_is_asked_about_again_is_known_but_for_what_is_told_anew(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, "insistent")
+    for name, message, tool_input in (
+        ("c", "make", '{"command": "make"}'),
+        ("c#1", "make", '{"command": "make"}'),
+        ("c#2", "ls", None),
+    ):
+        call = await pending(client, session)
+        assert (call.tool_call_id, call.invocation_message, call.tool_input) == (name, message, tool_input)
+        await confirm(client, session, call, approved=False)
+        await client.until(lambda name=name: name not in _open(client, session))
+    await ended(client, session, turn)
+
+
 @pytest.mark.parametrize(
     ("text", "told"), [("made", "this came of it: made"), ("diff", "it has done it.")], ids=["text", "diff"]
 )

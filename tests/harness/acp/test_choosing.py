@@ -192,6 +192,28 @@ async def test_what_a_person_chose_is_a_wish_after_a_restart_too(inn: Inn, clien
     ]
 
 
+@pytest.mark.parametrize("chosen", [[], ["m3", "m1"], ["m1"]])
+async def test_what_a_person_chose_is_theirs_also_when_the_agent_had_chosen_it_before(
+    inn: Inn, client: Client, tmp_path: Path, chosen: list[str]
+) -> None:
+    fewer = tmp_path / "fewer"
+    inn.offer(CHOOSY, capabilities=RESUMES, fewer=str(fewer))
+    session = await inn.session(client)
+    for name in chosen:
+        await change(client, to=name, mode={"m1": "a", "m3": "c"}[name])
+        await client.until(lambda name=name: model(client) == name)
+    await say(client, session, "settings")
+    fewer.touch()  # of m1, m2, m3 and a, b, c only the last ones are left
+    client = await back(inn)
+    told = notices(await say(client, session, "settings"))[1:]
+    mode = "Quick did not set mode to 'a': it has these values for 'mode': c."
+    lost = "Quick did not take the model m1: it has these models: m3."
+    assert told == ([lost, mode] if chosen else [mode])
+    assert (model(client), values(client)["mode"]) == ("m3", "c")
+    client = await back(inn)
+    assert len(notices(await say(client, session, "settings"))) == 1  # that it was resumed
+
+
 # -- whatever other sessions do ----------------------------------------------------------------------------
 
 

@@ -47,8 +47,8 @@ async def test_history_that_is_told_in_the_next_turn_is_known_by_what_it_says(
 ) -> None:
     inn.offer(keep=keep, capabilities=can, late="prompt")
     session = await inn.session(client)
-    await say(client, session, "think")
     await say(client, session, "tool")
+    await say(client, session, "think")
     client = await back(inn)
     turn = await say(client, session, "echo new")
     assert (said(turn), calls_of(turn)) == ("new", [])
@@ -56,6 +56,28 @@ async def test_history_that_is_told_in_the_next_turn_is_known_by_what_it_says(
         "SystemNotificationResponsePart",
         "MarkdownResponsePart",
     ]
+
+
+@pytest.mark.parametrize(("repeats", "calls"), [(True, 0), (False, 1)])
+async def test_what_was_done_last_is_shown_again_when_nothing_parts_it_from_the_answer(
+    inn: Inn, client: Client, keep: str, calls: int, *, repeats: bool
+) -> None:
+    inn.offer(keep=keep, capabilities=RESUMES, late="prompt", repeats=repeats)
+    session = await inn.session(client)
+    await say(client, session, "think")
+    await say(client, session, "tool")
+    client = await back(inn)
+    turn = await say(client, session, "echo new")
+    assert (said(turn), len(calls_of(turn))) == ("new", calls)
+
+
+async def test_links_and_pictures_in_history_are_known_too(inn: Inn, client: Client, keep: str) -> None:
+    inn.offer(keep=keep, capabilities=RESUMES, late="prompt")
+    session = await inn.session(client)
+    await say(client, session, "illustrated")
+    client = await back(inn)
+    turn = await say(client, session, "echo new")
+    assert (said(turn), len(turn.response_parts)) == ("new", 2)  # the other is the notice
 
 
 async def test_history_is_known_also_when_the_next_prompt_has_an_old_message_in_it(
@@ -212,6 +234,29 @@ async def test_what_an_agent_does_again_after_it_went_down_is_shown(
     client = await back(inn)
     turn = await say(client, session, text)
     assert (said(turn), [status(call) for call in calls_of(turn)]) == ("It is fixed.", ["completed"])
+
+
+async def test_what_an_agent_says_to_itself_is_not_taken_for_an_old_turn(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(keep=keep, capabilities=RESUMES, late="never", repeats=True)
+    session = await inn.session(client)
+    assert said(await say(client, session, "echo Done.")) == "Done."
+    client = await back(inn)
+    assert said(await say(client, session, "itself Working. | echo Done. | Done.")) == "Working.Done."
+    client = await back(inn)
+    assert said(await say(client, session, "itself | echo Done. | Done.")) == "Done."
+
+
+async def test_an_answer_is_not_taken_for_that_of_a_message_that_had_none(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(keep=keep, capabilities=RESUMES, late="prompt", keeps_at_once=True)
+    session = await inn.session(client)
+    assert said(await say(client, session, "pass_once")) == "All pass."
+    assert said(await say(client, session, "pass_once")) == ""
+    client = await back(inn)
+    assert said(await say(client, session, "echo All pass.")) == "Allpass."
 
 
 @pytest.mark.parametrize("repeats", [False, True])

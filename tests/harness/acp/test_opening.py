@@ -285,6 +285,22 @@ async def test_a_new_session_that_was_not_told_of_the_conversation_is_told_after
     assert notices(await say(client, FORK, "recall")) == []
 
 
+@pytest.mark.parametrize(("size", "more"), [(10, 0), (60_000, 1)])
+async def test_that_only_a_part_of_a_long_conversation_is_told_is_said(
+    inn: Inn, client: Client, size: int, more: int
+) -> None:
+    inn.offer()
+    session = await inn.session(client)
+    await say(client, session, f"echo {'x' * size}")
+    client = await back(inn)
+    turn = await say(client, session, "blocks")
+    anew, *told = notices(turn)
+    assert "works in a new session of its own" in anew
+    assert told == ["The conversation is long: Quick is given only the last of its text."] * more
+    assert "x" * 10 in said(turn)
+    assert notices(await say(client, session, "echo")) == []
+
+
 def test_what_was_made_anew_is_untold_until_the_agent_was_prompted() -> None:
     handshake = Handshake.of({})
     anew = [k.opened("a", handshake, anew=False), k.prompted("t"), k.opened("b", handshake, anew=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from serai.ahp.types import MarkdownResponsePart, ReasoningResponsePart, ResponsePart, Turn, UserMessage
-from serai.harness.acp.retelling import retold
+from serai.harness.acp.retelling import is_too_long, retold
 
 
 def turn(asked: str, answered: str = "") -> Turn:
@@ -29,3 +29,19 @@ def test_of_a_long_conversation_the_end_is_told() -> None:
     assert "first" not in told
     assert "Earlier messages are left out" in told
     assert "User: last" in told
+    assert told.count("x") > 40_000
+
+
+def test_of_a_long_answer_the_end_is_told() -> None:
+    for answer in ("x" * 60_000 + " the end", "x" * 48 * 1024 + " the end"):
+        told = retold([turn("first", "yes"), turn("last", answer)])
+        assert told.endswith("x the end")
+        assert "Earlier messages are left out" in told
+        assert len(told) < 50_000
+
+
+def test_it_is_known_whether_all_is_told() -> None:
+    assert not is_too_long([])
+    for size in (1, 20_000, 30_000):
+        turns = [turn("first", "x" * size), turn("last", "x" * size)]
+        assert is_too_long(turns) == ("left out" in retold(turns)) == (size > 24_000)

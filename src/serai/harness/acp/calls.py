@@ -210,7 +210,7 @@ class Calls:
         async with self._asking[request.tool_call.tool_call_id]:
             call = self._of(request.tool_call)
             if call.stage in _OVER:  # it was denied, or is done: this is another one
-                call = self._begin(call.id, request.tool_call)
+                call = self._begin(call.id, request.tool_call, call)
             if call.learn(request.tool_call) and call.stage is _Stage.STREAMING:
                 self._grow(call)
             await self._attend_edits(call)
@@ -287,23 +287,29 @@ class Calls:
     def _of(self, update: AcpToolCall | ToolCallUpdate) -> _Call:
         call = self._calls.get(update.tool_call_id)
         if call is None or _is_another(call, update):
-            return self._begin(update.tool_call_id, update)
+            return self._begin(update.tool_call_id, update, call)
         return call
 
-    def _begin(self, call_id: str, update: AcpToolCall | ToolCallUpdate) -> _Call:
+    def _begin(self, call_id: str, update: AcpToolCall | ToolCallUpdate, before: _Call | None) -> _Call:
+        """A call is heard of. `before` is the one that had its id, which is over."""
         shown = call_id
         while shown in self._shown:
             self._shown[call_id] += 1
             shown = f"{call_id}#{self._shown[call_id]}"
         self._shown[shown] = 0
-        kind = update.tool_kind or "other"
+        known = before if before is not None and _is_more_of(before, update) else None
+        kind = update.tool_kind or (known.kind if known else "other")
+        locations = update.locations or (known.locations if known else [])
         meta: FreeForm = {"serai.toolKind": kind}
-        if update.locations:
-            meta["serai.locations"] = update.locations
+        if locations:
+            meta["serai.locations"] = locations
         # By its kind: a title tells what the call does, and the first one is often no more than "Preparing…".
-        name = _NAMES.get(kind) or update.title or kind
+        name = _NAMES.get(kind) or update.title or (known and known.title) or kind
         ahp = self._turn.begin_call(kind, name, call_id=shown, meta=meta)
-        call = self._calls[call_id] = _Call(call_id, ahp, kind=kind)
+        call = self._calls[call_id] = _Call(call_id, ahp, kind=kind, locations=locations)
+        if known is not None:
+            call.title, call.raw_input = known.title, known.raw_input
+            self._grow(call)
         return call
 
     def _grow(self, call: _Call) -> None:
@@ -390,6 +396,11 @@ def _is_another(call: _Call, update: AcpToolCall | ToolCallUpdate) -> bool:
     if call.stage is _Stage.DENIED and update.status == "in_progress":
         return True
     return call.stage in _OVER and isinstance(update, AcpToolCall)
+
+
+def _is_more_of(before: _Call, update: AcpToolCall | ToolCallUpdate) -> bool:
+    """Whether what is told of a call that is over is of the same one, as when it runs after a no."""
+    return isinstance(update, ToolCallUpdate) and update.title in (None, "", before.title)
 
 
 def _small(output: Any) -> FreeForm | None:

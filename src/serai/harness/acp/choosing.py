@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from serai.acp import AcpSession
+from serai.ahp.actions import SessionConfigChangedAction, SessionModelChangedAction
 from serai.ahp.types import ModelSelection
 from serai.errors import AgentError, AgentInactive, CapabilityNotSupportedError
 from serai.harness.acp import kept as k
-from serai.harness.acp.choices import MCP_SERVERS, Choices
+from serai.harness.acp.choices import MCP_SERVERS, MODE, Choices
 from serai.host.seat import Seat
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES
 
@@ -31,7 +32,8 @@ class Choosing:
     The session's settings are what people wish and what the agent has, in one. So a wish is what differs from
     what the agent told last. It stands until the agent has answered it, or has not in the time that it has,
     whatever else is told meanwhile. A new process of the agent has told nothing yet: so it is written down
-    what the agent has chosen itself, and nobody is told that this cannot be chosen any more.
+    what the agent has chosen itself, and nobody is told that this cannot be chosen any more. Of a mode
+    that is told all the same while there are others: by it people know what the agent may do.
 
     Args:
         harness: The kind of agent, which learns what can be chosen.
@@ -55,6 +57,8 @@ class Choosing:
         """The model that the agent told last; it may not tell of any now."""
         self._asked: str | None = None
         """What the agent is being asked to take. What it tells of that meanwhile may be older or newer."""
+        self._had: dict[str, Any] = {}
+        """The settings as they were when that was asked, but for those that were chosen meanwhile."""
 
     def problem_with(self, session: AcpSession, wanted: Mapping[str, Any]) -> str | None:
         """What is the matter with settings that someone wants; `None` when nothing is."""
@@ -97,6 +101,18 @@ class Choosing:
             model=choices.model if is_new_model else None,
         )
 
+    def chosen(self, action: SessionConfigChangedAction | SessionModelChangedAction) -> None:
+        """Someone has chosen this: it is no longer the agent's own choice, also when it is the same."""
+        if isinstance(action, SessionConfigChangedAction):
+            names = list(action.config)
+        else:
+            names = [_MODEL, *(action.model.config or ())]
+        for name in names:
+            self._had.pop(name, None)
+        names = [name for name in names if self._kept.own.pop(name, None) is not None]
+        if names:
+            self._seat.record(k.chosen_by_people(names))
+
     async def choose(self, session: AcpSession) -> None:
         """Bring the agent to what was chosen. What it refuses, does not have or does not answer is set back.
 
@@ -111,7 +127,7 @@ class Choosing:
             while wish := self._wish(tried):
                 name, value = wish
                 tried[name] = value
-                had = dict(self._seat.settings)
+                self._had = dict(self._seat.settings)
                 self._asked = name
                 try:
                     if not await self._try(session, name, value):
@@ -120,7 +136,7 @@ class Choosing:
                 finally:
                     self._asked = None
                 if name == _MODEL:
-                    self._hold_to(had)
+                    self._hold_to(self._had)
                     tried = {_MODEL: value}
             # No wish is left that was not tried. Nobody can make one between that look and this.
             has = self._actual.values
@@ -178,12 +194,15 @@ class Choosing:
         is_model = name == _MODEL
         option = choices.models.model_option if is_model else choices.named.get(name)
         problem = choices.problem_with_model(value) if is_model else choices.problem_with(name, value)
+        what = f"take the model {value}" if is_model else f"set {name} to {value!r}"
         if problem is not None:
             # Where the model is an argument of the program, it was given when the agent was started.
             was_given = is_model and self._harness.chooses_model_at_start
+            has_others = option is not None or name in choices.values
             is_own = name in self._kept.own and self._kept.own[name] == value
-            if not was_given and not is_own:
-                self._complain(problem)
+            is_telling = not is_own or (name == MODE and has_others)
+            if is_telling and not was_given:
+                self._complain(f"did not {what}: it {problem}" if has_others else problem)
             return True
         try:
             if option is None:
@@ -194,7 +213,6 @@ class Choosing:
             if error.number is None and not isinstance(error, CapabilityNotSupportedError | AgentInactive):
                 return False
             # Also of one that does not answer: it will not the next time, and each turn would wait for it.
-            what = f"take the model {value}" if is_model else f"set {name} to {value!r}"
             self._complain(f"did not {what}: {error.message}")
         return True
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from serai.acp import Handshake
-from serai.acp.shapes import object_of, text_of
+from serai.acp.shapes import object_of, text_of, texts_of
 
-__all__ = ["Kept", "chosen_itself", "kept_of", "opened", "prompted", "titled"]
+__all__ = ["Kept", "chosen_by_people", "chosen_itself", "kept_of", "opened", "prompted", "titled"]
 
 
 @dataclass(slots=True)
@@ -54,6 +54,11 @@ def chosen_itself(values: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "chosenItself", "values": dict(values)}
 
 
+def chosen_by_people(names: Iterable[str]) -> dict[str, Any]:
+    """The record of settings that the agent itself had chosen, and that are people's choice now."""
+    return {"type": "chosenByPeople", "names": list(names)}
+
+
 def kept_of(records: Iterable[Mapping[str, Any]]) -> Kept:
     """What the records say, oldest first."""
     kept = Kept()
@@ -72,6 +77,9 @@ def kept_of(records: Iterable[Mapping[str, Any]]) -> Kept:
                 kept.title = text_of(record.get("title"))
             case "chosenItself":
                 kept.own |= object_of(record.get("values"))
+            case "chosenByPeople":
+                for name in texts_of(record.get("names")):
+                    kept.own.pop(name, None)
             case _:
                 pass
     return kept

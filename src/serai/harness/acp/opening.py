@@ -164,7 +164,7 @@ def notice_of(opened: Opened, label: str, *, retold: bool) -> str | None:
             return f"{label} has forked its session: it remembers the conversation up to here."
         case Outcome.RECREATED:
             memory = (
-                "It is given the text of the conversation above, and remembers nothing else of it."
+                "It is given the text of the conversation above, as far as there is room, and nothing else."
                 if retold
                 else "It remembers nothing of the conversation above."
             )

@@ -6,22 +6,29 @@ from collections.abc import Sequence
 
 from serai.ahp.types import MarkdownResponsePart, Turn
 
-__all__ = ["retold"]
+__all__ = ["is_too_long", "retold"]
 
 _MOST = 48 * 1024
 """So many characters are told, the last ones."""
 
 
+def is_too_long(turns: Sequence[Turn]) -> bool:
+    """Whether `retold` leaves out something of what was said."""
+    return sum(len(_said(turn)) for turn in turns) > _MOST
+
+
 def retold(turns: Sequence[Turn]) -> str:
-    """What was said in these turns; empty when that is nothing. The oldest are left out if it is too much."""
+    """What was said in these turns; empty when that is nothing. Only the last of it if it is too much."""
     told: list[str] = []
-    size = 0
+    room = _MOST
     for turn in reversed(turns):
         said = _said(turn)
-        size += len(said)
-        if size > _MOST:
+        if len(said) > room:
+            if room:
+                told.append(f"[…] {said[-room:]}")
             told.append("[Earlier messages are left out.]")
             break
+        room -= len(said)
         told.append(said)
     if not told:
         return ""

@@ -53,7 +53,7 @@ from serai.harness.acp.events import Listeners
 from serai.harness.acp.linking import Link, Linking
 from serai.harness.acp.opening import Opened, Wanted, event_of, failure_notice
 from serai.harness.acp.prompting import blocks_of
-from serai.harness.acp.retelling import retold
+from serai.harness.acp.retelling import is_too_long, retold
 from serai.harness.acp.signing_in import Stage
 from serai.harness.acp.steering import steer
 from serai.harness.acp.work import BeginMark, PauseMark, Work
@@ -188,6 +188,7 @@ class AcpAgentSession(BasicSession):
         """What a client has changed reaches the agent at once, where it can."""
         match action:
             case a.SessionConfigChangedAction() | a.SessionModelChangedAction():
+                self._choosing.chosen(action)
                 if link := self._linking.running:  # otherwise with its next opening
                     self._run(self._choosing.choose(link.session))
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
@@ -244,6 +245,10 @@ class AcpAgentSession(BasicSession):
         blocks, unknown = blocks_of(turn.message)
         if link.is_untold and fit_prompt(blocks, link.agent.capabilities)[0]:
             blocks.append(text_block(retold(self._seat.turns)))
+            if is_too_long(self._seat.turns):
+                self._beside.warn(
+                    f"The conversation is long: {self._label} is given only the last of its text."
+                )
         if unknown:
             self._beside.warn(
                 f'Agent "{self._label}" cannot be given these attachments — dropped: {", ".join(unknown)}.'

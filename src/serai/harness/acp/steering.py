@@ -58,7 +58,7 @@ async def steer(
 
 async def _send(action: SessionPendingMessageSetAction, link: Link) -> tuple[str, ...] | None:
     """Have the agent take a message. Returns the types of what was left out; `None` when it did not."""
-    blocks, _ = blocks_of(action.user_message)
+    blocks, unknown = blocks_of(action.user_message)
     kept, dropped = fit_prompt(blocks, link.agent.capabilities)
     if not kept:
         return None
@@ -70,4 +70,4 @@ async def _send(action: SessionPendingMessageSetAction, link: Link) -> tuple[str
     if link.replay is not None:
         link.replay.steered()
     answer = await link.agent.request(STEERING_METHOD, params)
-    return dropped if object_of(answer).get("outcome") == "injected" else None
+    return (*dropped, *unknown) if object_of(answer).get("outcome") == "injected" else None

@@ -24,8 +24,8 @@ from serai.acp.shapes import is_object, object_of, text_of
 from serai.ahp.types import Markdown, ToolResultContent, UsageInfo
 from serai.contract import AgentSessionEvent, Delivered, Failed, MessageReceipt, UsageUpdated
 from serai.harness.acp.calls import Calls
-from serai.harness.acp.contents import bytes_of, link_to
-from serai.harness.acp.replaying import Replay
+from serai.harness.acp.contents import bytes_of
+from serai.harness.acp.replaying import Replay, in_words
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 
@@ -181,20 +181,13 @@ class Work:
 
     async def _show(self, block: dict[str, Any]) -> None:
         """Content that is no text."""
-        match block:
-            case {"type": "resource_link", "uri": str(uri)}:
-                await self.turn.say(link_to(uri, text_of(block.get("name"))))
-            case {"type": "resource", "resource": {"text": str(text)}}:
-                await self.turn.say(text)
-            case _:
-                data = bytes_of(block)
-                kind = text_of(block.get("mimeType")) or "application/octet-stream"
-                if data is None:
-                    await self.turn.notice(
-                        f"The agent sent content that cannot be shown: {block.get('type')}."
-                    )
-                else:
-                    await self.turn.refer(self.turn.keep(data, kind))
+        if (text := in_words(block)) is not None:
+            await self.turn.say(text)
+        elif (data := bytes_of(block)) is not None:
+            kind = text_of(block.get("mimeType")) or "application/octet-stream"
+            await self.turn.refer(self.turn.keep(data, kind))
+        else:
+            await self.turn.notice(f"The agent sent content that cannot be shown: {block.get('type')}.")
 
     async def _planned(self, update: PlanUpdate) -> None:
         self._seat.note(PLAN, [entry for entry in update.entries if is_object(entry)])
@@ -242,7 +235,7 @@ class Work:
 
     async def finish(self, finished: Finished, *, cancelled: bool) -> None:
         """The agent has answered the prompt."""
-        await self._sift(Replay.rest)
+        await self._sift(Replay.rest if cancelled else Replay.end)
         self.flush()
         if finished.usage:
             await self._tell_usage(finished.usage)

@@ -3,7 +3,8 @@
 What it is told stands in its argument, as JSON: `capabilities` for its handshake; `gate`, a named pipe of
 which it reads a byte before it does as it is asked to choose, when it has told its options as they still are,
 and in its title what it is asked; `deadly`, a value at which it dies; `deaf`, one that it does not answer;
-`resets`, to change the effort when it changes the model. In a session that it resumes nothing can be chosen.
+`resets`, to change the effort when it changes the model; `fewer`, a file: once it is there, only the last
+model and mode can be chosen, also in a session that it resumes, where else nothing can be.
 In a turn it says what it was asked to choose; at `leave` it goes after the turn, and what stands behind
 `updates` it tells as it is.
 """
@@ -17,7 +18,9 @@ from typing import Any
 
 TOLD: dict[str, Any] = json.loads(sys.argv[1])
 GATE = os.open(TOLD["gate"], os.O_RDONLY) if "gate" in TOLD else None
-NOW: dict[str, Any] = {"model": "m1", "effort": "low", "mode": "a"}
+HAS_FEWER = "fewer" in TOLD and os.access(TOLD["fewer"], os.F_OK)
+MODELS, MODES = (["m3"], "c") if HAS_FEWER else (["m1", "m2", "m3"], "abc")
+NOW: dict[str, Any] = {"model": MODELS[0], "effort": "low", "mode": MODES[0]}
 CHOSEN: list[list[Any]] = []
 
 
@@ -40,14 +43,14 @@ LOUD = {"id": "loud", "type": "boolean", "currentValue": False}
 
 
 def options(more: list[dict[str, Any]] | None = None) -> dict[str, Any]:
-    told = [select("model", "model", "m1", "m2", "m3"), *(more or [])]
+    told = [select("model", "model", *MODELS), *(more or [])]
     if NOW["model"] != "m2":
         told.append(select("effort", "thought_level", "low", "high"))
     return {"configOptions": told}
 
 
 def opened() -> dict[str, Any]:
-    modes = [{"id": name, "name": name.upper()} for name in "abc"]
+    modes = [{"id": name, "name": name.upper()} for name in MODES]
     return {**options(), "modes": {"currentModeId": NOW["mode"], "availableModes": modes}}
 
 
@@ -87,7 +90,7 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         case "session/new" | "session/fork":
             return {"sessionId": session, **opened()}
         case "session/resume":
-            return {}
+            return opened() if HAS_FEWER else {}
         case "session/set_mode":
             return choose(session, "mode", params["modeId"])
         case "session/set_config_option":

@@ -162,7 +162,8 @@ def again_hasty(session: str, then: str) -> Any:
 
 def defiant(session: str, *statuses: str) -> Any:
     """Asks about a call, and tells that it goes on, whatever the answer."""
-    call = {"toolCallId": "c", "title": "make"}
+    what = {"rawInput": {"command": "make"}, "locations": [{"path": "Makefile"}]}
+    call = {"toolCallId": "c", "title": "make", "kind": "execute", **what}
     ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
     for status in statuses:
         name, _, text = status.partition(":")
@@ -171,6 +172,13 @@ def defiant(session: str, *statuses: str) -> Any:
             content = [{"type": "diff", "path": "a.txt", "newText": "a"}]
         more = {"content": content} if text else {}
         update(session, "tool_call_update", toolCallId="c", status=name, **more)
+
+
+def insistent(session: str) -> Any:
+    """Asks about a call, whatever the answer once more, and about another one that has its id."""
+    whole = {"toolCallId": "c", "title": "make", "kind": "execute", "rawInput": {"command": "make"}}
+    for call in (whole, {"toolCallId": "c"}, {"toolCallId": "c", "title": "ls"}):
+        ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
 
 
 def thrice(session: str) -> Any:

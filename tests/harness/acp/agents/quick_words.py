@@ -29,6 +29,32 @@ def think(session: str) -> Any:
     say(session, " and more", messageId="m2")
 
 
+def illustrated(session: str) -> Any:
+    """Words, and what is none."""
+    say(session, "See ")
+    link = {"type": "resource_link", "uri": "file:///x/y.txt", "name": "y.txt"}
+    picture = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+    for content in (link, picture):
+        update(session, "agent_message_chunk", content=content)
+    say(session, "for all of it.")
+
+
+def itself(session: str, *words: str) -> Any:
+    """Says something, a message to itself, and something more; `|` stands between them."""
+    first, message, rest = (each.strip() for each in " ".join(words).split("|"))
+    if first:
+        say(session, first)
+    update(session, "user_message_chunk", content={"type": "text", "text": message})
+    say(session, rest)
+
+
+def pass_once(session: str) -> Any:
+    """Has an answer the first time, and none after that, also when that is history."""
+    TOLD["passes"] = TOLD.get("passes", 0) + 1
+    if TOLD["passes"] == 1:
+        say(session, "All pass.")
+
+
 def recall(session: str) -> Any:
     say(session, json.dumps(REMEMBERED.get(session, [])))
 
