@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from cli.programs import run
 from serai.cli import read_words
 from serai.errors import ConfigInvalid
 
@@ -131,3 +133,20 @@ def test_show_says_that_the_list_of_trusted_folders_is_damaged(
     with pytest.raises(ConfigInvalid, match=r"trust\.json is damaged.*config trust DIR"):
         serai_config("show")
     assert capsys.readouterr().out == ""
+
+
+def test_an_endless_time_is_refused_and_not_written_as_what_json_has_not(place: Path) -> None:
+    (place / "project" / "serai.toml").write_text("client_grace_seconds = inf\n")
+    serai_config("trust", ".")
+    with pytest.raises(ConfigInvalid, match=r"client_grace_seconds = inf: expected `float` <= "):
+        serai_config("show", "--json")
+
+
+@pytest.mark.parametrize("text", [f"port = {'9' * 5000}", "port." + '"!".' * 3_000 + '"!" = 1'])
+async def test_what_strangers_write_is_one_line_with_no_traceback(place: Path, text: str) -> None:
+    (place / "project" / "serai.toml").write_text(text)
+    shown = await run("config", "show", home=place / "home", cwd=place / "project", PATH=os.defpath)
+    assert (shown.code, shown.out) == (1, "")
+    assert shown.err.startswith(f"serai: {place / 'project' / 'serai.toml'}")
+    assert shown.err.endswith(" [config_invalid]\n")
+    assert len(shown.err.splitlines()) == 1

@@ -53,6 +53,29 @@ async def test_a_database_that_became_empty_is_refused_and_can_be_restored(
     assert "every page checked" in (await run("doctor", home=old.home)).out
 
 
+async def test_a_copy_is_written_over_nothing_and_through_no_link(old: Paths, tmp_path: Path) -> None:
+    link = tmp_path / "link.db"
+    link.symlink_to("nowhere.db")
+    done = await run("backup", str(link), home=old.home)
+    assert (done.code, done.out) == (1, "")
+    assert f"{link} exists. Name a new file; nothing is overwritten" in done.err
+    assert is_link_to_nothing(link)
+
+
+def is_link_to_nothing(path: Path) -> bool:
+    return path.is_symlink() and not path.exists()
+
+
+async def test_a_copy_that_is_none_is_not_to_be_restored_again(old: Paths, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    other.write_bytes(b"x" * 5_000)
+    done = await run("restore", str(other), home=old.home)
+    assert done.code == 1
+    assert done.err.count("\n") == 1
+    assert "Name another copy; nothing was changed" in done.err
+    assert "serai restore" not in done.err
+
+
 @pytest.mark.parametrize(
     "words", [("backup", "x.db"), ("sessions", "purge", "x"), ("sessions", "--disposed")]
 )

@@ -114,6 +114,43 @@ async def test_a_folder_that_became_a_circle_of_links_stops_neither_the_host_nor
         assert "Traceback" not in await all_said_by(host)
 
 
+STRANGE = {
+    "long-number": f"port = {'9' * 5000}",
+    "deep": "port." + '"!".' * 3_000 + '"!" = 1',
+    "many-parts": '"!".' * 60_000 + '"!" = 1',
+    "long-value": f"port = '{'x' * 200_000}'",
+    "long-key": f"{'x' * 200_000} = 1",
+    "no-text": "\0\x1b[2J",
+    "numbers": "mailbox_size = 9223372036854775807\nclient_grace_seconds = nan",
+}
+
+
+async def test_no_file_of_a_stranger_keeps_anyone_from_the_sessions_of_its_folder(tmp_path: Path) -> None:
+    folders = {name: tmp_path / name for name in STRANGE}
+    for folder in folders.values():
+        make_folder(folder)
+    async with running("serve", "--port", "0", home=tmp_path / "home") as host, client_of(host) as client:
+        for name, folder in folders.items():
+            await client.create_session(uri=f"ahp-session:/{name}", working_directory=folder.as_uri())
+        host.process.kill()
+        await host.ended()
+    for name, folder in folders.items():
+        fill(folder / "serai.toml", STRANGE[name])
+    async with running("serve", "--port", "0", home=tmp_path / "home") as host, client_of(host) as client:
+        for name, folder in folders.items():
+            await client.open_session(f"ahp-session:/{name}")
+            another = await client.create_session(working_directory=folder.as_uri())
+            await another.dispose()
+            await host.says(f"WARNING serai.cli.serve: {folder / 'serai.toml'}")
+        assert len(await client.list_sessions()) == len(STRANGE)
+        for name in STRANGE:
+            await (await client.open_session(f"ahp-session:/{name}")).dispose()
+        assert await client.list_sessions() == []
+        said = await all_said_by(host)
+        assert "Traceback" not in said
+        assert max(map(len, said.splitlines())) < 1_500
+
+
 async def all_said_by(host: Program) -> str:
     """Stop a host, and return all that it has printed."""
     host.process.terminate()
@@ -137,6 +174,10 @@ async def test_a_host_starts_also_in_a_folder_that_is_gone(
 
 def make_folder(folder: Path) -> None:
     folder.mkdir()
+
+
+def fill(file: Path, text: str) -> None:
+    file.write_text(text)
 
 
 def remove_folder(folder: Path) -> None:

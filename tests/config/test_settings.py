@@ -155,6 +155,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(paths: Paths, tmp_path:
         *(f"mailbox_size = {'[' * depth}1{']' * depth}" for depth in (50, 300, 900, 5000)),
         *(f"[agents.x]\nenv = {'{a=' * depth}1{'}' * depth}" for depth in (50, 300, 900, 5000)),
         f"{'a.' * 100_000}a = 1",
+        "port." + '"!".' * 3_000 + '"!" = 1',
         f"agents.x.{'a.' * 60}a = 1",
     ],
     ids=lambda text: text[:30] + f"… {len(text)}",
@@ -166,6 +167,63 @@ def test_what_strangers_nest_deeply_is_refused_like_any_mistake(
     with pytest.raises(ConfigInvalid) as refused:
         load(paths, {}, project=tmp_path)
     assert len(str(refused.value)) < 1000
+
+
+LONG = "n" * 200_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"port = {'9' * 5000}",
+        f"port = 0x{'9' * 5000}",
+        f"port = {LONG!r}",
+        f"log_level = {LONG!r}",
+        f"{LONG} = 1",
+        f"{LONG} = 1\n{LONG} = 1",
+        f"[agents.{LONG}]",
+        f"[agents.x]\n{LONG} = 1",
+        f"[agents.x]\naliases = [{LONG!r}, '!']",
+        f"[agents.x]\nenv = {{ '{LONG}!' = '' }}",
+        '"\\u001b[2J" = 1',
+        '[agents."\\u001b[2J"]',
+        '[agents.x]\n"\\u001b[2J" = 1',
+        '[agents.x]\nenv = { "\\u001b[2J" = "" }',
+        'log_level = "\\u001b[2J"',
+    ],
+    ids=lambda text: text[:24] + f"… {len(text)}",
+)
+def test_what_strangers_write_is_refused_in_a_line_that_can_be_shown(
+    paths: Paths, project: Path, text: str
+) -> None:
+    wanted(project, text)
+    with pytest.raises(ConfigInvalid) as refused:
+        load(paths, {}, project=project)
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 1_200
+
+
+@pytest.mark.parametrize("value", ["inf", "+inf", "nan", "1e300"])
+def test_times_have_an_end(paths: Paths, value: str) -> None:
+    with pytest.raises(ConfigInvalid, match="SERAI_CLIENT_TOOL_TIMEOUT_SECONDS"):
+        load(paths, {"SERAI_CLIENT_TOOL_TIMEOUT_SECONDS": value})
+    paths.user_config.write_text(f"client_grace_seconds = {value}")
+    with pytest.raises(ConfigInvalid, match="client_grace_seconds"):
+        load(paths, {})
+
+
+def test_a_file_that_has_its_readers_wait_is_not_waited_for(
+    paths: Paths, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Some of the system's files look like any other. To read one takes root, and empties the kernel's log.
+    monkeypatch.setattr("stat.S_ISREG", bool)
+    os.mkfifo(project / "serai.toml")
+    writer = os.open(project / "serai.toml", os.O_RDWR)
+    try:
+        with pytest.raises(ConfigInvalid, match="nothing to read yet"):
+            load(paths, {}, project=project)
+    finally:
+        os.close(writer)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "host.example"])

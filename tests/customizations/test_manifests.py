@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -251,3 +252,15 @@ def test_secrets_are_not_shown_when_a_definition_is_printed() -> None:
         }
     ).definitions
     assert "s3cret" not in repr(one)
+
+
+def test_thousands_of_tables_are_looked_through_quickly() -> None:
+    named = "".join(f"[mcp_servers.x{number}]\ncommand = 'a'\n" for number in range(1_000))
+    text = named + "".join(f"[a{number}]\n" for number in range(23_000))
+    began = time.perf_counter()
+    into = servers(text, path="config.toml", key="mcp_servers")
+    assert time.perf_counter() - began < 3  # 0.5 s where it is quiet
+    last = into.children[-1]
+    assert isinstance(last, McpServerCustomization)
+    assert last.range is not None
+    assert (last.range.start.line, last.range.end.line) == (1_998, 1_999)

@@ -155,3 +155,11 @@ def test_a_broken_manifest_does_not_hide_what_is_there() -> None:
     assert names(contents, AgentDefinition) == ["a"]
     assert contents.problems[0].startswith(f"{MANIFEST}, line 2")
     assert contents.name is None
+
+
+@pytest.mark.parametrize("key", ["agents", "hooks", "mcpServers"])
+def test_a_manifest_names_only_so_much(key: str) -> None:
+    contents = read({"agents/a.md": "x"}, {key: [f"there/{number}.md" for number in range(201)]})
+    assert contents.problems == [f"{MANIFEST}: '{key}' names more than 200 paths: the rest is left out"]
+    assert names(contents, AgentDefinition) == ["a"]
+    assert read({}, {key: [f"there/{number}.md" for number in range(200)]}).problems == []

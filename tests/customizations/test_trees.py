@@ -218,3 +218,17 @@ def test_fetched_files_are_a_tree() -> None:
     assert tree.read("../x") is None
     assert tree.uri("a/b/c d.md") == "virtual://x/a/b/c%20d.md"
     assert tree.uri("") == "virtual://x"
+
+
+def test_a_file_that_has_its_readers_wait_is_not_waited_for(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Some of the system's files look like any other. To read one takes root, and empties the kernel's log.
+    monkeypatch.setattr("stat.S_ISREG", bool)
+    os.mkfifo(work / "a.md")
+    writer = os.open(work / "a.md", os.O_RDWR)
+    try:
+        with pytest.raises(FileUnreadable, match=r"a\.md has nothing to read yet"):
+            DiskTree(work).read("a.md")
+    finally:
+        os.close(writer)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import resource
 from pathlib import Path
 
 import pytest
 
-from serai.errors import DatabaseCorrupt, SchemaNewer, StorageUnreadable
+from serai.errors import DatabaseCorrupt, SchemaNewer, StorageUnavailable, StorageUnreadable
 from serai.store.connection import connect
 from serai.store.contract import Batch, HeadRow, Row, SessionRow
 from serai.store.opening import PAGE_SIZE
@@ -108,6 +109,36 @@ class TestLookingItOver:
             look_over(path, KEY, full=True)
         with pytest.raises(StorageUnreadable, match="hard link"):
             back_up(path, KEY, path.with_name("copy.db"))
+
+
+class TestCopying:
+    @pytest.mark.parametrize("target", ["nowhere.db", "folder"])
+    async def test_a_link_is_not_replaced(self, path: Path, target: str) -> None:
+        await fill(path)
+        path.with_name("folder").mkdir()
+        link = path.with_name("copy.db")
+        link.symlink_to(target)
+        with pytest.raises(StorageUnavailable, match=f"{link} exists"):
+            back_up(path, KEY, link)
+        store = SqliteStore(path, KEY)
+        await store.open()
+        with pytest.raises(StorageUnavailable, match=f"{link} exists"):
+            await store.backup(link)
+        await store.close()
+        assert link.readlink() == Path(target)
+        assert not path.with_name("nowhere.db").exists()
+
+    async def test_where_there_is_no_room_the_copy_is_named(self, path: Path) -> None:
+        await fill(path)
+        copy = path.with_name("copy.db")
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, hard))
+        try:
+            with pytest.raises(StorageUnavailable, match=f"{copy} cannot be written"):
+                back_up(path, KEY, copy)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert not list(path.parent.glob("copy.db*"))
 
 
 async def test_sessions_that_were_disposed_of_are_listed_until_they_are_purged(

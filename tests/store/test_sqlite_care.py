@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import re
 from pathlib import Path
 
 import apsw
@@ -267,7 +268,10 @@ class TestRestore:
         [
             ("a wrong key", WrongKey),
             ("a damaged page", DatabaseCorrupt),
+            ("a damaged beginning", WrongKey),
             ("a lost row", DatabaseCorrupt),
+            ("a lost state", DatabaseCorrupt),
+            ("a lost table", DatabaseCorrupt),
             ("no file", StorageUnreadable),
             ("the database itself", StorageUnreadable),
         ],
@@ -275,22 +279,31 @@ class TestRestore:
     async def test_a_copy_that_is_no_good_changes_nothing(
         self, path: Path, copy: Path, damage: str, error: type[StorageUnreadable]
     ) -> None:
+        lost = {
+            "a lost row": "UPDATE state SET ceiling = 0",
+            "a lost state": "DELETE FROM state",
+            "a lost table": "DROP TABLE state",
+        }
         key = KEY
         if damage == "a wrong key":
             key = b"x" * 32
         elif damage == "a damaged page":
             damage_file(copy, -2000)
-        elif damage == "a lost row":
+        elif damage == "a damaged beginning":
+            damage_file(copy, 17)
+        elif damage in lost:
             database = connect(copy, KEY)
-            database.execute("UPDATE state SET ceiling = 0")
+            database.execute(lost[damage])
             database.close()
         elif damage == "no file":
             copy = copy.with_name("nowhere.db")
         else:
             copy = path
         before = {file.name: file.read_bytes() for file in path.parent.iterdir() if ".lock" not in file.name}
-        with pytest.raises(error):
+        with pytest.raises(error) as refused:
             restore(copy, path, key)
+        assert "serai restore" not in str(refused.value), "whoever restores has done that already"
+        assert re.search("(?i)name (another copy|a file of 'serai backup')", str(refused.value))
         after = {file.name: file.read_bytes() for file in path.parent.iterdir() if ".lock" not in file.name}
         assert after == before
 

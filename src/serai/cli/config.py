@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from serai.cli.json_output import print_json
+from serai.cli.json_output import json_text, print_json
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
@@ -109,7 +107,7 @@ def _shown(configuration: Configuration, key: str) -> dict[str, Any]:
 
 def _written(value: Any) -> str:
     """A value as it stands in a configuration file."""
-    return msgspec.json.encode(value).decode()
+    return json_text(value)
 
 
 def _trust(options: argparse.Namespace) -> int:

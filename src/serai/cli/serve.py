@@ -138,7 +138,8 @@ def _host_settings(settings: Settings, folder_provider: str | None = None) -> Ho
 def _settings_of(configuration: Configuration, flags: dict[str, Any], directory: str | None) -> HostSettings:
     """The settings of a session: the `serai.toml` of its working directory counts too.
 
-    A file that cannot be read changes nothing, and is reported: one broken folder must not stop the host.
+    A file that cannot be read changes nothing, and is reported: one broken folder must not stop the host, nor
+    keep anyone from the sessions in it, whatever a stranger has put there.
     """
     folder = directory_of(directory)
     if folder is None:
@@ -147,6 +148,9 @@ def _settings_of(configuration: Configuration, flags: dict[str, Any], directory:
         narrowed = load(configuration.paths, os.environ, flags=flags, project=folder)
     except ConfigInvalid as error:
         _log.warning("%s", error)
+        return _host_settings(configuration.settings)
+    except Exception:  # noqa: BLE001 - see above
+        _log.exception("the configuration in %s cannot be read", folder)
         return _host_settings(configuration.settings)
     for ignored in narrowed.ignored:
         _log.warning("%s", ignored)

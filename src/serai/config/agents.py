@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 import msgspec
 from msgspec import Meta
 
+from serai.config.showing import briefly
 from serai.errors import ConfigInvalid
 
 __all__ = ["AgentSettings", "is_agent_name", "read_agents"]
@@ -68,7 +69,7 @@ def read_agents(table: Any, place: str) -> dict[str, AgentSettings]:
     if not isinstance(table, dict):
         raise ConfigInvalid(f"{place}: agents must be a table: [agents.NAME]")
     entries = cast("Mapping[str, Any]", table)
-    return {name: _entry(name, value, f"{place}: agents.{name}") for name, value in entries.items()}
+    return {name: _entry(name, value, f"{place}: agents.{briefly(name)}") for name, value in entries.items()}
 
 
 def _entry(name: str, value: Any, place: str) -> AgentSettings:
@@ -77,14 +78,14 @@ def _entry(name: str, value: Any, place: str) -> AgentSettings:
     try:
         entry = msgspec.convert(value, AgentSettings)
     except msgspec.ValidationError as error:
-        problem = str(error)
+        problem = briefly(str(error))
         raise ConfigInvalid(f"{place}: {problem[:1].lower()}{problem[1:]}") from None
     for alias in entry.aliases or ():
         if not is_agent_name(alias):
-            raise ConfigInvalid(f"{place}: the alias {alias!r} cannot be a name of an agent")
+            raise ConfigInvalid(f"{place}: the alias {briefly(repr(alias))} cannot be a name of an agent")
     for variable in entry.env:
         if not _VARIABLE.fullmatch(variable):
-            raise ConfigInvalid(f"{place}: {variable!r} cannot be a name of a variable")
+            raise ConfigInvalid(f"{place}: {briefly(repr(variable))} cannot be a name of a variable")
     if entry.command is not None and "/" in entry.command and not entry.command.startswith(("/", "~/")):
         # Relative to what? The file, the host and the session all have folders of their own.
         raise ConfigInvalid(f"{place}: command must be a name, or a path that begins with / or ~/")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -21,9 +20,10 @@ from typing import Any
 import msgspec
 
 from serai.config.agents import AgentSettings, read_agents
-from serai.config.loosetoml import read_toml
+from serai.config.loosetoml import BrokenToml, read_toml
 from serai.config.paths import CONFIG_NAME, Paths, real
 from serai.config.settings import FROM_PROJECTS, UNTRUSTED, Narrowing, Settings, is_loopback, narrows
+from serai.config.showing import briefly
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 
@@ -202,7 +202,7 @@ def _from_file(file: Path) -> tuple[dict[str, Any], dict[str, AgentSettings]]:
         raise ConfigInvalid(f"{file} has more than {_LARGEST} bytes")
     try:
         table = read_toml(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (BrokenToml, UnicodeDecodeError) as error:
         raise ConfigInvalid(f"{file} is not TOML: {error}") from None
     agents = read_agents(table.pop("agents", {}), str(file))
     return {key: _checked(key, value, str(file)) for key, value in table.items()}, agents
@@ -217,7 +217,11 @@ def _read(file: Path) -> bytes:
     with open(file, "rb", opener=_open_at_once) as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is not a file")
-        return stream.read(_LARGEST + 1)
+        data = stream.read(_LARGEST + 1)
+    # Some files of the system have whoever reads wait for more; then there is nothing.
+    if data is None:  # pyright: ignore[reportUnnecessaryComparison] - the declaration does not know of it
+        raise OSError(errno.EAGAIN, "it has nothing to read yet")
+    return data
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -259,12 +263,14 @@ def _checked(key: str, value: Any, place: str, *, strict: bool = True) -> Any:
         there_are = [*_TYPES, "agents"]
         near = get_close_matches(key, there_are, n=1)
         remedy = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(there_are)}"
-        raise ConfigInvalid(f"{place}: there is no setting {key!r}", remedy=remedy)
+        raise ConfigInvalid(f"{place}: there is no setting {briefly(repr(key))}", remedy=remedy)
     try:
         return msgspec.convert(value, _TYPES[key], strict=strict)
     except msgspec.ValidationError as error:
-        problem = str(error)
-        raise ConfigInvalid(f"{place}: {key} = {value!r}: {problem[:1].lower()}{problem[1:]}") from None
+        problem = briefly(str(error))
+        raise ConfigInvalid(
+            f"{place}: {key} = {briefly(repr(value))}: {problem[:1].lower()}{problem[1:]}"
+        ) from None
 
 
 def _refuse_open_bind(settings: Settings, provenance: Mapping[str, Provenance]) -> None:

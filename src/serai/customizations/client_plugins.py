@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import cast
 from msgspec import structs
 
 from serai.ahp.types import ClientPluginCustomization, PluginCustomization
-from serai.customizations.containers import MAX_SHOWN, Origin, fit, in_one_line, load_state
+from serai.customizations.containers import MAX_SECONDS, MAX_SHOWN, Origin, fit, in_one_line, load_state
 from serai.customizations.found import Found
 from serai.customizations.plugins import has_what_runs, read_plugin
 from serai.customizations.trees import FetchedTree
@@ -33,7 +34,8 @@ def read_client_plugin(
         trusted: Whether its hooks and MCP servers may run on this machine. Nobody is asked for it here.
     """
     tree = FetchedTree(files, plugin.uri)
-    into = read_plugin(Origin(tree, plugin.id, client_id, trusted, plugin=plugin.name))
+    until = time.thread_time() + MAX_SECONDS
+    into = read_plugin(Origin(tree, plugin.id, client_id, trusted, plugin=plugin.name, until=until))
     into.problems += [f"{path} leads out of the plugin, so it is not read" for path in tree.refused]
     if not trusted and has_what_runs(into):
         into.warnings.insert(0, "A client published this plugin: its hooks and MCP servers do not run here")

@@ -6,8 +6,11 @@ has bounds, and no characters that move a cursor or turn a text around.
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -24,6 +27,7 @@ from serai.customizations.trees import MAX_FILE, Tree
 from serai.errors import FileUnreadable
 
 __all__ = [
+    "MAX_SECONDS",
     "MAX_SHOWN",
     "Contents",
     "Origin",
@@ -31,13 +35,21 @@ __all__ = [
     "fit",
     "identity",
     "in_one_line",
+    "kept_apart",
     "load_state",
     "read_text",
 ]
 
+_log = logging.getLogger(__name__)
+
 MAX_SHOWN = 640 * 1024
 """How much is shown of a working directory, and of a home, in bytes of JSON: with the rest of a new session
 it fits into a message of 1 MiB, which is as long as many clients allow."""
+
+MAX_SECONDS = 5.0
+"""How long the processor may work on the files of a working directory, of a home, or of a client's plugin.
+Two thousand usual files take a second or two. As many of a stranger's could take minutes, and a host that
+stops has to wait for the thread that reads them."""
 
 _MAX_NAME = 256
 _MAX_PROBLEMS = 5
@@ -55,6 +67,8 @@ class Origin:
     source: str
     trusted: bool
     plugin: str | None = None
+    until: float = float("inf")
+    """How much time of the processor the thread may have used, by its own clock; then no more is read."""
 
 
 @dataclass(slots=True)
@@ -118,8 +132,10 @@ def read_text(origin: Origin, path: str, largest: int = MAX_FILE) -> str | None:
     """A file's text; `None` when there is none.
 
     Raises:
-        FileUnreadable: It cannot be read, or is not UTF-8; the message names it.
+        FileUnreadable: It cannot be read, is not UTF-8, or there is no time left; the message names it.
     """
+    if time.thread_time() > origin.until:
+        raise FileUnreadable(f"{origin.tree.shown(path)} is not read: the files before it took too long")
     data = origin.tree.read(path, largest)
     if data is None:
         return None
@@ -128,6 +144,19 @@ def read_text(origin: Origin, path: str, largest: int = MAX_FILE) -> str | None:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FileUnreadable(f"{origin.tree.shown(path)}, line {line}: this is not UTF-8") from None
+
+
+@contextmanager
+def kept_apart(origin: Origin, path: str, into: Contents) -> Generator[None]:
+    """Let one file take no other along: whatever reading it sets off is told among the problems."""
+    try:
+        yield
+    except FileUnreadable as error:
+        into.problems.append(error.message)
+    except Exception:  # noqa: BLE001 - see above
+        shown = origin.tree.shown(path)
+        _log.exception("%s cannot be read", in_one_line(shown))
+        into.problems.append(f"{shown} cannot be read: there is something in it that was not expected")
 
 
 def _message(problems: Iterable[str]) -> str:

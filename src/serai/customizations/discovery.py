@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -15,12 +16,14 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import encode
 from serai.customizations.containers import (
+    MAX_SECONDS,
     MAX_SHOWN,
     Contents,
     Origin,
     fit,
     identity,
     in_one_line,
+    kept_apart,
     load_state,
 )
 from serai.customizations.definitions import Definition
@@ -29,7 +32,7 @@ from serai.customizations.found import Found
 from serai.customizations.manifests import read_hooks, read_json, read_servers, read_servers_of_project
 from serai.customizations.places import PLACES, PLUGINS, Format, Place, PluginLayout, PluginPlace, Where
 from serai.customizations.plugins import has_what_runs, read_plugin
-from serai.customizations.trees import DiskTree
+from serai.customizations.trees import DiskTree, real_path
 from serai.customizations.walking import join, matching
 from serai.errors import FileUnreadable
 
@@ -86,6 +89,7 @@ class _Finding:
         self._locked: set[str] = set()
         self._room = MAX_SHOWN
         self._project: str | None = None
+        self._until = 0.0
 
     def found(self) -> Found:
         definitions = (item for items in self._definitions.values() for item in items)
@@ -93,6 +97,7 @@ class _Finding:
 
     def look(self, tree: DiskTree, where: Where, *, trusted: bool, project: str | None) -> None:
         self._room, self._project = MAX_SHOWN, project
+        self._until = time.thread_time() + MAX_SECONDS
         groups: dict[tuple[str, str, CustomizationType], list[Place]] = {}
         for place in PLACES:
             if place.where in {where, Where.BOTH}:
@@ -117,7 +122,7 @@ class _Finding:
     ) -> None:
         uri = tree.uri(folder)
         container = identity("directory", source, uri, contents)
-        origin = Origin(tree, container, source, trusted)
+        origin = Origin(tree, container, source, trusted, until=self._until)
         into = Contents()
         exists = False
         for place in places:
@@ -189,7 +194,7 @@ class _Finding:
             self._broken_place(tree, row, problems)
 
     def _registered(self, tree: DiskTree, row: PluginPlace, project: str | None) -> None:
-        origin = Origin(tree, "", row.source, trusted=True)
+        origin = Origin(tree, "", row.source, trusted=True, until=self._until)
         try:
             registry = read_json(origin, row.path)
         except FileUnreadable as error:
@@ -221,7 +226,8 @@ class _Finding:
     def _plugin(self, tree: DiskTree, source: str, *, trusted: bool, enabled: bool) -> None:
         uri = tree.uri("")
         container = identity("plugin", uri)
-        into = read_plugin(Origin(tree, container, source, trusted, plugin=in_one_line(tree.root.name)))
+        name = in_one_line(tree.root.name)
+        into = read_plugin(Origin(tree, container, source, trusted, plugin=name, until=self._until))
         if not (into.manifest or into.children or into.problems):
             return
         if not trusted and has_what_runs(into):
@@ -231,7 +237,7 @@ class _Finding:
             PluginCustomization(
                 id=container,
                 uri=uri,
-                name=into.name or in_one_line(tree.root.name),
+                name=into.name or name,
                 enabled=enabled,
                 load=load_state(into),
                 children=into.children,
@@ -255,24 +261,29 @@ def _read_place(origin: Origin, place: Place, project: str | None, into: Content
     found = matching(origin.tree, place.folder, place.pattern)
     into.problems += found.problems
     for path in found.files:
-        match place.format:
-            case Format.HOOKS:
-                read_hooks(origin, path, into)
-            case Format.SERVERS if place.of_projects:
-                read_servers_of_project(origin, path, place.key, project, into)
-            case Format.SERVERS:
-                read_servers(origin, path, place.key, into)
-            case Format.MARKDOWN | Format.TOML:
-                read_document(
-                    origin,
-                    path,
-                    place.folder,
-                    place.contents,
-                    into,
-                    always=place.always,
-                    whole_name=place.is_one_file,
-                )
+        with kept_apart(origin, path, into):
+            _read_file(origin, path, place, project, into)
     return found.exists
+
+
+def _read_file(origin: Origin, path: str, place: Place, project: str | None, into: Contents) -> None:
+    match place.format:
+        case Format.HOOKS:
+            read_hooks(origin, path, into)
+        case Format.SERVERS if place.of_projects:
+            read_servers_of_project(origin, path, place.key, project, into)
+        case Format.SERVERS:
+            read_servers(origin, path, place.key, into)
+        case Format.MARKDOWN | Format.TOML:
+            read_document(
+                origin,
+                path,
+                place.folder,
+                place.contents,
+                into,
+                always=place.always,
+                whole_name=place.is_one_file,
+            )
 
 
 def _installed(registry: dict[str, Any], project: str | None) -> Iterator[tuple[str, Path]]:
@@ -282,11 +293,11 @@ def _installed(registry: dict[str, Any], project: str | None) -> Iterator[tuple[
         for entry in cast("list[Any]", entries) if isinstance(entries, list) else [entries]:
             item = _object(entry)
             path, of_project = item.get("installPath"), item.get("projectPath")
-            if not isinstance(path, str) or not Path(path).is_absolute():
+            if not isinstance(path, str) or not Path(path).is_absolute() or real_path(path) is None:
                 continue
             if not isinstance(of_project, str):
                 chosen = chosen or Path(path)
-            elif project is not None and os.path.realpath(of_project) == project:
+            elif project is not None and real_path(of_project) == project:
                 chosen = Path(path)
         if chosen is not None:
             yield name, chosen

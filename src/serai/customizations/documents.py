@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -15,7 +14,7 @@ from serai.ahp.types import (
     RuleCustomization,
     SkillCustomization,
 )
-from serai.config.loosetoml import read_toml
+from serai.config.loosetoml import BrokenToml, read_toml
 from serai.customizations.containers import Contents, Origin, clean, identity, in_one_line, read_text
 from serai.customizations.definitions import (
     AgentDefinition,
@@ -121,7 +120,7 @@ def _markdown(origin: Origin, path: str, text: str, into: Contents, *, forgiving
 def _toml(origin: Origin, path: str, text: str) -> Document:
     try:
         table = read_toml(text)
-    except tomllib.TOMLDecodeError as error:
+    except BrokenToml as error:
         raise FileUnreadable(f"{origin.tree.shown(path)}: {error}") from None
     body = next((table[key] for key in _TOML_BODIES if isinstance(table.get(key), str)), None)
     if body is None:

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.events import (
     AliasEvent,
     DocumentStartEvent,
@@ -161,10 +161,12 @@ def _quoted(line: re.Match[str]) -> str:
 def _yaml(text: str) -> dict[str, Value]:
     try:
         value = _Builder().built(text)
+    except Broken:
+        raise
     except MarkedYAMLError as error:
         raise _broken(error) from None
-    except (YAMLError, ValueError) as error:
-        raise Broken(str(error).partition("\n")[0], 2) from None
+    except Exception as error:  # noqa: BLE001 - the parser lets through what it meets in what it calls
+        raise Broken(str(error).partition("\n")[0] or "this is not YAML", 2) from None
     if value is None:
         return {}
     if not isinstance(value, dict):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
+import sys
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, cast
 
 from serai.ahp.types import HookCustomization, McpServerCustomization, TextRange
-from serai.config.loosetoml import read_toml
+from serai.config.loosetoml import BrokenToml, read_toml
 from serai.customizations.containers import Contents, Origin, identity, in_one_line, read_text
 from serai.customizations.definitions import HookDefinition, McpServerDefinition
 from serai.customizations.loosejson import BrokenJson, member_spans, parse, text_range
-from serai.customizations.trees import MAX_FILE
+from serai.customizations.trees import MAX_FILE, real_path
 from serai.errors import FileUnreadable
 
 __all__ = [
@@ -34,6 +34,8 @@ _MAX_MEMORY = 32 * 1024 * 1024
 """How large a file may be that a tool keeps its memory in."""
 _MAX_PLACED = 256 * 1024
 """In a longer text nobody is told where things stand: to find that takes seconds for a megabyte."""
+_LONGEST = sys.float_info.max
+"""Numbers of JSON may be larger, also without end, and then they are no time."""
 _SHELL = "powershell" if os.name == "nt" else "bash"
 _KINDS = {"local": "stdio", "remote": "http", "streamable-http": "http", "streamableHttp": "http"}
 
@@ -172,7 +174,7 @@ def read_servers_of_project(origin: Origin, path: str, key: str, project: str | 
     value, text = _read(origin, path, into, _MAX_MEMORY)
     for_all, for_one, keys = value.get(key), None, ()
     for name, settings in _members(value.get("projects")).items():
-        if project is not None and os.path.realpath(name) == project and (own := _members(settings).get(key)):
+        if project is not None and real_path(name) == project and (own := _members(settings).get(key)):
             for_one, keys = own, ("projects", name, key)
     if isinstance(for_all, dict) and isinstance(for_one, dict):
         for_all = {name: item for name, item in _members(for_all).items() if name not in for_one}
@@ -245,7 +247,7 @@ def _read_toml(origin: Origin, path: str) -> tuple[dict[str, Any], str] | None:
         return None
     try:
         return read_toml(text), text
-    except tomllib.TOMLDecodeError as error:
+    except BrokenToml as error:
         raise FileUnreadable(f"{origin.tree.shown(path)}: {error}") from None
 
 
@@ -279,16 +281,20 @@ def _json_ranges(text: str, keys: tuple[str, ...], names: Mapping[str, Any]) -> 
 def _toml_ranges(text: str, key: str, names: Mapping[str, Any]) -> dict[str, TextRange]:
     """From a server's header to the next one that is not about it. Other spellings get no range."""
     headers = [(found.start(), found[1].strip()) for found in _TOML_HEADER.finditer(text)]
+    places: dict[str, int] = {}
+    for place, (_, header) in enumerate(headers):
+        places.setdefault(header, place)
     ranges: dict[str, TextRange] = {}
     for name in names:
-        mine = {f"{key}.{name}", f'{key}."{name}"', f"{key}.'{name}'"}
-        for n, (start, header) in enumerate(headers):
-            if header not in mine:
-                continue
-            others = (at for at, other in headers[n + 1 :] if not other.startswith(f"{header}."))
-            end = len(text[: next(others, len(text))].rstrip())
-            ranges[name] = text_range(text, start, end)
-            break
+        mine = [places.get(f"{key}.{way}{name}{way}") for way in ("", '"', "'")]
+        place = min((place for place in mine if place is not None), default=None)
+        if place is None:
+            continue
+        start, header = headers[place]
+        after = (headers[n] for n in range(place + 1, len(headers)))
+        others = (at for at, other in after if not other.startswith(f"{header}."))
+        end = len(text[: next(others, len(text))].rstrip())
+        ranges[name] = text_range(text, start, end)
     return ranges
 
 
@@ -310,7 +316,7 @@ def _text(settings: Mapping[str, Any], key: str) -> str | None:
 def _number(settings: Mapping[str, Any], *keys: str) -> float | None:
     for key in keys:
         value = settings.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _LONGEST:
             return float(value)
     return None
 

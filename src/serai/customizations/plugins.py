@@ -7,11 +7,11 @@ is read besides them, never instead of them. It must stay within the plugin.
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from serai.ahp.types import CustomizationType
-from serai.customizations.containers import Contents, Origin, in_one_line
+from serai.customizations.containers import Contents, Origin, in_one_line, kept_apart
 from serai.customizations.definitions import HookDefinition, McpServerDefinition
 from serai.customizations.documents import read_document
 from serai.customizations.manifests import add_hooks, add_servers, read_hooks, read_json, read_servers
@@ -30,6 +30,8 @@ _TEXTS: tuple[tuple[str, CustomizationType, str], ...] = (
     ("rules", CustomizationType.RULE, "**/*.mdc"),
     ("rules", CustomizationType.RULE, "**/*.md"),
 )
+_MAX_NAMED = 200
+"""How many paths a manifest may name for one kind of thing: each is looked for on the disk."""
 _HOOK_FILES = ("hooks/hooks.json", "hooks.json")
 _SERVER_FILES = (".mcp.json", "mcp.json")
 
@@ -62,7 +64,7 @@ def read_plugin(origin: Origin) -> PluginContents:
         into.problems.append(error.message)
     name = manifest.get("name")
     into.name = (in_one_line(name) or None) if isinstance(name, str) else None
-    origin = Origin(origin.tree, origin.container, origin.source, origin.trusted, into.name or origin.plugin)
+    origin = replace(origin, plugin=into.name or origin.plugin)
     for key, contents, pattern in _TEXTS:
         _read_texts(origin, key, contents, pattern, into)
         for path in _listed(origin, manifest, key, into):
@@ -70,13 +72,16 @@ def read_plugin(origin: Origin) -> PluginContents:
     for path in [*_HOOK_FILES, *_listed(origin, manifest, "hooks", into)]:
         if path not in into.seen:
             into.seen.add(path)
-            read_hooks(origin, path, into)
+            with kept_apart(origin, path, into):
+                read_hooks(origin, path, into)
     for path in [*_SERVER_FILES, *_listed(origin, manifest, "mcpServers", into)]:
         if path not in into.seen:
             into.seen.add(path)
-            read_servers(origin, path, "mcpServers", into, bare=True)
+            with kept_apart(origin, path, into):
+                read_servers(origin, path, "mcpServers", into, bare=True)
     if into.manifest:
-        _read_inline(origin, into.manifest, manifest, text, into)
+        with kept_apart(origin, into.manifest, into):
+            _read_inline(origin, into.manifest, manifest, text, into)
     return into
 
 
@@ -88,7 +93,8 @@ def _read_texts(
     for path in found.files:
         if path not in into.seen:
             into.seen.add(path)
-            read_document(origin, path, folder, contents, into)
+            with kept_apart(origin, path, into):
+                read_document(origin, path, folder, contents, into)
 
 
 def _read_listed(
@@ -98,13 +104,15 @@ def _read_listed(
     if path.endswith((".md", ".mdc")):
         if path not in into.seen:
             into.seen.add(path)
-            read_document(origin, path, posixpath.dirname(path), contents, into)
+            with kept_apart(origin, path, into):
+                read_document(origin, path, posixpath.dirname(path), contents, into)
         return
     own = join(path, "SKILL.md")
     if pattern.endswith("SKILL.md") and _is_there(origin.tree, own):
         if own not in into.seen:
             into.seen.add(own)
-            read_document(origin, own, path, contents, into)
+            with kept_apart(origin, own, into):
+                read_document(origin, own, path, contents, into)
         return
     _read_texts(origin, path, contents, pattern, into)
 
@@ -127,16 +135,18 @@ def _listed(origin: Origin, manifest: dict[str, Any], key: str, into: PluginCont
     named = [value] if isinstance(value, str) else value
     if not isinstance(named, list):
         return []
+    items = cast("list[Any]", named)
+    shown = origin.tree.shown(into.manifest or "")
+    if len(items) > _MAX_NAMED:
+        into.problems.append(f"{shown}: '{key}' names more than {_MAX_NAMED} paths: the rest is left out")
     paths: list[str] = []
-    for item in cast("list[Any]", named):
+    for item in items[:_MAX_NAMED]:
         if not isinstance(item, str):
-            into.problems.append(f"{origin.tree.shown(into.manifest or '')}: '{key}' names what is no path")
+            into.problems.append(f"{shown}: '{key}' names what is no path")
             continue
         path = posixpath.normpath(item)
         if path.startswith(("/", "..")) or "\\" in item:
-            into.problems.append(
-                f"{origin.tree.shown(into.manifest or '')}: '{key}' leads out of the plugin: {item}"
-            )
+            into.problems.append(f"{shown}: '{key}' leads out of the plugin: {item}")
             continue
         paths.append("" if path == "." else path)
     return paths

@@ -17,7 +17,7 @@ from urllib.parse import quote, quote_from_bytes
 from serai.customizations.beneath import LeadsOut, open_beneath
 from serai.errors import FileUnreadable
 
-__all__ = ["MAX_ENTRIES", "MAX_FILE", "DiskTree", "Entry", "FetchedTree", "Listing", "Tree"]
+__all__ = ["MAX_ENTRIES", "MAX_FILE", "DiskTree", "Entry", "FetchedTree", "Listing", "Tree", "real_path"]
 
 MAX_FILE = 1024 * 1024
 """The largest file that is read, in bytes, where nobody says otherwise."""
@@ -124,6 +124,9 @@ class DiskTree:
                 raise FileUnreadable(f"{self.shown(path)} is no file")
             with os.fdopen(descriptor, "rb", closefd=False) as file:
                 data = file.read(largest + 1)
+            # Some files of the system have whoever reads wait for more; then there is nothing.
+            if data is None:  # pyright: ignore[reportUnnecessaryComparison] - the declaration does not know it
+                raise FileUnreadable(f"{self.shown(path)} has nothing to read yet")
         if len(data) > largest:
             raise _too_large(self.shown(path), largest)
         return data
@@ -241,6 +244,14 @@ class FetchedTree:
     def shown(self, path: str) -> str:
         """See `Tree.shown`."""
         return path or "."
+
+
+def real_path(path: str) -> str | None:
+    """Where a path leads that some file names; `None` when it can be no path, as one with a NUL."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return None
 
 
 def _is_clean(path: str) -> bool:

@@ -33,6 +33,9 @@ _BLOB_REFERENCE = re.compile(_BLOB_PREFIX + rb"([0-9a-f]{64})")
 _WITH_MARKS = 2
 """The version of the schema from which on channels have marks."""
 
+_ANOTHER = "name another copy"
+"""What a person does about a copy that cannot be restored."""
+
 # A restored copy does not know which numbers were given out after it was made. No host gives out as many as
 # this between two restores, and there is room for two million of them below 2 ** 53.
 _RESTORE_JUMP = 1 << 32
@@ -155,7 +158,7 @@ def restore(
             )
         fresh = destination.with_name(f"{destination.name}.new")
         try:
-            raw = inspect(backup, key, newest=MIGRATIONS[-1].version)
+            raw = inspect(backup, key, newest=MIGRATIONS[-1].version, otherwise=_ANOTHER)
             _clear(fresh)
             for suffix in ("", "-wal"):
                 if beside(backup, suffix).exists():
@@ -202,14 +205,15 @@ def _adopt(fresh: Path, raw: bytes, backup: Path, given_out: int) -> None:
             problems = check(connection, full=True)
             if problems:
                 raise DatabaseCorrupt(
-                    f"{backup} is damaged ({problems[0]})", remedy="Name another copy; nothing was changed"
+                    f"{backup} is damaged ({problems[0]})",
+                    remedy=f"{_ANOTHER.capitalize()}; nothing was changed",
                 )
             ceiling = connection.execute(SQL["state"]).get[0]
             connection.execute(SQL["open_state"], (max(ceiling + _RESTORE_JUMP, given_out),))
         finally:
             connection.close()
     except apsw.Error as error:
-        raise unreadable(error, backup) from error
+        raise unreadable(error, backup, otherwise=_ANOTHER) from error
 
 
 def _move_aside(database: Path) -> Path | None:

@@ -21,7 +21,20 @@ from serai.errors import (
 from serai.store.database import Database, open_database
 from serai.store.files import beside
 
-__all__ = ["SALT_SIZE", "connect", "look_at", "raw_key", "read_fault", "salt_of", "unreadable", "write_fault"]
+__all__ = [
+    "RESTORE",
+    "SALT_SIZE",
+    "connect",
+    "look_at",
+    "raw_key",
+    "read_fault",
+    "salt_of",
+    "unreadable",
+    "write_fault",
+]
+
+RESTORE = "bring back a copy with 'serai restore'"
+"""What a person does about a database that is lost."""
 
 KEY_SIZE = 32
 SALT_SIZE = 16
@@ -112,19 +125,25 @@ def _unlock(filename: str, flags: int, key: bytes, vfs: str | None) -> Database:
     return connection
 
 
-def unreadable(error: apsw.Error, path: Path) -> StorageUnreadable:
-    """What an error while opening says to the person who opens."""
+def unreadable(error: apsw.Error, path: Path, *, otherwise: str = RESTORE) -> StorageUnreadable:
+    """What an error while opening says to the person who opens.
+
+    Args:
+        error: What SQLite said.
+        path: The file.
+        otherwise: What to do when the file is damaged.
+    """
     code = _code(error) & 0xFF
     if code == apsw.SQLITE_NOTADB:
         return WrongKey(
             f"the key does not open {path}",
-            remedy="Set SERAI_DATABASE_KEY to the key that it was made with, or bring back a copy with "
-            "'serai restore' if its beginning is damaged; nothing was changed",
+            remedy="Set SERAI_DATABASE_KEY to the key that it was made with, or, if its beginning is damaged,"
+            f" {otherwise}; nothing was changed",
         )
     if code == apsw.SQLITE_CORRUPT:
         return DatabaseCorrupt(
             f"{path} is damaged ({error})",
-            remedy="Bring back a copy with 'serai restore'; nothing was changed",
+            remedy=f"{otherwise.capitalize()}; nothing was changed",
         )
     if code in {apsw.SQLITE_BUSY, apsw.SQLITE_LOCKED}:
         return DatabaseLocked(f"another program has {path} open", remedy="Close it and start again")

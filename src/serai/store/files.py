@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import apsw
+
+from serai.errors import StorageUnavailable
 from serai.store.database import Database
 
-__all__ = ["beside", "copy_database", "sync"]
+__all__ = ["beside", "copy_database", "copy_to_new_file", "sync"]
 
 
 def beside(path: Path, suffix: str) -> Path:
@@ -34,6 +37,25 @@ def copy_database(connection: Database, destination: Path) -> None:
         sync(destination.parent)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def copy_to_new_file(connection: Database, destination: Path) -> None:
+    """Write a consistent copy under the same key to a file that a person has named.
+
+    Raises:
+        apsw.Error: The database cannot be read.
+        StorageUnavailable: There is something of that name, be it a link that leads nowhere, or the copy
+            cannot be written.
+    """
+    if os.path.lexists(destination):
+        raise StorageUnavailable(f"{destination} exists", remedy="Name a new file; nothing is overwritten")
+    try:
+        copy_database(connection, destination)
+    except (OSError, apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise StorageUnavailable(
+            f"{destination} cannot be written ({why})", remedy="Check the folder and the free space"
+        ) from error
 
 
 def sync(path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import NoReturn
 import apsw
 
 from serai.errors import DatabaseCorrupt, SchemaNewer, StorageUnreadable, WrongKey
-from serai.store.connection import SALT_SIZE, connect, look_at, raw_key, salt_of, unreadable
+from serai.store.connection import RESTORE, SALT_SIZE, connect, look_at, raw_key, salt_of, unreadable
 from serai.store.database import Database
 from serai.store.files import beside, sync
 from serai.store.migrations import APPLICATION_ID, Migration, migrate
@@ -66,15 +66,21 @@ def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration], *, wa
         ) from error
 
 
-def inspect(path: Path, key: bytes | str, *, newest: int) -> bytes:
+def inspect(path: Path, key: bytes | str, *, newest: int, otherwise: str = RESTORE) -> bytes:
     """Check key, header and schema, through the log, and without changing a byte. Returns the raw key.
+
+    Args:
+        path: The file.
+        key: 32 bytes, or a passphrase.
+        newest: The newest schema that is known.
+        otherwise: What a person does when the file is damaged.
 
     Raises:
         DatabaseCorrupt: It is damaged.
         SchemaNewer: A newer Serai wrote it.
         WrongKey: The key does not open it, or it is not ours.
     """
-    check_header(path)
+    check_header(path, otherwise=otherwise)
     raw = raw_key(key, salt_of(path))
     try:
         connection = look_at(path, raw)
@@ -82,18 +88,14 @@ def inspect(path: Path, key: bytes | str, *, newest: int) -> bytes:
             check_schema(connection, path, newest=newest)
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             if connection.execute(SQL["state"]).get is None:
-                raise DatabaseCorrupt(
-                    f"{path} has lost its state", remedy="Restore a copy with 'serai restore'"
-                )
+                raise DatabaseCorrupt(f"{path} has lost its state", remedy=otherwise.capitalize())
             connection.execute(SQL["last_number"]).fetchall()
         finally:
             connection.close()
     except apsw.SQLError as error:
-        raise DatabaseCorrupt(
-            f"{path} lacks a table ({error})", remedy="Restore a copy with 'serai restore'"
-        ) from error
+        raise DatabaseCorrupt(f"{path} lacks a table ({error})", remedy=otherwise.capitalize()) from error
     except apsw.Error as error:
-        raise unreadable(error, path) from error
+        raise unreadable(error, path, otherwise=otherwise) from error
     return raw
 
 
@@ -143,8 +145,12 @@ def create(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> byt
     return raw
 
 
-def check_header(path: Path) -> None:
+def check_header(path: Path, *, otherwise: str = RESTORE) -> None:
     """See that a file looks like a database of ours. That can be seen without the key.
+
+    Args:
+        path: The file.
+        otherwise: What a person does when it is damaged.
 
     Raises:
         WrongKey: It does not.
@@ -157,7 +163,7 @@ def check_header(path: Path) -> None:
     if constants != _PAGE_SIZE_FIELD + _CONSTANTS:
         raise WrongKey(
             f"{path} is no database of Serai's, or its beginning is damaged",
-            remedy="Name another file, or restore a copy with 'serai restore'; nothing was changed",
+            remedy=f"{otherwise.capitalize()}; nothing was changed",
         )
     if beside(path, "-journal").exists():
         raise WrongKey(
@@ -187,7 +193,7 @@ def refuse_empty(path: Path) -> NoReturn:
     """
     raise DatabaseCorrupt(
         f"{path} is empty: what was in it is lost",
-        remedy="Bring back a copy with 'serai restore', or remove the file to start anew",
+        remedy=f"{RESTORE.capitalize()}, or remove the file to start anew",
     )
 
 
@@ -197,5 +203,5 @@ def _refuse_remains(path: Path) -> None:
     if log.exists() and log.stat().st_size:
         raise DatabaseCorrupt(
             f"{path} is gone, but its log {log} is there",
-            remedy="Restore a copy with 'serai restore', or move the log away to start anew",
+            remedy=f"{RESTORE.capitalize()}, or move the log away to start anew",
         )

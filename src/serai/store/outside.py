@@ -13,12 +13,12 @@ from typing import TypeVar
 
 import apsw
 
-from serai.errors import StorageUnavailable, StorageUnreadable
+from serai.errors import StorageUnreadable
 from serai.store import care
 from serai.store.connection import connect, raw_key, salt_of, unreadable
 from serai.store.contract import SessionRow
 from serai.store.database import Database
-from serai.store.files import copy_database
+from serai.store.files import copy_to_new_file
 from serai.store.migrations import MIGRATIONS
 from serai.store.opening import check_header, check_schema, refuse_empty, refuse_second_name
 from serai.store.queries import SQL
@@ -35,14 +35,7 @@ def back_up(database: Path, key: bytes | str, destination: Path) -> None:
         StorageUnreadable: The database cannot be opened.
         StorageUnavailable: The file exists, or cannot be written.
     """
-    if destination.exists():
-        raise StorageUnavailable(f"{destination} exists", remedy="Name a new file; nothing is overwritten")
-    try:
-        _visit(database, key, lambda connection: copy_database(connection, destination))
-    except OSError as error:
-        raise StorageUnavailable(
-            f"{destination} cannot be written: {error.strerror}", remedy="Check the folder and the free space"
-        ) from None
+    _visit(database, key, lambda connection: copy_to_new_file(connection, destination))
 
 
 def look_over(database: Path, key: bytes | str, *, full: bool) -> list[str]:

@@ -32,7 +32,7 @@ from serai.store.contract import (
 from serai.store.database import Database
 from serai.store.days import first_day_kept
 from serai.store.engine import Engine, Settings
-from serai.store.files import copy_database
+from serai.store.files import copy_to_new_file
 from serai.store.migrations import MIGRATIONS, Migration
 from serai.store.pruning import Pace, make_plan
 from serai.store.reader import Reader
@@ -255,10 +255,7 @@ class SqliteStore:
         Raises:
             StorageUnavailable: The file exists already, or cannot be written.
         """
-        try:
-            await self._visit(partial(_copy, destination=destination))
-        except OSError as error:
-            raise StorageUnavailable(f"{destination} cannot be written ({error.strerror})") from error
+        await self._visit(partial(copy_to_new_file, destination=destination))
 
     # -- inside --------------------------------------------------------------------------------------------
 
@@ -289,12 +286,3 @@ class SqliteStore:
                 raise
             except apsw.Error as error:
                 raise read_fault(error, self.path) from error
-
-
-def _copy(connection: Database, destination: Path) -> None:
-    if destination.exists():
-        raise StorageUnavailable(f"{destination} exists already", remedy="Name a new file")
-    try:
-        copy_database(connection, destination)
-    except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
-        raise StorageUnavailable(f"{destination} cannot be written ({error})") from error
