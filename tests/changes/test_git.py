@@ -98,6 +98,18 @@ async def test_a_lock_is_explained(repo: Repo) -> None:
     assert "Another git command" in (caught.value.remedy or "")
 
 
+async def test_another_trouble_with_a_lock_is_not_taken_for_another_command(repo: Repo) -> None:
+    with pytest.raises(GitFailed, match=r"index\.lock'.*No such file") as caught:
+        await (await the_git()).run(
+            "add",
+            "-A",
+            doing="add",
+            folder=str(repo.top),
+            environment={"GIT_INDEX_FILE": str(repo.top / "none/index")},
+        )
+    assert caught.value.remedy is None
+
+
 async def test_a_command_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
     git = program(tmp_path, f"sleep 60 & echo $! > '{tmp_path}/child'; wait")
     with pytest.raises(GitTimedOut, match="more than"):

@@ -189,6 +189,18 @@ async def test_a_file_that_git_was_told_not_to_look_at_is_not_overwritten(
     assert (repo.top / "src/deep/c.txt").read_text() == "c\n"
 
 
+async def test_it_is_said_of_such_a_file_that_it_was_there_and_not_that_it_had_another_name(
+    repo: Repo, private: Path
+) -> None:
+    repo.git("update-index", "--skip-worktree", "a.txt")
+    repo.write("a.txt", "mine\n")
+    changes = await begun(repo, private)
+    repo.git("update-index", "--no-skip-worktree", "a.txt")
+    with pytest.raises(ProtocolError, match=r"a\.txt: what it was before was not recorded"):
+        await discarded(changes, UNCOMMITTED)
+    assert (repo.top / "a.txt").read_text() == "mine\n"
+
+
 async def test_a_base_from_before_that_was_recorded_deletes_nothing(repo: Repo, private: Path) -> None:
     changes = await begun(repo, private)
     refs = await changes._mirror.run("for-each-ref", "--format=delete %(refname)", "refs/margins/", doing="")

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from changes.repositories import Repo, tracked
-from serai.changes.catalogue import UNCOMMITTED
+from changes.test_operations import TURN
+from serai.changes.catalogue import SESSION, UNCOMMITTED
 from serai.changes.closed import Closed
 from serai.changes.leftovers import NOTES, clean_up
 from serai.changes.writing import taken_away
@@ -94,6 +95,57 @@ def test_a_file_that_is_not_what_was_to_go_stays_though_its_name_was_taken(tmp_p
     clean_up(notes, Closed("/nowhere at all"))
     assert aside.read_bytes() == b"written meanwhile"
     assert (top / "a/x").read_bytes() == b"made by someone else"
+
+
+def test_a_file_that_was_back_and_had_both_names_when_the_host_was_killed_has_its_own(tmp_path: Path) -> None:
+    top, notes, source = tmp_path / "top", tmp_path / NOTES, tmp_path / "source"
+    (top / "a").mkdir(parents=True)
+    (top / "a/x").write_bytes(b"seen")
+    source.write_bytes(b"new")
+    kill_while("looking", top, notes, source)
+    [aside] = [file for file in (top / "a").iterdir() if file.read_bytes() == b"seen"]
+    aside.write_bytes(b"written meanwhile")
+    (top / "a/x").hardlink_to(aside)
+    clean_up(notes, Closed("/nowhere at all"))
+    assert names(top / "a") == ["x"]
+    assert (top / "a/x").read_bytes() == b"written meanwhile"
+    assert list(notes.iterdir()) == []
+
+
+async def test_of_what_a_killed_host_had_undone_it_is_said_that_it_is_as_it_was(
+    repo: Repo, private: Path
+) -> None:
+    changes = await tracked(repo.top, private)
+    await changes.begin_turn("t")
+    before = (repo.top / "a.txt").read_bytes()
+    for name in ("a.txt", "new", "src/b.py"):
+        repo.write(name, "the agent's\n")
+    await changes.end_turn("t")
+    repo.write("a.txt", before)
+    (repo.top / "new").unlink()
+    again = await tracked(repo.top, private)
+    done, refused = await again.discard(TURN, None)
+    assert [one.path for one in done] == ["src/b.py"]
+    assert refused == dict.fromkeys(("a.txt", "new"), "it is as it was before that turn")
+    assert repo.status() == []
+
+
+async def test_what_a_killed_host_had_in_the_private_folder_for_a_moment_goes(
+    repo: Repo, private: Path
+) -> None:
+    changes = await tracked(repo.top, private)
+    await changes.begin_session()
+    for name in ("back-1234/files", "ignored-1234", "read-1234"):
+        (private / name).mkdir(parents=True)
+    (private / "back-1234/files/key").write_text("secret\n")
+    (private / "new-1234").touch()
+    before = set(names(private))
+    with changes._mirror.scratch("back") as own:
+        changes = await tracked(repo.top, private)
+        assert Path(own).name in names(private)
+    assert before - set(names(private)) == {"back-1234", "ignored-1234", "new-1234", "read-1234"}
+    repo.write("a.txt", "changed\n")
+    assert [one.path for one in (await changes.compute(SESSION)).changes] == ["a.txt"]
 
 
 def test_what_this_host_is_about_is_left_alone(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ async def test_a_margin_that_cannot_be_told_is_none(
     def fail(*_words: object) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(changes._margins, "_usual", fail)
+    monkeypatch.setattr(changes._margins._permissions, "usual", fail)
     await changes.begin_session()
     assert changes._trees.has(SESSION_BASE)
     assert changes._trees.margin_of(SESSION_BASE) is None

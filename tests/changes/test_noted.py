@@ -7,47 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from changes.folders import Folder, turn
 from changes.repositories import brief
 from serai.ahp.commands import ChangesetResourceTarget
 from serai.ahp.errors import AhpErrorCode
-from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
-from serai.changes.noted import NotedChanges
+from serai.changes.catalogue import SESSION, UNCOMMITTED
 from serai.changes.operations import DISCARD, invoke
 from serai.changes.records import UNSEEN, Change, Limits
+from serai.changes.restoring import Hand
 from serai.changes.showing import content_uri, file_uri
 from serai.errors import ProtocolError
 
 
-def turn(turn_id: str) -> Which:
-    return Which(ChangesetKind.TURN, turn_id)
-
-
 def at_file(path: Path) -> ChangesetResourceTarget:
     return ChangesetResourceTarget(resource=file_uri(str(path.parent), path.name))
-
-
-class Folder:
-    """A folder, and a tool that edits in it."""
-
-    def __init__(self, top: Path, private: Path, limits: Limits | None = None) -> None:
-        self.top = top
-        self.private = private
-        top.mkdir(exist_ok=True)
-        self.limits = limits
-        self.noted = self.open()
-
-    def open(self) -> NotedChanges:
-        return NotedChanges(str(self.top), "s1", folder=self.private, limits=self.limits)
-
-    async def edit(self, turn_id: str, path: str, content: bytes | None) -> bool:
-        noted = await self.noted.note_before(turn_id, path)
-        file = self.top / path
-        if content is None:
-            file.unlink()
-        else:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-        return await self.noted.note_after(turn_id, path) and noted
 
 
 @pytest.fixture
@@ -278,13 +251,13 @@ async def test_what_is_written_while_something_is_discarded_stays(
     (folder.top / "a").write_bytes(b"before\n")
     await folder.edit("t", "a", b"after\n")
     await folder.edit("t", "new", b"new\n")
-    undo = NotedChanges._undo
+    undo = Hand.undo
 
-    def late(noted: NotedChanges, change: Change) -> None:
+    def late(hand: Hand, change: Change) -> None:
         (folder.top / change.path).write_bytes(b"typed meanwhile\n")
-        undo(noted, change)
+        undo(hand, change)
 
-    monkeypatch.setattr(NotedChanges, "_undo", late)
+    monkeypatch.setattr(Hand, "undo", late)
     for which in (SESSION, turn("t")):
         with pytest.raises(ProtocolError, match="nothing was done: a: it has changed since"):
             await invoke(folder.noted, which, DISCARD, None)

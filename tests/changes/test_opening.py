@@ -10,7 +10,7 @@ import pytest
 
 from changes.repositories import Repo, brief, never
 from serai.ahp.errors import AhpErrorCode
-from serai.changes.catalogue import SESSION, ChangesetKind, Which
+from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
 from serai.changes.noted import NotedChanges
 from serai.changes.opening import SessionChanges, inherit, open_changes
 from serai.changes.operations import DISCARD, STAGE, invoke
@@ -35,6 +35,35 @@ async def test_without_git_it_is_said_why(repo: Repo, private: Path, monkeypatch
     changes = await open_changes(str(repo.top), "s1", folder=private, trusted=never)
     assert isinstance(changes, NotedChanges)
     assert "not installed" in (changes.why or "")
+
+
+async def test_a_folder_whose_repository_works_elsewhere_is_seen_through_notes(
+    repo: Repo, private: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "diary").write_text("the only copy\n")
+    tracked = await opened(repo.top, private)
+    await tracked.begin_session()
+    await tracked.begin_turn("t1")
+    repo.git("config", "core.worktree", str(other))
+    repo.write("a.txt", "the agent's\n")
+    await tracked.end_turn("t1")
+    assert brief((await tracked.compute(SESSION)).changes) == ["modified a.txt +1 -3"]
+    for operation in (STAGE, DISCARD):
+        with pytest.raises(ProtocolError, match="is not where it was"):
+            await invoke(tracked, UNCOMMITTED, operation, None)
+    changes = await opened(repo.top, private)
+    assert isinstance(changes, NotedChanges)
+    assert "work tree elsewhere" in (changes.why or "")
+    await edit(changes, "t2", "new", "one\n")
+    await invoke(changes, turn("t2"), DISCARD, None)
+    assert not (repo.top / "new").exists()
+    assert [(file.name, file.read_text()) for file in other.iterdir()] == [("diary", "the only copy\n")]
+    repo.git("config", "--unset", "core.worktree")
+    again = await opened(repo.top, private)
+    assert (await invoke(again, turn("t1"), DISCARD, None)).message == "Discarded the changes to 1 file"
+    assert (repo.top / "a.txt").read_text() == "one\ntwo\nthree\n"
 
 
 async def test_a_folder_that_became_a_repository_has_what_was_noted_before(

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from changes.repositories import Repo, the_git
-from serai.changes.repository import EMPTY_TREES, find_repository, head_tree, read_settings
+from serai.changes.repository import (
+    EMPTY_TREES,
+    find_repository,
+    head_tree,
+    read_settings,
+    see_same_repository,
+)
 from serai.errors import GitFailed
 
 
@@ -33,6 +40,57 @@ async def test_another_work_tree(repo: Repo, tmp_path: Path) -> None:
     assert found is not None
     assert found.git_dir == str(repo.top / ".git/worktrees/other")
     assert found.common_dir == str(repo.top / ".git")
+
+
+async def test_a_work_tree_that_is_elsewhere_is_refused_with_a_remedy(repo: Repo, tmp_path: Path) -> None:
+    (tmp_path / "other/src").mkdir(parents=True)
+    repo.git("config", "core.worktree", str(tmp_path / "other"))
+    for folder in (repo.top, repo.top / "src"):
+        with pytest.raises(GitFailed, match=r"has its work tree elsewhere, at .*/other") as caught:
+            await find_repository(await the_git(), str(folder))
+        assert "core.worktree" in (caught.value.remedy or "")
+    found = await find_repository(await the_git(), str(tmp_path / "other/src"))
+    assert found is None
+
+
+async def test_a_work_tree_around_the_repository_is_one(repo: Repo, tmp_path: Path) -> None:
+    repo.git("config", "core.worktree", str(tmp_path))
+    found = await find_repository(await the_git(), str(repo.top / "src"))
+    assert found is not None
+    assert (found.top, found.prefix) == (str(tmp_path), "work/src/")
+
+
+async def test_a_submodule_is_one_and_a_copy_of_it_is_not(repo: Repo, tmp_path: Path) -> None:
+    repo.add_submodule(tmp_path / "library", "lib")
+    shutil.copytree(repo.top / "lib", repo.top / "copy")
+    (tmp_path / "link").symlink_to(repo.top / "lib")
+    for folder in (repo.top / "lib", tmp_path / "link"):
+        found = await find_repository(await the_git(), str(folder))
+        assert found is not None
+        assert (found.top, found.prefix) == (str(repo.top / "lib"), "")
+    with pytest.raises(GitFailed, match=r"has its work tree elsewhere, at .*/lib"):
+        await find_repository(await the_git(), str(repo.top / "copy"))
+
+
+async def test_a_repository_is_the_same_until_git_names_other_folders(repo: Repo, tmp_path: Path) -> None:
+    git, link = await the_git(), tmp_path / "link"
+    link.symlink_to(repo.top / "src")
+    found = await find_repository(git, str(link))
+    assert found is not None
+    await see_same_repository(git, found, str(link))
+    shutil.copytree(repo.top, tmp_path / "other")
+    repo.git("config", "core.worktree", str(tmp_path / "other"))
+    with pytest.raises(GitFailed, match="is not where it was"):
+        await see_same_repository(git, found, str(link))
+    repo.git("config", "--unset", "core.worktree")
+    await see_same_repository(git, found, str(link))
+    link.unlink()
+    link.symlink_to(tmp_path / "other/src")
+    with pytest.raises(GitFailed, match="is not where it was"):
+        await see_same_repository(git, found, str(link))
+    shutil.rmtree(tmp_path / "other/.git")
+    with pytest.raises(GitFailed, match="the repository is gone"):
+        await see_same_repository(git, found, str(link))
 
 
 async def test_no_repository(tmp_path: Path) -> None:

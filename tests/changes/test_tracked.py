@@ -244,6 +244,22 @@ async def test_an_end_that_cannot_be_recorded_was_not_seen(repo: Repo, private: 
     assert (brief(in_turn.changes), in_turn.lacks) == (["added seen +1 -0"], UNSEEN)
 
 
+async def test_a_file_that_is_ignored_in_a_turn_is_not_deleted_by_it_and_can_be_undone(
+    repo: Repo, private: Path
+) -> None:
+    repo.write("notes.log", "mine\n")
+    changes = await tracked(repo.top, private)
+    await changes.begin_turn("t")
+    repo.write("notes.log", "mine\nand more\n")
+    repo.write(".gitignore", "*.log\n")
+    await changes.end_turn("t")
+    in_turn = brief((await changes.compute(TURN_T)).changes)
+    assert in_turn == ["added .gitignore +1 -0", "modified notes.log +1 -0"]
+    done, refused = await changes.discard(TURN_T, None)
+    assert (sorted(change.path for change in done), refused) == ([".gitignore", "notes.log"], {})
+    assert (repo.top / "notes.log").read_text() == "mine\n"
+
+
 async def test_a_turn_of_the_same_id_begins_anew(repo: Repo, private: Path) -> None:
     changes = await tracked(repo.top, private)
     await changes.begin_turn("t")

@@ -15,6 +15,8 @@
       margins.py     what was there beside it
       unseen.py      looking into folders that git does not look into
       moved.py       knowing a file by what it is, not by its name
+      inodes.py      and knowing those that were recorded
+      permissions.py who may read files and enter folders
       plain.py       files byte for byte
       scanning.py    bringing the private index up to date
       ignoring.py    noticing that other files are ignored
@@ -29,10 +31,14 @@
       discarding.py  both of them, so that what fails has done nothing
     noted.py       in any other folder
       snapshots.py   what tools edited, kept by digest
+      notes.py       what was noted of it
+      sightings.py   knowing a file that was moved there from one that was made there
+      undoing.py     bringing files back
     contents.py    what content URIs lead to
     closed.py      the host's own folder, which is in no changeset
     reaching.py    getting at files, and at nothing outside
     writing.py     putting files in their place, and nothing else
+    drafts.py      names of what is there for a moment only
     leftovers.py   what a host that was killed has left of that
     operations.py  stage, discard, open
 

@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from serai.changes.mirror import Mirror
+from serai.changes.reaching import FolderPermissions, as_usual
 from serai.changes.records import Change, Side
 from serai.changes.restoring import put_back, unpacked
 from serai.changes.seeing import seen
@@ -41,6 +42,7 @@ async def discard(
     also: Callable[[str], bool] = lambda _path: False,
     plain: Mapping[str, Side] | None = None,
     keeps: Callable[[str], bool] = lambda _folder: False,
+    folders: FolderPermissions = as_usual,
 ) -> tuple[list[Change], dict[str, str]]:
     """Undo changes. No other file is touched. When it is cancelled, each file is undone or as it was.
 
@@ -53,6 +55,7 @@ async def discard(
             whether the index goes back there too.
         plain: The files whose earlier bytes are known, by such paths.
         keeps: Says of a folder, by such a path, whether it stays though it is empty.
+        folders: Says who may enter and read the folders that are made at most, by such paths.
 
     Returns:
         The changes that were undone, and the paths of those that were not, with the reason. What was only
@@ -75,7 +78,10 @@ async def discard(
         async def write() -> tuple[list[Change], dict[str, str]]:
             await put_entries(mirror, [staged.then[path] for path in back])
             done, refused = await asyncio.to_thread(
-                put_back, mirror, possible, earlier.files, known, keeps, absent=absent, stop=stop.is_set
+                *(put_back, mirror, possible, earlier.files, known, keeps),
+                folders=folders,
+                absent=absent,
+                stop=stop.is_set,
             )
             if unstages:
                 await _have_looked_at(mirror, [one for one in done if one.path not in absent])

@@ -197,7 +197,7 @@ def _failure(doing: str, words: bytes, code: int) -> GitFailed:
         lines[-1].removeprefix("fatal:").removeprefix("error:").strip() if lines else f"it ended with {code}"
     )
     remedy = None
-    if ".lock'" in text:
+    if ".lock': File exists" in text:
         remedy = "Another git command may be at work in this folder; try again when it is done"
     elif "dubious ownership" in text:
         remedy = "The repository belongs to another user; git's safe.directory setting says which it may use"

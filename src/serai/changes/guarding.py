@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from serai.changes.attributes import Attributes, entries_in, lists_for, unpack
 from serai.changes.diff import GITLINK
+from serai.changes.inodes import kept_inodes, short
 from serai.changes.margins import IGNORE_LIST, Margin
 from serai.changes.mirror import Mirror
-from serai.changes.moved import Moment, made_at
+from serai.changes.moved import BIRTH_IS_ITS_OWN, Moment, made_at
 from serai.changes.records import Change, ChangeKind, Side
 from serai.errors import GitFailed, GitTimedOut
 
@@ -106,7 +106,7 @@ async def _not_new(mirror: Mirror, changes: Sequence[Change], began: Began) -> d
             raise
         except GitFailed:
             ignored = set(vague)  # what the lists were is gone
-    refused = await asyncio.to_thread(_moved, mirror, changes, began)
+    refused = await _moved(mirror, changes, began)
     for path, full in new.items():
         if margin.names(full):
             refused[path] = _WAS_THERE
@@ -115,16 +115,48 @@ async def _not_new(mirror: Mirror, changes: Sequence[Change], began: Began) -> d
     return refused
 
 
-def _moved(mirror: Mirror, changes: Sequence[Change], began: Began) -> dict[str, str]:
-    """The files, with a reason, that were elsewhere before, or may have been. Reads the disk."""
+async def _moved(mirror: Mirror, changes: Sequence[Change], began: Began) -> dict[str, str]:
+    """The files, with a reason, that were elsewhere before, or may have been."""
     since = changes if began.since is None else began.since
-    recorded = {change.before.content for change in since if change.before}
     changed = {
         change.path for change in since if began.since is not None or change.kind is not ChangeKind.MODIFIED
     }
+    found = await asyncio.to_thread(_files_of, mirror, [one for one in changes if one.path in changed])
+    inodes: frozenset[int] | None = None
+    if began.moment is not None and any(_was_made_before(file, began.moment) for file in found):
+        inodes = await kept_inodes(mirror, began.moment)
+    recorded = {change.before.content for change in since if change.before}
+    places = {change.before.path for change in since if change.before}
     refused: dict[str, str] = {}
+    for file in found:
+        before, after = file.change.before, file.change.after
+        if _is_known(file, began):
+            refused[file.change.path] = _STALE if began.margin.is_stale(file.full) else _ANOTHER_NAME
+            continue
+        # The same content comes back to where it was.
+        is_back = before is not None and after is not None and before.content == after.content
+        is_back |= file.content in recorded and not began.margin.may_have_had(file.full)
+        if not is_back and _is_older(file, began, inodes, was_here=file.change.path in places):
+            refused[file.change.path] = _OLDER.format(began.name)
+    return refused
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file that is there, and which change that is."""
+
+    change: Change
+    full: str
+    content: str
+    found: os.stat_result
+    made: int | None
+    """When it was made, in nanoseconds, if the file system tells."""
+
+
+def _files_of(mirror: Mirror, changes: Iterable[Change]) -> list[_File]:
+    files: list[_File] = []
     for change in changes:
-        if change.after is None or change.path not in changed:
+        if change.after is None:
             continue
         full = mirror.repository.full(change.after.path)
         place = os.fsencode(f"{mirror.repository.top}/{full}")
@@ -132,33 +164,50 @@ def _moved(mirror: Mirror, changes: Sequence[Change], began: Began) -> dict[str,
             found = os.lstat(place)
         except OSError:
             continue
-        if _is_known(place, found, change, began):
-            refused[change.path] = _ANOTHER_NAME
-            continue
-        # The same content comes back to where it was.
-        is_back = change.before is not None and change.before.content == change.after.content
-        is_back |= change.after.content in recorded and not began.margin.may_have_had(full)
-        if not is_back and os.fsencode(full) not in began.margin.noted and _is_older(found, change, began):
-            refused[change.path] = _OLDER.format(began.name)
-    return refused
+        files.append(_File(change, full, change.after.content, found, made_at(place, found)))
+    return files
 
 
-def _is_known(place: bytes, found: os.stat_result, change: Change, began: Began) -> bool:
+def _was_made_before(file: _File, moment: Moment) -> bool:
+    return file.made is not None and moment.is_after(file.made)
+
+
+def _is_known(file: _File, began: Began) -> bool:
     """Whether a file is one of those that were not seen."""
-    if found.st_ino not in began.margin.identities:
+    if file.found.st_ino not in began.margin.identities:
         return False
-    if change.kind is ChangeKind.MODIFIED and found.st_nlink > 1:
+    if file.change.kind is ChangeKind.MODIFIED and file.found.st_nlink > 1:
         return False  # it may have had both names; its content stays under the other one
-    made = made_at(place, found)
-    return made is None or began.moment is None or began.moment.is_after(made)
+    return file.made is None or began.moment is None or began.moment.is_after(file.made)
 
 
-def _is_older(found: os.stat_result, change: Change, began: Began) -> bool:
-    """Whether a file is older than the base, and was not in its place then."""
-    if began.moment is None or not began.moment.is_after(found.st_mtime_ns):
+def _is_older(file: _File, began: Began, inodes: frozenset[int] | None, *, was_here: bool) -> bool:
+    """Whether a file is older than the base, and is none that was recorded then.
+
+    Args:
+        file: The file.
+        began: The base.
+        inodes: The numbers of all that was recorded, if they are known.
+        was_here: Whether something was recorded at its path.
+    """
+    moment = began.moment
+    if moment is None:
+        return False
+    was_made_before = _was_made_before(file, moment)
+    if was_made_before and inodes is not None and short(file.found.st_ino) in inodes:
         return False
     # One that nobody has touched was here: git only sees it otherwise, by other attributes for instance.
-    return change.kind is not ChangeKind.MODIFIED or not began.moment.is_after(found.st_ctime_ns)
+    if file.change.kind is ChangeKind.MODIFIED and moment.is_after(file.found.st_ctime_ns):
+        return False
+    # What an agent wrote before the folder was a repository is older than the base as well.
+    is_noted = os.fsencode(file.full) in began.margin.noted
+    if not is_noted and moment.is_after(file.found.st_mtime_ns):
+        return True
+    if not was_made_before:
+        return False
+    if was_here or is_noted:  # it may be what was there
+        return inodes is not None and BIRTH_IS_ITS_OWN
+    return True
 
 
 def undone_in_part(changes: Iterable[Change], refused: Mapping[str, str]) -> list[Change]:
@@ -214,7 +263,7 @@ async def _ignored_by(
     }
     if not paths:
         return set()
-    with tempfile.TemporaryDirectory(dir=mirror.folder, prefix="ignored-") as name:
+    with mirror.scratch("ignored") as name:
         folder, files = Path(name), Path(name, "files")
         await asyncio.to_thread(files.mkdir)
         if sides:

@@ -1,17 +1,18 @@
 """What a host that was killed while it put files in their place has left there: the next one cleans up.
 
-There are two kinds: drafts, which are ours, and files that were moved aside, which are a person's. Each is
-noted in the private folder before it comes to be, and the note is taken away after it. A draft that is left
-goes. A file that was moved aside goes back to its name; where that has been taken by then, or a folder on the
-way to it has, the discard had got so far that it was to be deleted, and it is, if it still is what was to be
-discarded.
+It deletes what was in the private folder for a moment only, too: that may be content of files.
+
+In the work tree there are two kinds: drafts, which are ours, and files that were moved aside, which are a
+person's. Each is noted in the private folder before it comes to be, and the note is taken away after it. A
+draft that is left goes. A file that was moved aside goes back to its name; where that has been taken by then,
+or a folder on the way to it has, the discard had got so far that it was to be deleted, and it is, if it still
+is what was to be discarded.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import secrets
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,18 +21,17 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 import msgspec
 
 from serai.changes.closed import Closed
+from serai.changes.drafts import RUN, is_draft
 from serai.changes.reaching import Expected, look, parent, put_exclusively
 from serai.changes.scanning import is_beyond_a_link
 from serai.errors import FileInTheWay
 
-__all__ = ["NOTES", "clean_up", "name_of_nobody", "noted"]
+__all__ = ["NOTES", "clean_up", "noted"]
 
 NOTES = "moves"
 """The folder of the notes, in the private folder of a session."""
-
-_RUN = secrets.token_hex(8)
-"""What a host, that is to say this process, knows its own notes by: those are of what goes on now."""
-_NAME = re.compile(r"\.serai-[0-9a-f]{16}")
+_SCRATCH = ("back-", "ignored-", "new-", "read-")
+"""How the names of what is in the private folder for a moment begin."""
 
 
 class _Note(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -46,11 +46,6 @@ class _Note(msgspec.Struct, frozen=True, omit_defaults=True):
     content: str | None = None
     is_link: bool = False
     object_format: str | None = None
-
-
-def name_of_nobody() -> str:
-    """A name that nothing has."""
-    return f".serai-{secrets.token_hex(8)}"
 
 
 @contextmanager
@@ -79,7 +74,7 @@ def noted(
         return
     known = expected or Expected(None)
     note = _Note(
-        run=_RUN,
+        run=RUN,
         directory=_escaped(directory),
         left=_escaped(left),
         path=_escaped(was_at) if was_at is not None else None,
@@ -107,8 +102,9 @@ def clean_up(notes: Path, closed: Closed) -> None:
         notes: Where it noted what there was.
         closed: The host's own folder.
     """
+    _clear(notes.parent)
     try:
-        found = [note for note in notes.iterdir() if _NAME.fullmatch(note.name)]
+        found = [note for note in notes.iterdir() if is_draft(os.fsencode(note.name))]
     except OSError:
         return
     for place in found:
@@ -116,12 +112,24 @@ def clean_up(notes: Path, closed: Closed) -> None:
             note = msgspec.json.decode(place.read_bytes(), type=_Note)
         except (OSError, msgspec.DecodeError):
             note = None  # half written: then there is nothing yet that it could speak of
-        if note is not None and note.run == _RUN:
+        if note is not None and note.run == RUN:
             continue
         with suppress(OSError, FileInTheWay):
             if note is not None:
                 _clean(note, closed)
             place.unlink()
+
+
+def _clear(private: Path) -> None:
+    try:
+        left = [place for place in private.iterdir() if place.name.startswith(_SCRATCH)]
+    except OSError:
+        return
+    for place in left:
+        if RUN not in place.name:
+            shutil.rmtree(place, ignore_errors=True)
+            with suppress(OSError):
+                place.unlink(missing_ok=True)
 
 
 def _clean(note: _Note, closed: Closed) -> None:
@@ -143,12 +151,19 @@ def _bring_back(note: _Note, closed: Closed, place: int, aside: str) -> None:
     expected = Expected(note.content, note.is_link, note.object_format)
     try:
         with parent(directory, path, closed, make=True) as (folder, name):
-            put_exclusively(aside, name, source_in=place, target_in=folder)
+            if _is_same(look(folder, name), look(place, aside)):
+                os.unlink(aside, dir_fd=place)  # it was back, and had both names
+            else:
+                put_exclusively(aside, name, source_in=place, target_in=folder)
     except (FileExistsError, NotADirectoryError, FileInTheWay) as error:
         if isinstance(error, FileInTheWay) and not is_beyond_a_link(directory, path):
             raise
         if note.content is not None and expected.is_at(place, aside):
             os.unlink(aside, dir_fd=place)
+
+
+def _is_same(one: os.stat_result | None, other: os.stat_result | None) -> bool:
+    return one is not None and other is not None and os.path.samestat(one, other)
 
 
 def _escaped(path: str) -> str:

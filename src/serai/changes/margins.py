@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
-import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,9 +26,12 @@ from pathlib import Path
 import msgspec
 
 from serai.changes.attributes import lists_for
+from serai.changes.drafts import NOT_DRAFTS
 from serai.changes.git import both
+from serai.changes.inodes import keep_inodes
 from serai.changes.mirror import Mirror
 from serai.changes.moved import Moment, identity_of
+from serai.changes.permissions import Permissions
 from serai.changes.plain import Plain
 from serai.changes.reaching import read_file
 from serai.changes.records import LINK_MODE
@@ -44,9 +45,6 @@ _NAMES, PLAIN, _AT = "margin", "plain", "at-"
 IGNORE_LIST = ".gitignore"
 _MOST_LISTS, _MAX_LIST = 1000, 4 << 20
 """So many lists of ignored files are kept; one that is larger counts as none."""
-
-_MOST_PRIVATE = 2000
-"""Of so many files that are as in the index the permissions are kept, those that fewest may read first."""
 
 
 class Margin(msgspec.Struct, frozen=True, array_like=True):
@@ -70,13 +68,19 @@ class Margin(msgspec.Struct, frozen=True, array_like=True):
     """What the files are known by that are named here (`moved`)."""
     noted: frozenset[bytes] = frozenset()
     """Files that had changed since the base when this was recorded; what they were was known."""
+    shut: dict[bytes, int] = {}
+    """The permissions of folders that fewer may enter or read than is usual."""
 
     def encoded(self) -> bytes:
         """As it is kept: the same margin has the same bytes."""
         names = (sorted(self.others), sorted(self.empty), sorted(self.stale))
-        permissions, lists = (dict(sorted(one.items())) for one in (self.permissions, self.lists))
+        permissions, lists, shut = (
+            dict(sorted(one.items())) for one in (self.permissions, self.lists, self.shut)
+        )
         vague, identities, noted = sorted(self.vague), sorted(self.identities), sorted(self.noted)
-        return msgspec.msgpack.encode((*names, permissions, self.usual, vague, lists, identities, noted))
+        return msgspec.msgpack.encode(
+            (*names, permissions, self.usual, vague, lists, identities, noted, shut)
+        )
 
     def names(self, path: str) -> bool:
         """Whether a file that is not in the tree was at a path."""
@@ -117,6 +121,10 @@ class Margin(msgspec.Struct, frozen=True, array_like=True):
         usual = self.usual if mode & 0o111 else self.usual & 0o666
         return self.permissions.get(os.fsencode(path), usual)
 
+    def permissions_of_folder(self, path: str) -> int | None:
+        """The permissions that a folder had, if they were unusual."""
+        return self.shut.get(os.fsencode(path))
+
 
 def _is_in(folders: frozenset[bytes], path: str) -> bool:
     return bool(folders) and any(folder + b"/" in folders for folder in above(os.fsencode(path)))
@@ -150,7 +158,7 @@ class Margins:
         self._scanner = scanner
         self._renewal = -1
         self._flagged: list[str] = []
-        self._private: dict[str, int] = {}
+        self._permissions = Permissions(mirror)
         self._plain_tree: str | None = None
         self._last: tuple[bytes, str] | None = None
 
@@ -205,6 +213,7 @@ class Margins:
         if earlier.entries:
             plain = await self.plain.tree(earlier.entries)
         data = (await asyncio.to_thread(self._margin, listed, earlier)).encoded()
+        await asyncio.to_thread(keep_inodes, self._mirror, at)
         if self._last is None or self._last[0] != data:
             self._last = None
             stored = await self._mirror.run(
@@ -228,9 +237,12 @@ class Margins:
             await self._look_at_known()
             retaken = set(scanner.taken)
             self._renewal = scanner.renewals
+        elif not self._permissions.are_changes:
+            await self._look_at_known()
         if retaken or self._plain_tree is None:
             self._plain_tree = None
             there = scanner.taken.keys() & retaken
+            self._permissions.add(there)
             # First these: there may be a folder, or a link, in their place.
             await self.plain.drop(sorted(retaken - there))
             await self.plain.store(sorted(there))
@@ -245,26 +257,12 @@ class Margins:
         lines = answer.output.split(b"\0")[:-1]
         # `S`, or a small letter: the person's `update-index --skip-worktree` or `--assume-unchanged`.
         self._flagged = [os.fsdecode(line[2:]) for line in lines if line[:1] == b"S" or line[:1].islower()]
-        self._private = await asyncio.to_thread(self._found_private, [line[2:] for line in lines])
-
-    def _found_private(self, names: Iterable[bytes]) -> dict[str, int]:
-        """The permissions of files that fewer may read or write than is usual."""
-        top = os.fsencode(self._mirror.repository.top) + b"/"
-        usual = self._usual() & 0o666
-        found: dict[bytes, int] = {}
-        for name in names:
-            try:
-                mode = os.lstat(top + name).st_mode
-            except OSError:
-                continue
-            if usual & ~mode and stat.S_ISREG(mode):
-                found[name] = mode & 0o777
-        most_private = sorted(found, key=lambda name: (found[name] & 0o077, name))[:_MOST_PRIVATE]
-        return {os.fsdecode(name): found[name] for name in most_private}
+        await asyncio.to_thread(self._permissions.look_at, [line[2:] for line in lines])
 
     async def _listed(self) -> list[bytes]:
         answer = await self._mirror.run(
-            *("ls-files", "--others", "--directory", "-z", *self._mirror.scope), doing="look for other files"
+            *("ls-files", "--others", "--directory", *NOT_DRAFTS, "-z", *self._mirror.scope),
+            doing="look for other files",
         )
         return answer.output.split(b"\0")[:-1]
 
@@ -273,8 +271,10 @@ class Margins:
         unseen = look(top, listed, self._scanner.left_out, self._mirror.closed.identities())
         stale = {os.fsencode(path) for path in (*self._scanner.stale, *_there(top, self._flagged))}
         known = (identity_of(top + b"/" + name) for name in (*unseen.files, *stale))
-        usual = self._usual()
-        permissions = {**self._private, **self._scanner.taken, **earlier.permissions}
+        usual = self._permissions.usual()
+        looks = self._permissions.files, self._scanner.taken
+        first, last = looks if self._permissions.are_changes else looks[::-1]  # the last is newer
+        permissions = {**first, **last, **earlier.permissions}
         return Margin(
             frozenset(unseen.files | unseen.shut),
             frozenset(unseen.empty),
@@ -282,13 +282,14 @@ class Margins:
             {
                 os.fsencode(path): found
                 for path, found in permissions.items()
-                if found not in {0, usual, usual & 0o666}
+                if not self._permissions.are_usual(found, usual)
             },
             usual,
             frozenset(unseen.vague),
             self._lists(unseen.vague),
             frozenset(one for one in known if one is not None),
             frozenset(map(os.fsencode, earlier.paths)),
+            self._permissions.of_folders(usual),
         )
 
     def _lists(self, folders: set[bytes]) -> dict[bytes, bytes]:
@@ -309,16 +310,6 @@ class Margins:
         own = (self._mirror.settings.carried.get("core.excludesfile"), self._mirror.folder / "info/exclude")
         lists[first] = b"\n".join((*(_read(Path(place)) for place in own if place), lists.get(first, b"")))
         return lists
-
-    def _usual(self) -> int:
-        """What the process gives a new file; there is no way to ask for that."""
-        place = self._mirror.folder / f"new-{secrets.token_hex(4)}"
-        descriptor = os.open(place, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o777)
-        try:
-            return os.fstat(descriptor).st_mode & 0o777
-        finally:
-            os.close(descriptor)
-            place.unlink()
 
 
 def _read(list_of_ignored: Path) -> bytes:

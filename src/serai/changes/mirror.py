@@ -23,11 +23,13 @@ import asyncio
 import os
 import shutil
 import stat
+import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from serai.changes.closed import Closed
+from serai.changes.drafts import RUN
 from serai.changes.git import Answer, Git
 from serai.changes.repository import Repository, Settings, read_settings
 from serai.errors import GitFailed
@@ -192,6 +194,14 @@ class Mirror:
             yield index
         finally:
             index.unlink(missing_ok=True)
+
+    def scratch(self, kind: str) -> tempfile.TemporaryDirectory[str]:
+        """A folder for the length of a block. What a host that is killed leaves of it, the next one deletes.
+
+        Args:
+            kind: What its name begins with.
+        """
+        return tempfile.TemporaryDirectory(dir=self.folder, prefix=f"{kind}-{RUN}-")
 
     def forget_index(self) -> None:
         """Have the next renewal copy the index, whatever it looks like."""

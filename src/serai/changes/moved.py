@@ -2,8 +2,9 @@
 
 A file that git did not see is known again by its number (the *inode*), which it keeps when it is renamed.
 File systems give the number of a deleted file to the next one, so it counts only for a file that was made
-before. Nobody has the numbers of what was not looked at, or was elsewhere. But what was written before,
-and is new here, has been moved, or copied with its times.
+before. Nobody has the numbers of what was not looked at, or was elsewhere. But what was made or written
+before, and is new here, has been moved, or copied with its times; unless it has the number of a file that was
+recorded (`inodes`).
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Moment", "identity_of", "made_at"]
+__all__ = ["BIRTH_IS_ITS_OWN", "Moment", "identity_of", "made_at"]
 
 _SECOND = 1_000_000_000
 _BEHIND = 20_000_000
 """The times of files may be behind the clock, in nanoseconds,"""
 _COARSE = 2 * _SECOND
 """and more so where a file system has whole seconds only."""
+
+BIRTH_IS_ITS_OWN = sys.platform == "linux"
+"""Whether a file was made when it says so. Elsewhere programs hand that over to the file that they save."""
 
 _HERE, _NO_LINKS, _BIRTH = -100, 0x100, 0x800
 """How `statx` of Linux is asked when a file was made."""

@@ -14,12 +14,12 @@ from serai.changes.catalogue import ChangesetKind, Which
 from serai.changes.closed import Closed
 from serai.changes.contents import kept_at, read_now
 from serai.changes.leftovers import NOTES, clean_up
-from serai.changes.reaching import Expected, Found, read_file
-from serai.changes.records import LINK_MODE, UNSEEN, Change, Changes, Limits, Outcome, Side
+from serai.changes.reaching import Found
+from serai.changes.records import UNSEEN, Change, Changes, Limits, Outcome
 from serai.changes.showing import ContentAddress, path_below
 from serai.changes.snapshots import Snapshots
 from serai.changes.trees import SESSION_BASE, RecordedTrees, is_lost, names_of
-from serai.changes.writing import put_file, put_link, take_away
+from serai.changes.undoing import Undoing
 from serai.errors import FileInTheWay, FileUnreadable, GitFailed, ProtocolError, SeraiError
 from serai.processes.uninterrupted import to_its_end
 
@@ -271,7 +271,7 @@ class NotedChanges:
             return self._snapshots.content(address.content)
         except FileUnreadable:
             # What came after the last note is not kept, but may be there.
-            found = self._file(address.path)
+            found = self._snapshots.now(address.path)
             if found is None or found.digest != address.content:
                 raise
             return found.data
@@ -306,73 +306,11 @@ class NotedChanges:
             return await to_its_end(asyncio.to_thread(self._discard, which, paths))
 
     def _discard(self, which: Which, paths: Collection[str] | None) -> tuple[list[Change], dict[str, str]]:
-        done: list[Change] = []
-        refused: dict[str, str] = {}
-        for change in self._compute(which).changes:
-            if paths is not None and change.path not in paths:
-                continue
-            try:
-                if not self.is_live(which) and not self._is_as_noted(change):
-                    refused[change.path] = "it has changed since that turn"
-                    continue
-                self._undo(change)
-            except (FileInTheWay, FileUnreadable) as error:
-                refused[change.path] = error.message
-            else:
-                done.append(change)
-        return done, refused
-
-    def _is_as_noted(self, change: Change) -> bool:
-        """Whether the files are as they were when the turn was over."""
-        for path in change.paths:
-            found = self._file(path)
-            noted = change.after if change.after is not None and change.after.path == path else None
-            if (found is None) != (noted is None):
-                return False
-            if found is not None and noted is not None and found.digest != noted.content:
-                return False
-        return True
-
-    def _file(self, path: str) -> Found | None:
-        return read_file(self.directory, path, self._limits.file_bytes, self._closed)
-
-    def _undo(self, change: Change) -> None:
-        before, after = change.before, change.after
-        if before is not None:
-            content = self._snapshots.content(before.content)  # it is there, or nothing is touched
-            is_in_place = after is not None and after.path == before.path
-            expected = self._expected(after if is_in_place else None)
-            if before.mode == LINK_MODE:
-                put_link(
-                    self.directory,
-                    before.path,
-                    content,
-                    self._closed,
-                    expected=expected,
-                    notes=self._notes,
-                )
-            else:
-                if before.permissions is None and not is_in_place:
-                    before = before.for_its_owner()
-                put_file(
-                    self.directory,
-                    before.path,
-                    self._snapshots.place(before.content),
-                    before.mode,
-                    self._closed,
-                    permissions=before.permissions,
-                    expected=expected,
-                    notes=self._notes,
-                )
-        if after is not None and (before is None or before.path != after.path):
-            take_away(
-                self.directory,
-                after.path,
-                self._closed,
-                expected=self._expected(after),
-                notes=self._notes,
-            )
-
-    def _expected(self, side: Side | None) -> Expected:
-        """What is where a discard puts or takes away something."""
-        return Expected(side.content, side.mode == LINK_MODE) if side is not None else Expected(None)
+        undoing = Undoing(
+            self.directory,
+            self._snapshots,
+            self._snapshots.scope(which.turn_id),
+            closed=self._closed,
+            notes=self._notes,
+        )
+        return undoing.discard(self._compute(which).changes, paths, is_live=self.is_live(which))

@@ -9,6 +9,7 @@ from serai.changes.attributes import entries_in
 from serai.changes.guarding import Began, guarded, guarded_from_commit, undone_in_part
 from serai.changes.margins import PLAIN, Margin, Margins
 from serai.changes.mirror import Mirror
+from serai.changes.reaching import FolderPermissions, as_usual
 from serai.changes.records import LINK_MODE, Change, Side
 from serai.changes.trees import RecordedTrees
 
@@ -27,6 +28,8 @@ class Prepared:
     """The files whose earlier bytes are kept, by paths from the root of the work tree."""
     keeps: Callable[[str], bool]
     """Says of a folder, by such a path, whether it stays though it is empty."""
+    folders: FolderPermissions
+    """Says who may enter and read the folders that are made at most, by such paths."""
 
 
 class Preparing:
@@ -80,7 +83,9 @@ class Preparing:
         def keeps(_folder: str) -> bool:
             return not is_uncommitted  # nobody knows whether it was there; a commit has no empty folders
 
-        return Prepared(possible, refused, plain, margin.folders() if margin is not None else keeps)
+        if margin is None:
+            return Prepared(possible, refused, plain, keeps, as_usual)
+        return Prepared(possible, refused, plain, margin.folders(), margin.permissions_of_folder)
 
     async def _plain(self, recorded: str, changes: Sequence[Change]) -> dict[str, Side]:
         full = self._mirror.repository.full

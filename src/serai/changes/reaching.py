@@ -11,15 +11,27 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from serai.changes.closed import Closed, Identity, identity
 from serai.changes.records import LINK_MODE, shown
 from serai.errors import FileInTheWay, FileTooLarge
 
-__all__ = ["Expected", "Found", "content_id", "look", "parent", "put_exclusively", "read_file", "says"]
+__all__ = [
+    "Expected",
+    "FolderPermissions",
+    "Found",
+    "as_usual",
+    "content_id",
+    "look",
+    "parent",
+    "put_exclusively",
+    "read_file",
+    "says",
+]
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -155,8 +167,24 @@ def _read(folder: int, name: str, path: str, max_bytes: int) -> Found:
     return Found(data, 0o100755 if found.st_mode & 0o100 else 0o100644, found.st_mode & 0o777)
 
 
+FolderPermissions: TypeAlias = Callable[[str], int | None]
+"""Says of a folder, by its path, who may enter and read it at most, if that is known. Its owner may."""
+
+
+def as_usual(_folder: str) -> int | None:
+    """Nothing is known of any folder."""
+    return None
+
+
 @contextmanager
-def parent(directory: str, path: str, closed: Closed, *, make: bool) -> Generator[tuple[int, str]]:
+def parent(
+    directory: str,
+    path: str,
+    closed: Closed,
+    *,
+    make: bool,
+    permissions: FolderPermissions = as_usual,
+) -> Generator[tuple[int, str]]:
     """The handle of the directory that a path is in, and the name that it has there.
 
     Args:
@@ -164,6 +192,7 @@ def parent(directory: str, path: str, closed: Closed, *, make: bool) -> Generato
         path: The path from there.
         closed: The host's own folder.
         make: Whether directories that are not there are made.
+        permissions: Says who may enter and read those at most.
 
     Raises:
         FileInTheWay: It is no such path, or leads over a link, or into the host's own folder.
@@ -176,10 +205,11 @@ def parent(directory: str, path: str, closed: Closed, *, make: bool) -> Generato
     folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         _refuse(identity(folder), own, path)
-        for name in names:
+        for depth, name in enumerate(names, start=1):
             if make:
+                allowed = permissions("/".join(names[:depth]))
                 with suppress(FileExistsError):
-                    os.mkdir(name, dir_fd=folder)
+                    os.mkdir(name, 0o777 if allowed is None else allowed | 0o700, dir_fd=folder)
             inner = _enter(folder, name, path)
             os.close(folder)
             folder = inner

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from serai.changes.git import NO_REPOSITORY, Git
+from serai.changes.records import shown
 from serai.errors import GitFailed
 
-__all__ = ["EMPTY_TREES", "Repository", "Settings", "find_repository", "head_tree", "read_settings"]
+__all__ = [
+    "EMPTY_TREES",
+    "Repository",
+    "Settings",
+    "find_repository",
+    "head_tree",
+    "read_settings",
+    "see_same_repository",
+]
 
 EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -37,6 +48,7 @@ _CARRIED = frozenset(
 """Settings that say how files are to be read. None of them names a program."""
 
 _NO_WORK_TREE = (NO_REPOSITORY, "must be run in a work tree", "cannot use bare repository")
+_REMEDY = "See where its `.git` leads, and what core.worktree is set to there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +94,10 @@ class Settings:
     filters: Mapping[str, str]
     """The programs that convert files on their way in and out. They run in trusted folders only."""
 
+    def is_off(self, name: str) -> bool:
+        """Whether a setting that is on by itself is off."""
+        return self.carried.get(name, "true").lower() in {"false", "no", "off", "0", ""}
+
     @property
     def drivers(self) -> frozenset[str]:
         """The names of the filters that there are."""
@@ -94,8 +110,37 @@ async def find_repository(git: Git, directory: str) -> Repository | None:
     There is also none for a directory that its repository ignores: git would not see any change in it.
 
     Raises:
-        GitFailed: git does not want to use the repository, since it belongs to someone else for instance.
+        GitFailed: git does not want to use the repository, since it belongs to someone else for instance; or
+            its work tree is elsewhere, so that all that git says and does here would be about other files.
     """
+    repository = await _named(git, directory)
+    if repository is None:
+        return None
+    if not await asyncio.to_thread(_is_in_place, repository, directory):
+        raise GitFailed(
+            f"the repository of this folder has its work tree elsewhere, at {shown(repository.top)}",
+            remedy=_REMEDY,
+        )
+    if repository.prefix and await _is_ignored(git, repository):
+        return None
+    return repository
+
+
+async def see_same_repository(git: Git, repository: Repository, directory: str) -> None:
+    """Look whether a directory still is where its repository was found. Whoever writes files does so first.
+
+    Raises:
+        GitFailed: It is in another by now, or in none; or git names other folders for it.
+    """
+    found = await _named(git, directory)
+    if found is None:
+        raise GitFailed("the repository is gone")
+    if found != repository or not await asyncio.to_thread(_is_in_place, repository, directory):
+        raise GitFailed("the repository of this folder is not where it was", remedy=_REMEDY)
+
+
+async def _named(git: Git, directory: str) -> Repository | None:
+    """What git says of a directory."""
     # Names may have line ends in them, so a word that nobody can know stands between the answers.
     mark = f"--{secrets.token_hex(12)}"
     questions = (
@@ -118,10 +163,15 @@ async def find_repository(git: Git, directory: str) -> Repository | None:
         os.fsdecode(part).removeprefix("\n").removesuffix("\n")
         for part in answer.output.split(mark.encode())[: len(questions)]
     )
-    repository = Repository(top, git_dir, common_dir, object_format, prefix)
-    if prefix and await _is_ignored(git, repository):
-        return None
-    return repository
+    return Repository(top, git_dir, common_dir, object_format, prefix)
+
+
+def _is_in_place(repository: Repository, directory: str) -> bool:
+    """Whether a directory is where git says that it is. Outside of a work tree git says: at its root."""
+    try:
+        return Path(repository.top, repository.prefix).samefile(directory)
+    except OSError:
+        return False
 
 
 async def _is_ignored(git: Git, repository: Repository) -> bool:

@@ -8,7 +8,7 @@ of a file.
 from __future__ import annotations
 
 import os
-import tempfile
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -17,15 +17,16 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from serai.changes.attributes import Attributes, attributes_in, unpack
+from serai.changes.closed import Closed
 from serai.changes.leftovers import NOTES
 from serai.changes.mirror import Mirror
 from serai.changes.plain import Plain
-from serai.changes.reaching import Expected
+from serai.changes.reaching import Expected, FolderPermissions, as_usual
 from serai.changes.records import Change, Side, shown
 from serai.changes.writing import put_file, put_link, remove_empty_folders, take_away, taken_away
 from serai.errors import FileInTheWay
 
-__all__ = ["Unpacked", "filtered", "put_back", "unpacked"]
+__all__ = ["Hand", "Unpacked", "filtered", "in_order", "put_back", "unpacked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ async def unpacked(
     Raises:
         GitFailed: Earlier content could not be read.
     """
-    with tempfile.TemporaryDirectory(dir=mirror.folder, prefix="back-") as name:
+    with mirror.scratch("back") as name:
         folder = Path(name)
         earlier = [change for change in changes if change.before]
         refused: dict[str, str] = {}
@@ -123,6 +124,7 @@ def put_back(
     seen: Mapping[str, Expected],
     keeps: Callable[[str], bool] = lambda _folder: False,
     *,
+    folders: FolderPermissions = as_usual,
     absent: Collection[str] = (),
     stop: Callable[[], bool] = lambda: False,
 ) -> tuple[list[Change], dict[str, str]]:
@@ -135,6 +137,7 @@ def put_back(
         seen: What was seen of the files, by paths from the root of the work tree. What is otherwise by now
             stays as it is.
         keeps: Says of a folder, by such a path, whether it stays though it is empty.
+        folders: Says who may enter and read the folders that are made at most, by such paths.
         absent: The paths of changed files that were not in the work tree before, whatever git has of them.
         stop: Says whether to stop before the next change. All that are left are refused then.
 
@@ -143,8 +146,8 @@ def put_back(
     """
     done: list[Change] = []
     refused: dict[str, str] = {}
-    hand = _Hand(mirror, files, seen, keeps)
-    for change in _in_order(changes):
+    hand = _GitHand(mirror, files, seen, keeps, folders)
+    for change in in_order(changes):
         if stop():
             refused[change.path] = "the host was stopped"
             continue
@@ -159,7 +162,7 @@ def put_back(
     return done, refused
 
 
-def _in_order(changes: Sequence[Change]) -> list[Change]:
+def in_order(changes: Sequence[Change]) -> list[Change]:
     """The changes, each after those whose new files are in the way of its earlier one.
 
     That is so where a folder became a file, or a file a folder. Where two are in each other's way there is no
@@ -204,34 +207,66 @@ def _is_within(before: Side | None, after: Side | None) -> bool:
     return f"{before.path}/".startswith(f"{after.path}/") != f"{after.path}/".startswith(f"{before.path}/")
 
 
-class _Hand:
-    """Puts earlier files back."""
+class Hand(ABC):
+    """Undoes changes, one at a time. Where earlier content comes from, a subclass says.
+
+    Args:
+        top: The folder that all full paths are from.
+        closed: The host's own folder.
+        notes: Where it is noted what is in the folder meanwhile.
+        seen: What was seen of the files, by their full paths. What is otherwise by now stays as it is.
+        keeps: Says of a folder whether it stays though it is empty.
+        full: Makes a full path of that of a side.
+        stays: So many folders on the way stay in any case.
+    """
 
     def __init__(
-        self, mirror: Mirror, files: Path, seen: Mapping[str, Expected], keeps: Callable[[str], bool]
+        self,
+        top: str,
+        closed: Closed,
+        notes: Path,
+        seen: Mapping[str, Expected],
+        keeps: Callable[[str], bool],
+        *,
+        full: Callable[[str], str] = lambda path: path,
+        stays: int = 0,
     ) -> None:
-        self._top, self._full, self._closed = mirror.repository.top, mirror.repository.full, mirror.closed
-        self._stays = mirror.repository.prefix.count("/")
-        self._files = files
+        self._top = top
+        self._closed = closed
+        self._notes = notes
         self._seen = seen
         self._keeps = keeps
-        self._notes = mirror.folder / NOTES
+        self._full = full
+        self._stays = stays
 
     def undo(self, change: Change) -> None:
+        """Undo a change. Writes to the disk.
+
+        Raises:
+            FileInTheWay: It cannot be done. Both files of a rename are as they were.
+            OSError: The same.
+        """
         before, after = change.before, change.after
         if before is not None and after is not None and before.path != after.path:
             # Both or neither: when one of the two cannot be done, everything stays where it is.
             path = self._full(after.path)
+            is_within = _is_within(before, after)
             with taken_away(
                 self._top,
                 path,
                 self._closed,
-                stays=self._stays if _is_within(before, after) else None,
+                stays=self._stays if is_within else None,
                 keeps=self._keeps,
                 expected=self._seen[path],
                 notes=self._notes,
             ):
-                self._put(before)
+                try:
+                    self._put(before)
+                except BaseException:
+                    if is_within:  # folders for it may have come to where the later file goes back
+                        earlier = self._full(before.path)
+                        remove_empty_folders(self._top, earlier, self._closed, stays=path.count("/"))
+                    raise
         elif before is not None:
             self._put(before)
         elif after is not None:
@@ -241,21 +276,56 @@ class _Hand:
             path = self._full(after.path)
             remove_empty_folders(self._top, path, self._closed, stays=self._stays, keeps=self._keeps)
 
+    @abstractmethod
+    def _put(self, side: Side) -> None:
+        """Put an earlier file in its place."""
+
+
+class _GitHand(Hand):
+    """Puts back what git has written into a folder."""
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        files: Path,
+        seen: Mapping[str, Expected],
+        keeps: Callable[[str], bool],
+        folders: FolderPermissions,
+    ) -> None:
+        repository = mirror.repository
+        super().__init__(
+            *(repository.top, mirror.closed, mirror.folder / NOTES, seen, keeps),
+            full=repository.full,
+            stays=repository.prefix.count("/"),
+        )
+        self._files = files
+        self._folders = folders
+        self._has_modes = not mirror.settings.is_off("core.filemode")
+
     def _put(self, side: Side) -> None:
         path = self._full(side.path)
         source = self._files / path
         expected = self._seen[path]
         if source.is_symlink():
             target = os.fsencode(source.readlink())
-            put_link(self._top, path, target, self._closed, expected=expected, notes=self._notes)
+            put_link(
+                self._top,
+                path,
+                target,
+                self._closed,
+                folders=self._folders,
+                expected=expected,
+                notes=self._notes,
+            )
         else:
             put_file(
                 self._top,
                 path,
                 source,
-                side.mode,
+                side.mode if self._has_modes else None,
                 self._closed,
                 permissions=side.permissions,
+                folders=self._folders,
                 expected=expected,
                 notes=self._notes,
             )

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from serai.changes.drafts import NOT_DRAFTS
 from serai.changes.git import both
 from serai.changes.ignoring import IgnoreLists
 from serai.changes.mirror import Mirror
@@ -180,7 +181,7 @@ class Scanner:
                 "diff-files", "--raw", "-z", "--ignore-submodules=all", *scope, doing="look at the files"
             ),
             self._mirror.run(
-                *("ls-files", "--others", "--exclude-standard", *own, "-z", *scope),
+                *("ls-files", "--others", "--exclude-standard", *own, *NOT_DRAFTS, "-z", *scope),
                 doing="look for new files",
             ),
         )

@@ -1,17 +1,19 @@
 """What tools edited, for folders without git: content before and after, kept by its digest.
 
 Whoever runs a tool notes a file before the tool may change it, and again afterwards. Only noted files are
-known here; what else happens in the folder is not seen. The notes are a log in a private folder, one JSON
-line each, so that they are there again when the host starts anew. A line that was half written when the
-host was killed is skipped. When the session and its turns begin is noted as well: nothing noted since is then
-something that is known.
+known here; what else happens in the folder is not seen. A folder at a noted path is no file. The notes are a
+log in a private folder, one JSON line each, so that they are there again when the host starts anew. A line
+that was half written when the host was killed is skipped. When the session and its turns begin is noted as
+well: nothing noted since is then something that is known.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterator
+import stat
+import time
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace as replace_side
 from pathlib import Path
@@ -22,44 +24,17 @@ from msgspec.structs import replace
 
 from serai.changes.closed import Closed
 from serai.changes.counting import count_lines, is_binary
-from serai.changes.reaching import Found, read_file
+from serai.changes.notes import NOT_KEPT, Note, Scope, folders_to, notes_in
+from serai.changes.reaching import Found, look, parent, read_file
 from serai.changes.records import Change, Changes, LeftOut, LeftOutReason, Limits, Side
+from serai.changes.scanning import is_beyond_a_link
+from serai.changes.sightings import sighted
 from serai.changes.writing import share
 from serai.errors import FileInTheWay, FileTooLarge, FileUnreadable
 
 __all__ = ["Snapshots"]
 
 
-class _Note(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of the log: what was at a path, or what began."""
-
-    turn: str = ""
-    path: str = ""
-    """Escaped as in a URI, since names may have any bytes."""
-    event: str | None = None
-    """What began, or what became of a turn; then it is about no path."""
-    after: bool = False
-    """Noted after an edit; else before one."""
-    content: str | None = None
-    """The digest; none when there was no file."""
-    mode: int = 0
-    permissions: int | None = None
-    left_out: str | None = None
-    adopted: bool = False
-    """Of another session: it is about its turn, and not about what this session began with."""
-
-
-class _Kept(msgspec.Struct):
-    """What is known of one file, in a turn or in the session."""
-
-    before: Side | None
-    after: Side | None
-    is_open: bool
-    """Whether there is no note from after the edit, so far."""
-
-
-_NOT_KEPT = "0" * 64
-"""Stands for the content of a file that was there and was not kept. Nothing has such a digest."""
 _SESSION, _TURN, _TAKEN_BACK, _ELSEWHERE = "session", "turn", "taken back", "elsewhere"
 _LOG = "notes.jsonl"
 
@@ -83,9 +58,8 @@ class Snapshots:
         """Whether it was noted when the session began, or what tools have edited since."""
         self.elsewhere: set[str] = set()
         """The turns of another session, from which this one was forked, that nothing is known of."""
-        self._turns: dict[str, dict[str, _Kept]] = {}
-        self._first: dict[str, Side | None] = {}
-        self._left_out: dict[str, LeftOut] = {}
+        self._turns: dict[str, Scope] = {}
+        self._session = Scope()
         self._bytes = 0
         self._may_be_torn = (folder / _LOG).exists()
         """Whether the last line may be half written: the next note is not to be part of it."""
@@ -94,16 +68,16 @@ class Snapshots:
     def begin_session(self) -> None:
         """Note that the session begins now."""
         if not self.has_begun:
-            self._log_and_apply(_Note(event=_SESSION))
+            self._log_and_apply(Note(event=_SESSION))
 
     def begin_turn(self, turn_id: str) -> None:
         """Note that a turn begins now. Nothing noted earlier is part of it, though its id be the same."""
-        self._log_and_apply(_Note(turn_id, event=_TURN))
+        self._log_and_apply(Note(turn_id, event=_TURN))
 
     def forget_turn(self, turn_id: str) -> None:
         """Note that a turn was taken back. Content is kept: others may refer to it."""
         if turn_id in self._turns or turn_id in self.elsewhere:
-            self._log_and_apply(_Note(turn_id, event=_TAKEN_BACK))
+            self._log_and_apply(Note(turn_id, event=_TAKEN_BACK))
 
     def adopt(self, folder: Path, turn_ids: Collection[str]) -> None:
         """Take over the notes of some turns of another session, with the content.
@@ -112,7 +86,7 @@ class Snapshots:
             folder: Where that session's notes are kept. They must be of the same directory.
             turn_ids: The turns.
         """
-        for note in _notes_in(folder / _LOG):
+        for note in notes_in(folder / _LOG):
             if note.turn in turn_ids and note.event != _ELSEWHERE:
                 if note.content is not None:
                     share(_place(folder, note.content), self.place(note.content))
@@ -120,14 +94,14 @@ class Snapshots:
 
     def miss(self, turn_id: str) -> None:
         """Note that a turn was in another session, and that nothing is known of it."""
-        self._log_and_apply(_Note(turn_id, event=_ELSEWHERE))
+        self._log_and_apply(Note(turn_id, event=_ELSEWHERE))
 
     def note_before(self, turn_id: str, path: str) -> bool:
         """Note a file that a tool is about to change. Says whether it could be noted.
 
         Only the first note of a turn counts, and for the session the first of all.
         """
-        if path in self._turns.get(turn_id, {}):
+        if path in self.scope(turn_id).files:
             return True
         return self._note(turn_id, path, after=False)
 
@@ -140,10 +114,14 @@ class Snapshots:
 
     def in_turn(self, turn_id: str) -> Changes:
         """What tools changed in a turn, up to the last note of it."""
-        kept = self._turns.get(turn_id, {})
-        own = self._closed.among(self._directory, kept)
-        pairs = {path: (one.before, one.after) for path, one in kept.items() if path not in own}
-        return self._changes(pairs)
+        scope = self.scope(turn_id)
+        own = self._closed.among(self._directory, scope.files)
+        pairs = {path: (one.before, one.after) for path, one in scope.files.items() if path not in own}
+        return self._changes(pairs, [one for one in scope.left_out if one.path not in own])
+
+    def scope(self, turn_id: str | None) -> Scope:
+        """What the notes of a turn say, or those of the session. Of an unknown turn they say nothing."""
+        return self._session if turn_id is None else self._turns.get(turn_id, Scope())
 
     def knows_turn(self, turn_id: str) -> bool:
         """Whether a turn was noted."""
@@ -151,7 +129,7 @@ class Snapshots:
 
     def is_open(self, turn_id: str) -> bool:
         """Whether it was noted in a turn what there was before an edit, and not what there was after it."""
-        return any(one.is_open for one in self._turns.get(turn_id, {}).values())
+        return any(one.is_open for one in self.scope(turn_id).files.values())
 
     def keeps(self, digest: str) -> bool:
         """Whether content with that digest is kept."""
@@ -160,17 +138,18 @@ class Snapshots:
     @property
     def noted(self) -> list[str]:
         """The files that were noted, in the order of their first notes."""
-        return list(self._first)
+        return list(self._session.files)
 
     def at_first(self) -> dict[str, Found | None]:
         """The files that were noted, as they were at first: `None` for those that were not there."""
         found: dict[str, Found | None] = {}
-        own = self._closed.among(self._directory, self._first)
-        for path, side in self._first.items():
+        own = self._closed.among(self._directory, self._session.files)
+        for path, kept in self._session.files.items():
+            side = kept.before
             if path in own:
                 continue
             try:
-                found[path] = Found(self.content(side.content), side.mode) if side is not None else None
+                found[path] = Found(self.content(side.content), side.mode, side.permissions) if side else None
             except FileUnreadable:  # no longer kept
                 continue
         return found
@@ -179,16 +158,16 @@ class Snapshots:
         """How the files that tools edited differ now from what they were at first. Reads those files."""
         pairs: dict[str, tuple[Side | None, Side | None]] = {}
         left_out: list[LeftOut] = []
-        own = self._closed.among(self._directory, self._first)
-        for path, before in self._first.items():
+        own = self._closed.among(self._directory, self._session.files)
+        for path, kept in self._session.files.items():
             if path in own:
                 continue
             try:
-                found = self._read(path)
+                found = self.now(path, beyond_links=kept.began_known)
             except FileInTheWay as error:
                 left_out.append(LeftOut(path, _reason(error)))
                 continue
-            pairs[path] = (before, _side(path, found))
+            pairs[path] = (kept.before, _side(path, found))
         return self._changes(pairs, left_out)
 
     def content(self, digest: str) -> bytes:
@@ -210,8 +189,7 @@ class Snapshots:
         """Delete everything that was kept."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self._turns.clear()
-        self._first.clear()
-        self._left_out.clear()
+        self._session = Scope()
         self.elsewhere.clear()
         self._bytes = 0
         self.has_begun = False
@@ -221,30 +199,69 @@ class Snapshots:
     def _note(self, turn_id: str, path: str, *, after: bool) -> bool:
         if self._closed.among(self._directory, [path]):
             return False
-        name = quote_from_bytes(os.fsencode(path))
+        kept = self.scope(turn_id).files.get(path)
+        note = Note(
+            turn_id,
+            quote_from_bytes(os.fsencode(path)),
+            after=after,
+            at=time.time_ns(),
+            folders=tuple(self._folders_to(path)),
+        )
+        place = os.fsencode(f"{self._directory}/{path}")
         try:
-            found = self._read(path)
+            found = self.now(path, beyond_links=after and kept is not None and kept.began_known)
             if found is not None:
                 self._keep(found)
+                note = replace(
+                    note,
+                    content=found.digest,
+                    mode=found.mode,
+                    permissions=found.permissions,
+                    seen=sighted(place),
+                )
         except (FileInTheWay, _Full) as error:
-            note = _Note(turn_id, name, after=after, left_out=_reason(error))
-        else:
-            side = _side(path, found)
-            note = _Note(
-                turn_id,
-                name,
-                after=after,
-                content=side.content if side else None,
-                mode=side.mode if side else 0,
-                permissions=side.permissions if side else None,
-            )
+            note = replace(note, left_out=_reason(error), seen=sighted(place))
         self._log_and_apply(note)
         return note.left_out is None
 
-    def _read(self, path: str) -> Found | None:
-        return read_file(self._directory, path, self._limits.file_bytes, self._closed)
+    def now(self, path: str, *, beyond_links: bool = True) -> Found | None:
+        """The file that is at a path now; `None` when there is none, but a folder for instance.
 
-    def _log_and_apply(self, note: _Note) -> None:
+        Args:
+            path: The path.
+            beyond_links: Whether a path that leads over a link is one where no file is.
+
+        Raises:
+            FileInTheWay: It is neither a file nor a folder nor a link, it is too large, it cannot be read, or
+                it is the host's own.
+        """
+        try:
+            return read_file(self._directory, path, self._limits.file_bytes, self._closed)
+        except FileInTheWay:
+            if (beyond_links and is_beyond_a_link(self._directory, path)) or self._is_folder(path):
+                return None
+            raise
+
+    def _is_folder(self, path: str) -> bool:
+        try:
+            with parent(self._directory, path, self._closed, make=False) as (folder, name):
+                found = look(folder, name)
+        except OSError:
+            return False
+        return found is not None and stat.S_ISDIR(found.st_mode)
+
+    def _folders_to(self, path: str) -> Iterator[int]:
+        """The permissions of the folders on the way to a path, and of one at it, as far as there are any."""
+        for folder in folders_to(path):
+            try:
+                found = os.lstat(f"{self._directory}/{folder}")
+            except OSError:
+                return
+            if not stat.S_ISDIR(found.st_mode):
+                return
+            yield found.st_mode & 0o777
+
+    def _log_and_apply(self, note: Note) -> None:
         self._write(note)
         self._apply(note)
 
@@ -260,58 +277,39 @@ class Snapshots:
         partial.replace(place)
         self._bytes += len(found.data)
 
-    def _write(self, note: _Note) -> None:
+    def _write(self, note: Note) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self._folder / _LOG).open("ab") as log:
             log.write(b"\n" * self._may_be_torn + msgspec.json.encode(note) + b"\n")
         self._may_be_torn = False
 
-    def _apply(self, note: _Note) -> None:
+    def _apply(self, note: Note) -> None:
         self.has_begun = self.has_begun or (not note.adopted and note.event in {None, _SESSION})
         self.elsewhere.discard(note.turn)
         if note.event is None:
             self._apply_file(note, os.fsdecode(unquote_to_bytes(note.path)))
         elif note.event == _TURN:
-            self._turns[note.turn] = {}
+            self._turns[note.turn] = Scope()
         elif note.event == _TAKEN_BACK:
             self._turns.pop(note.turn, None)
         elif note.event == _ELSEWHERE:
             self.elsewhere.add(note.turn)
 
-    def _apply_file(self, note: _Note, path: str) -> None:
-        kept = self._turns.setdefault(note.turn, {})
-        unknown = Side(path, _NOT_KEPT)
-        if note.left_out is not None:
-            if not note.adopted:
-                self._left_out[path] = LeftOut(path, LeftOutReason(note.left_out))
-                self._first.setdefault(path, unknown)
-            if not note.after:
-                kept.setdefault(path, _Kept(unknown, unknown, is_open=True))
-            elif path in kept:
-                kept[path].is_open = False  # it was seen, and left out
-            return
-        side = None
-        if note.content is not None:
-            side = Side(path, note.content, note.mode, note.permissions)
-        if note.after:
-            before = kept[path].before if path in kept else unknown
-            kept[path] = _Kept(before, side, is_open=False)
-            self._left_out.pop(path, None)
-        else:
-            kept.setdefault(path, _Kept(side, side, is_open=True))
+    def _apply_file(self, note: Note, path: str) -> None:
+        self._turns.setdefault(note.turn, Scope()).apply(note, path)
         if not note.adopted:
-            self._first.setdefault(path, unknown if note.after else side)
+            self._session.apply(note, path)
 
     # -- reading -------------------------------------------------------------------------------------------
 
     def _load(self) -> None:
-        for note in _notes_in(self._folder / _LOG):
+        for note in notes_in(self._folder / _LOG):
             with suppress(ValueError):
                 self._apply(note)
         self._bytes = sum(file.stat().st_size for file in self._folder.glob("content/*/*") if file.is_file())
 
     def _changes(
-        self, pairs: dict[str, tuple[Side | None, Side | None]], left_out: list[LeftOut] | None = None
+        self, pairs: dict[str, tuple[Side | None, Side | None]], left_out: Iterable[LeftOut]
     ) -> Changes:
         different = {path: (before, after) for path, (before, after) in pairs.items() if before != after}
         gone = {
@@ -327,14 +325,13 @@ class Snapshots:
                 renamed |= {old, path}
                 changes.append(Change(different[old][0], after, 0, 0))
         changes += (self._counted(*pair) for path, pair in different.items() if path not in renamed)
-        missing = {one.path: one for one in (*self._left_out.values(), *(left_out or ()))}
         return Changes(
             tuple(sorted(changes, key=lambda change: os.fsencode(change.path))),
-            tuple(missing[path] for path in sorted(missing)),
+            tuple(sorted(left_out, key=lambda one: one.path)),
         )
 
     def _counted(self, before: Side | None, after: Side | None) -> Change:
-        if before is not None and before.content == _NOT_KEPT:
+        if before is not None and before.content == NOT_KEPT:
             return Change(replace_side(before, mode=after.mode) if after else before, after)
         old, new = self._data(before), self._data(after)
         if is_binary(old) or is_binary(new):
@@ -348,24 +345,12 @@ class Snapshots:
         try:
             return self.place(side.content).read_bytes()
         except FileNotFoundError:  # not kept: it is the file as it is now
-            found = self._read(side.path)
+            found = self.now(side.path)
             return found.data if found else b""
 
 
 class _Full(Exception):
     """No more is kept."""
-
-
-def _notes_in(log: Path) -> Iterator[_Note]:
-    try:
-        lines = log.read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return
-    for line in lines:
-        try:
-            yield msgspec.json.decode(line, type=_Note)
-        except msgspec.DecodeError:
-            continue
 
 
 def _place(folder: Path, digest: str) -> Path:

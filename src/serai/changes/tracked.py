@@ -34,19 +34,18 @@ from serai.changes.noted import NotedChanges
 from serai.changes.preparing import Preparing
 from serai.changes.quiet import quiet_in
 from serai.changes.reaching import Found
+from serai.changes.recording import Recording
 from serai.changes.records import Change, Changes, Limits, Outcome
-from serai.changes.repository import EMPTY_TREES, Repository, head_tree
+from serai.changes.repository import EMPTY_TREES, Repository, head_tree, see_same_repository
 from serai.changes.restoring import filtered
 from serai.changes.scanning import Scanner
 from serai.changes.showing import path_below
 from serai.changes.staging import of_the_host, stage
-from serai.changes.trees import SESSION_BASE, RecordedTrees, is_lost, names_of
+from serai.changes.trees import SESSION_BASE, RecordedTrees, is_lost
 from serai.errors import FileInTheWay, GitFailed, GitTimedOut, ProtocolError, SeraiError
 
 __all__ = ["TrackedChanges"]
 
-_LATE = "session/late"
-"""The same base once more, when it was recorded after the session began."""
 _SEEN_LATE = "Before the folder was in a repository, only what agents edited through the host was seen"
 
 
@@ -96,9 +95,17 @@ class TrackedChanges:
         self._trees = RecordedTrees(self._mirror)
         self._margins = Margins(self._mirror, self._scanner)
         self._preparing = Preparing(self._mirror, self._trees, self._margins)
-        self._running: set[str] = set()
         self._lock = asyncio.Lock()
         self._quiet = quiet_in(repository.top)
+        self._recording = Recording(
+            self._mirror,
+            self._scanner,
+            self._lingering,
+            self._trees,
+            self._margins,
+            quiet=self._quiet,
+            limits=self._limits,
+        )
         self._known: dict[str, tuple[int, tuple[Change, ...]]] = {}
 
     async def open(self) -> None:
@@ -139,31 +146,17 @@ class TrackedChanges:
                 to have been there, by their paths.
         """
         async with self._lock:
-            if self._trees.has(SESSION_BASE):
-                return
-            if earlier is None:
-                await self._record(SESSION_BASE)
-            else:
-                async with self._quiet.looking():
-                    await self._scan()
-                    then = await self._trees.stored(earlier)
-                    tree = await self._trees.written_with(then)
-                    margin = await self._margins.written(then)
-                await self._trees.keep(_LATE, tree)
-                await self._trees.keep(SESSION_BASE, tree, margin)
+            await self._recording.begin_session(earlier)
 
     async def begin_turn(self, turn_id: str) -> None:
         """Record what there is before a turn. Nothing that was recorded for another of that id is left."""
         async with self._lock:
-            await self._trees.drop(*names_of(turn_id))
-            await self._record(f"turn/{turn_id}")
-            self._running.add(turn_id)
+            await self._recording.begin_turn(turn_id)
 
     async def see_turn(self, turn_id: str) -> None:
         """Record what was seen at the last look, should this be the last one in a turn that is running."""
         async with self._lock:
-            if turn_id in self._running and self._scanner.is_whole:
-                await self._trees.keep_index(f"seen/{turn_id}", self._scanner.generation)
+            await self._recording.see_turn(turn_id)
 
     async def end_turn(self, turn_id: str) -> None:
         """Record what there is after a turn. What comes later is not part of it.
@@ -172,19 +165,14 @@ class TrackedChanges:
         not what there was when the turn ended.
         """
         async with self._lock:
-            if turn_id in self._running:
-                self._running.discard(turn_id)
-                await self._record(f"end/{turn_id}")
-                await self._trees.drop(f"seen/{turn_id}")
+            await self._recording.end_turn(turn_id)
 
     async def forget_turn(self, turn_id: str) -> None:
         """Drop what was recorded for a turn, and delete what only it needed."""
         if self._noted is not None:
             await self._noted.forget_turn(turn_id)
         async with self._lock:
-            self._running.discard(turn_id)
-            if await self._trees.drop(*names_of(turn_id)):
-                await self._tidy()
+            await self._recording.forget_turn(turn_id)
 
     async def adopt(self, git: Path, noted: Path, turn_ids: Sequence[str], *, directory: str) -> None:
         """Take over what another session recorded of its turns, as far as it can be shown here.
@@ -209,34 +197,11 @@ class TrackedChanges:
         async with self._lock:
             await asyncio.to_thread(shutil.rmtree, self._mirror.folder, ignore_errors=True)
 
-    async def _record(self, name: str) -> None:
-        async with self._quiet.looking():
-            await self._scan()
-            await self._trees.keep_index(name, self._scanner.generation, self._margins)
-
-    async def _refresh(self) -> None:
-        async with self._quiet.looking():
-            await self._scan()
-
-    async def _scan(self) -> None:
-        await self._scanner.refresh()
-        if self._scanner.stored_bytes > self._limits.new_bytes:
-            await self._tidy()
-
-    async def _tidy(self) -> None:
-        """Delete content that neither a base nor the private index needs: earlier states of files."""
-        self._scanner.stored_bytes = 0
-        self._margins.forget()
-        try:
-            await self._mirror.run("prune", "--expire=now", doing="delete what is no longer needed")
-        except GitFailed:
-            return  # git deletes nothing when a base is incomplete; nobody waits for this
-
     # -- what changed --------------------------------------------------------------------------------------
 
     def is_live(self, which: Which) -> bool:
         """Whether a changeset follows the files as they change; a turn does only while it is running."""
-        return which.kind is not ChangesetKind.TURN or which.turn_id in self._running
+        return which.kind is not ChangesetKind.TURN or self._recording.is_running(which.turn_id)
 
     async def compute(self, which: Which) -> Changes:
         """What changed.
@@ -276,11 +241,11 @@ class TrackedChanges:
     async def _look(self, wanted: Sequence[Which]) -> str:
         """Look at the files, if one of these needs it, and at the last commit."""
         if UNCOMMITTED in wanted:
-            head, _ = await both(head_tree(self._mirror.git, self._repository), self._refresh())
+            head, _ = await both(head_tree(self._mirror.git, self._repository), self._recording.refresh())
             self.has_commit = head != EMPTY_TREES[self._repository.object_format]
             return head
         if any(self.is_live(which) for which in wanted):
-            await self._refresh()
+            await self._recording.refresh()
         return ""
 
     async def _tried(self, which: Which, head: str) -> Outcome:
@@ -308,7 +273,7 @@ class TrackedChanges:
         is_session = which.kind is ChangesetKind.SESSION
         start = self._trees.of(self._base_of(which))
         found = self._result(await self._lingering.seen(start, await self._against(start)))
-        lacks = _SEEN_LATE if is_session and self._trees.has(_LATE) else None
+        lacks = _SEEN_LATE if is_session and self._recording.is_late else None
         return replace(found, lacks=lacks, start=start)
 
     def _is_noted(self, which: Which) -> bool:
@@ -327,9 +292,7 @@ class TrackedChanges:
         return changes
 
     def _result(self, changes: tuple[Change, ...]) -> Changes:
-        prefix = self._repository.prefix
-        left_out = tuple(replace(one, path=one.path.removeprefix(prefix)) for one in self._scanner.left_out)
-        return Changes(changes, left_out)
+        return Changes(changes, self._recording.left_out)
 
     # -- content -------------------------------------------------------------------------------------------
 
@@ -363,6 +326,7 @@ class TrackedChanges:
             GitFailed: The index could not be written.
         """
         async with self._lock:
+            await see_same_repository(self._mirror.git, self._repository, self.directory)
             await self._scanner.renew()
             refused = await of_the_host(self._mirror, changes)
             refused |= await filtered(self._mirror, changes)
@@ -392,6 +356,7 @@ class TrackedChanges:
         if self._noted is not None and self._is_noted(which):
             return await self._noted.discard(which, paths)
         async with self._lock:
+            await see_same_repository(self._mirror.git, self._repository, self.directory)
             await self._scanner.renew(force=True)  # a new file is deleted only if git sees it now
             head = await self._look((which,))
             found = await self._tried(which, head)
@@ -422,6 +387,7 @@ class TrackedChanges:
                     also=lambda path: paths is None and path not in kept,
                     plain=prepared.plain,
                     keeps=prepared.keeps,
+                    folders=prepared.folders,
                 )
             return done, refused | prepared.refused | in_the_way
 
@@ -438,16 +404,23 @@ class TrackedChanges:
         except (GitFailed, ProtocolError):
             return None
 
-    async def _changed_since(self, which: Which, changes: Iterable[Change]) -> dict[str, str]:
+    async def _changed_since(self, which: Which, changes: Sequence[Change]) -> dict[str, str]:
         """The files that have changed again since a turn ended: discarding the turn would lose that."""
-        await self._refresh()
-        later = await self._against(self._trees.end_of(which.turn_id))
-        again = {path for change in later for path in change.paths}
-        gone = [change.path for change in later if change.after is None]
-        small, large = await self._lingering.among(gone)
-        ignored = {*small, *large}
-        return {
-            change.path: "git ignores it now" if change.path in ignored else "it has changed since that turn"
+        await self._recording.refresh()
+        end = self._trees.end_of(which.turn_id)
+        later = await self._against(end)
+        ignored = {*await self._lingering.behind(later)}
+        again = {path for change in await self._lingering.seen(end, later) for path in change.paths}
+        refused = {
+            change.path: "it has changed since that turn"
             for change in changes
             if not again.isdisjoint(change.paths)
         }
+        if refused:
+            start = await self._against(self._trees.of(self._base_of(which)))
+            other = {path for change in start for path in change.paths}
+            as_before = [one.path for one in changes if other.isdisjoint(one.paths)]
+            refused |= {path: "it is as it was before that turn" for path in as_before if path in refused}
+        # What is recorded comes back; what is new is left to whoever had git ignore it.
+        new = {change.path for change in changes if change.before is None}
+        return refused | dict.fromkeys(ignored & new, "git ignores it now")

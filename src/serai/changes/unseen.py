@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from serai.changes.closed import Identity, identity
+from serai.changes.drafts import is_draft
 from serai.changes.records import LeftOut, LeftOutReason
 
 __all__ = ["Unseen", "above", "fewer", "look"]
@@ -105,6 +106,8 @@ class _Looking:
         is_empty = True
         for entry in seen:
             is_empty = False
+            if is_draft(entry.name):
+                continue
             path = folder + b"/" + entry.name
             if not entry.is_dir(follow_symlinks=False):
                 self.found.files.add(path)

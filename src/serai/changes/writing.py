@@ -20,8 +20,17 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from serai.changes.closed import Closed
-from serai.changes.leftovers import name_of_nobody, noted
-from serai.changes.reaching import Expected, look, parent, put_exclusively, says
+from serai.changes.drafts import name_of_nobody
+from serai.changes.leftovers import noted
+from serai.changes.reaching import (
+    Expected,
+    FolderPermissions,
+    as_usual,
+    look,
+    parent,
+    put_exclusively,
+    says,
+)
 from serai.changes.records import shown
 from serai.errors import FileInTheWay
 
@@ -36,10 +45,11 @@ def put_file(
     directory: str,
     path: str,
     source: Path,
-    mode: int,
+    mode: int | None,
     closed: Closed,
     *,
     permissions: int | None = None,
+    folders: FolderPermissions = as_usual,
     expected: Expected | None = None,
     notes: Path | None = None,
 ) -> None:
@@ -51,9 +61,11 @@ def put_file(
         directory: Where to begin.
         path: The path from there.
         source: The file to copy.
-        mode: Its mode, in git's words, which says whether it can be executed.
+        mode: Its mode, in git's words, which says whether it can be executed; when absent, it can if the file
+            can that it replaces.
         closed: The host's own folder.
         permissions: Who may read and write it; by default those who may with the file that it replaces.
+        folders: Says who may enter and read the directories that are made at most.
         expected: What is there. By default it may be anything.
         notes: Where it is noted what is in the directory meanwhile.
 
@@ -61,10 +73,10 @@ def put_file(
         FileInTheWay: A directory with something in it is there, or what is no directory is on the way, or it
             is the host's own, or it is not what was expected. All that was there is there.
     """
-    can_run = bool(mode & 0o111)
+    can_run = bool(mode and mode & 0o111)
     with (
         says(path),
-        parent(directory, path, closed, make=True) as (folder, name),
+        parent(directory, path, closed, make=True, permissions=folders) as (folder, name),
         _draft(directory, path, folder, notes) as draft,
     ):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -78,7 +90,8 @@ def put_file(
                 replaced = _regular(folder, aside)
                 if replaced is not None:
                     _own_as(descriptor, replaced)
-                    usual = _executable(replaced.st_mode & 0o777, can_run=can_run)
+                    usual = replaced.st_mode & 0o777
+                    usual = usual if mode is None else _executable(usual, can_run=can_run)
                 os.fchmod(descriptor, usual if permissions is None else permissions & 0o777)
                 if replaced is not None and aside is not None:
                     _take_over_attributes(descriptor, folder, aside, has_permissions=permissions is not None)
@@ -91,6 +104,7 @@ def put_link(
     target: bytes,
     closed: Closed,
     *,
+    folders: FolderPermissions = as_usual,
     expected: Expected | None = None,
     notes: Path | None = None,
 ) -> None:
@@ -102,7 +116,7 @@ def put_link(
     """
     with (
         says(path),
-        parent(directory, path, closed, make=True) as (folder, name),
+        parent(directory, path, closed, make=True, permissions=folders) as (folder, name),
         _draft(directory, path, folder, notes) as draft,
     ):
         os.symlink(target, os.fsencode(draft), dir_fd=folder)
