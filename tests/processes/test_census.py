@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from serai.processes import census as module
-from serai.processes.census import MARK, Identity, Process, census, look, members, send, with_mark
+from serai.processes.census import MARK, Identity, Process, census, look, members, number_of, send, with_mark
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="NOT CHECKED: it needs /proc")
 
@@ -38,6 +38,20 @@ def test_a_process_is_seen_with_its_session_and_its_parent(sleeper: subprocess.P
 def test_the_census_has_the_marks(sleeper: subprocess.Popen[bytes]) -> None:
     (process,) = [each for each in census() if each.pid == sleeper.pid]
     assert process.marks == {"outer", "here"}
+
+
+@linux
+def test_what_has_no_mark_is_known_by_its_number() -> None:
+    script = f"ulimit -S -x {number_of('mine')}; exec env -i setsid -f sleep 60 & wait"
+    subprocess.run(["/bin/bash", "-c", script], check=True)
+    found = [each for each in census() if each.number == number_of("mine")]
+    try:
+        assert [each.marks for each in found] == [frozenset()]
+        assert members(census(), "mine", None) == found
+        assert members(census(), "other", None) == []
+    finally:
+        for each in found:
+            send(each.identity, signal.SIGKILL)
 
 
 def test_ps_tells_the_same_as_proc(sleeper: subprocess.Popen[bytes]) -> None:

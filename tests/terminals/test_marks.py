@@ -130,6 +130,28 @@ def test_titles_are_told_and_stay() -> None:
     assert Title("ab") in read("\x1b]0;a\r\nb\x07")
 
 
+@pytest.mark.parametrize(
+    "string", ["\x1b]", "\x1b]8;;\x07", "\x1b]4;1;\x1b\\", "\x1b]6330;x\x07", "\x1b]63\x18"]
+)
+def test_strings_that_are_none_of_ours_are_text_however_many_they_are(string: str) -> None:
+    flood = string * 10_000 + "end"
+    assert Marks(NONCE).feed(flood) == [Data(flood)]
+
+
+@pytest.mark.parametrize("string", ["\x1b]0;t\x07", "\x1b]0;", "\x1b]633;x\x07", "\x9d8;\x07", "\x9d0;t\x07"])
+def test_so_many_strings_are_looked_at_in_one_go_and_the_rest_afterwards(string: str) -> None:
+    flood = string * 10_000 + "\x1b]2;last\x07end"
+    parser = Marks(NONCE)
+    told = [parser.feed(flood)]
+    while parser.behind:
+        told.append(parser.feed(""))
+    assert len(told) > 10
+    assert max(map(len, told)) <= 2 * marks.STEPS
+    events = joined([event for each in told for event in each])
+    assert events[-2:] == [Title("last"), Data("end")]
+    assert events == read(flood)
+
+
 def test_huge_titles_pass_and_are_not_told() -> None:
     huge = f"\x1b]0;{'x' * 1_000_000}\x07"
     assert read(huge) == [Data(huge)]
@@ -192,6 +214,15 @@ def test_any_split_of_any_stream_tells_the_same(stream: str, data: st.DataObject
     assert read(*pieces) == read(stream)
     if len(stream) < 200:
         assert read(*stream) == read(stream)
+
+
+@given(st.lists(PIECES, max_size=14).map("".join), st.integers(0, 5))
+def test_to_stop_after_any_step_changes_nothing(stream: str, steps: int) -> None:
+    told = read(stream)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(marks, "STEPS", steps + 1)
+        assert read(stream) == told
+        assert read(stream[: len(stream) // 2], stream[len(stream) // 2 :]) == told
 
 
 @given(st.text(st.characters(exclude_characters="\x1b\x9d")))

@@ -59,6 +59,16 @@ def test_a_command_whose_end_was_not_told_ends_with_the_next_or_with_the_program
     assert codes == [None, 3]
 
 
+def test_an_end_that_nobody_saw_has_a_code_too() -> None:
+    outbox = Outbox()
+    outbox.tell([marks.CommandStarted("a")])
+    outbox.exited(None)
+    _, finished, exited = outbox.take()
+    assert isinstance(finished, a.TerminalCommandFinishedAction)
+    assert finished.exit_code is None
+    assert exited == a.TerminalExitedAction(exit_code=137)
+
+
 def test_the_end_is_told_last() -> None:
     outbox = Outbox()
     outbox.exited(0)

@@ -18,6 +18,7 @@ from serai.errors import InvalidParams, ProcessNotStarted, TerminalsUnavailable
 from serai.processes.census import look
 from serai.processes.child import Exit
 from serai.processes.processes import Processes
+from serai.terminals import marks
 from serai.terminals import terminal as module
 from serai.terminals.pty import INPUT_BOUND
 from serai.terminals.terminal import Terminal
@@ -210,6 +211,23 @@ async def test_hostile_output_makes_nothing_happen(open_terminal: Open, hostile:
 async def test_titles_are_told(open_terminal: Open) -> None:
     view = await open_terminal(*sh(r"printf '\033]0;a title\007'; sleep 60"))
     await view.until(lambda: view.live.head.title == "a title")
+
+
+async def test_a_flood_of_titles_is_read_a_little_at_a_time_and_all_of_it(open_terminal: Open) -> None:
+    program = "import sys; sys.stdout.write(''.join(f'\\x1b]0;{n}\\a' for n in range(50_000)) + 'end')"
+    view = await open_terminal(sys.executable, "-c", program)
+    told: list[int] = []
+    tell = view.terminal._outbox.tell
+
+    def count(events: list[marks.Event]) -> None:
+        told.append(len(events))
+        tell(events)
+
+    view.terminal._outbox.tell = count
+    await view.ended()
+    assert max(told) <= 2 * marks.STEPS
+    assert view.text == "".join(f"\x1b]0;{number}\x07" for number in range(50_000)) + "end"
+    assert view.live.head.title == "49999"
 
 
 async def test_a_program_that_closes_its_terminal_and_opens_it_again_is_heard(open_terminal: Open) -> None:

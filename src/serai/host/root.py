@@ -85,11 +85,11 @@ class Root:
 
     # -- actions -------------------------------------------------------------------------------------------
 
-    def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None) -> None:
-        """Let an action happen."""
+    def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, kept: bool = True) -> None:
+        """Let an action happen. One that is not kept is numbered and published, and not written to disk."""
         action, encoded = written(action)
         self.live.apply(action, self._now())
-        self._journal.append(ROOT, action, origin=origin, encoded=encoded)
+        self._journal.append(ROOT, action, origin=origin, kept=kept, encoded=encoded)
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client."""

@@ -4,11 +4,16 @@ A pid is given out again after a while, so a process is known by its pid *and* i
 given out while it is still the id of someone's session or group: a session whose leader is gone is still the
 same one.
 
-On Linux all of this is in `/proc`. Elsewhere it comes from `ps`, to the second, and without the marks.
+What a child starts carries its mark, in the environment. A program may be started without one (`env -i`), but
+not without limits, which it inherits as well. One of them means nothing since Linux 2.4, and has no effect
+whatever it is: that of locks of files. A child's is a number of its own.
+
+On Linux all of this is in `/proc`. Elsewhere it comes from `ps`, to the second, without marks and numbers.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -21,12 +26,14 @@ import msgspec
 
 from serai.processes.programs import find_program
 
-__all__ = ["MARK", "Identity", "Process", "census", "look", "members", "send", "with_mark"]
+__all__ = ["MARK", "Identity", "Process", "census", "look", "members", "number_of", "send", "with_mark"]
 
 MARK = "SERAI_CHILD"
 """The environment variable that a child and all that it starts carry: the ids of their records."""
 
 _PROC = Path("/proc")
+_LIMIT = b"\nMax file locks "
+_NUMBER_BYTES = 7
 _FIELDS_BEFORE_NAME_END = 3
 _PS = ("-o", "pid=,ppid=,pgid=,stat=,lstart=")
 
@@ -49,6 +56,8 @@ class Process(msgspec.Struct, frozen=True):
     dead: bool
     """It has ended, and its parent has not yet asked how."""
     marks: frozenset[str] = frozenset()
+    number: int | None = None
+    """Its limit of locks; `None` when it has none."""
 
     @property
     def identity(self) -> Identity:
@@ -60,6 +69,11 @@ def with_mark(environ: dict[str, str], mark: str) -> dict[str, str]:
     """An environment with one more mark. A host inside a terminal of another host keeps that one's marks."""
     outer = environ.get(MARK)
     return {**environ, MARK: f"{outer}:{mark}" if outer else mark}
+
+
+def number_of(mark: str) -> int:
+    """The limit of locks that a child with this mark has, and all that it starts."""
+    return int.from_bytes(hashlib.blake2b(mark.encode(), digest_size=_NUMBER_BYTES).digest(), "big")
 
 
 def look(pid: int) -> Process | None:
@@ -78,7 +92,10 @@ def census() -> list[Process]:
         process = _from_proc(name) if name.isdigit() else None
         if process is not None:
             marks = _marks(name)
-            found.append(msgspec.structs.replace(process, marks=marks) if marks else process)
+            number = _number(name) if marks is not None else None
+            if marks or number is not None:
+                process = msgspec.structs.replace(process, marks=marks or frozenset[str](), number=number)
+            found.append(process)
     return found
 
 
@@ -88,9 +105,10 @@ def members(
     """Those of a child's processes that still run: all below its keeper, its session, and what has its mark.
 
     Below the keeper is everything, on Linux, for as long as the keeper lives. Without it, what left the
-    session on purpose still has the mark, unless it also emptied its environment. Never among them are this
-    process and those above it: a host may have been started in a terminal of the one before.
+    session on purpose still has the mark, or the number at least. Never among them are this process and those
+    above it: a host may have been started in a terminal of the one before.
     """
+    number = number_of(mark)
     everyone = {process.pid: process for process in processes}
     spared = set(_line_of(os.getpid(), everyone))
     if leader is not None and leader.pid in everyone and everyone[leader.pid].started != leader.started:
@@ -104,6 +122,7 @@ def members(
         and (
             process.pid in kept
             or mark in process.marks
+            or process.number == number
             or (leader is not None and leader.pid in (process.session, process.group))
         )
     ]
@@ -187,12 +206,13 @@ def _from_proc(pid: str) -> Process | None:
     )
 
 
-def _marks(pid: str) -> frozenset[str]:
+def _marks(pid: str) -> frozenset[str] | None:
+    """Its marks; `None` when they cannot be seen, as of another user's process."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - the same
             data = file.read()
     except OSError:
-        return frozenset()
+        return None
     prefix = MARK.encode() + b"="
     if prefix not in data:
         return frozenset()
@@ -200,6 +220,16 @@ def _marks(pid: str) -> frozenset[str]:
         if entry.startswith(prefix):
             return frozenset(entry.removeprefix(prefix).decode("ascii", "replace").split(":"))
     return frozenset()
+
+
+def _number(pid: str) -> int | None:
+    try:
+        with open(f"/proc/{pid}/limits", "rb") as file:  # noqa: PTH123 - the same
+            data = file.read()
+    except OSError:
+        return None
+    limits = data.partition(_LIMIT)[2].split(maxsplit=1)
+    return int(limits[0]) if limits and limits[0].isdigit() else None
 
 
 def _from_ps(*which: str) -> Iterator[Process]:

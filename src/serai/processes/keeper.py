@@ -42,8 +42,9 @@ __all__ = ["HEADER", "Request"]
 HEADER = 8
 """So many bytes say how long a request is that follows. With them come the socket and three streams."""
 
-Request = tuple[list[bytes], dict[bytes, bytes], bytes, bytes | None]
-"""The program and its arguments, its environment, its directory, and the terminal that shall be its own."""
+Request = tuple[list[bytes], dict[bytes, bytes], bytes, bytes | None, int]
+"""The program and its arguments, its environment, its directory, the terminal that shall be its own, and the
+number that it shall be known by."""
 
 _DESCRIPTORS = 4
 _GRACE = 1.0
@@ -55,6 +56,7 @@ _IGNORED = ("SIGHUP", "SIGINT", "SIGTERM")
 _REAL_TIME = 32
 """Signals from here on have no meaning of their own."""
 _SET_CHILD_SUBREAPER = 36
+_LIMIT_OF_LOCKS = 10
 
 
 # -- the warden --------------------------------------------------------------------------------------------
@@ -160,11 +162,13 @@ def start(request: Request, streams: tuple[int, ...]) -> tuple[int, int]:
 
 def become(request: Request, streams: tuple[int, ...], writer: int) -> None:
     """Be the program."""
-    argv, environ, folder, terminal = request
+    argv, environ, folder, terminal, number = request
     try:
         os.setsid()
         if terminal is not None:
             own_terminal(terminal)
+        if is_linux():
+            take_number(number)
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
         os.chdir(folder)
@@ -185,6 +189,14 @@ def own_terminal(path: bytes) -> None:
     with contextlib.suppress(OSError):
         fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
     os.close(terminal)
+
+
+def take_number(number: int) -> None:
+    """Be known by a number, with all that is started: a limit that means nothing any more (`census.py`)."""
+    import resource  # noqa: PLC0415 - elsewhere there is no such limit
+
+    with contextlib.suppress(OSError, ValueError):  # someone has a use for it
+        resource.setrlimit(_LIMIT_OF_LOCKS, (number, resource.getrlimit(_LIMIT_OF_LOCKS)[1]))
 
 
 # -- what both do ------------------------------------------------------------------------------------------

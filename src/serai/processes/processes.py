@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from serai.errors import ProcessNotStarted
-from serai.processes.census import Identity, Process, census, look, with_mark
+from serai.processes.census import Identity, Process, census, look, number_of, with_mark
 from serai.processes.child import Child
 from serai.processes.environment import inheritable
 from serai.processes.keeper import Request
@@ -201,7 +201,8 @@ def _request(plan: _Plan) -> Request:
     if any(not name or b"=" in name for name in encoded):
         raise ValueError("illegal environment variable name")
     folder = os.fsencode(plan.cwd.absolute() if plan.cwd is not None else Path.cwd())
-    return argv, encoded, folder, None if plan.terminal is None else os.fsencode(plan.terminal)
+    terminal = None if plan.terminal is None else os.fsencode(plan.terminal)
+    return argv, encoded, folder, terminal, number_of(plan.mark)
 
 
 def _identity(pid: int) -> Identity:

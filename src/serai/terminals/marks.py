@@ -26,6 +26,7 @@ __all__ = [
     "PromptEnd",
     "PromptStart",
     "Title",
+    "cleaned",
 ]
 
 MARK_BOUND = 64 * 1024
@@ -34,8 +35,15 @@ TITLE_BOUND = 4 * 1024
 """How long a title may be before it is no longer looked at. It still goes to the clients."""
 ECHO_BOUND = 16 * 1024
 TITLE_SHOWN = 256
+"""So many characters of a title are told."""
+STEPS = 1024
+"""So many strings and pieces of text between them are looked at in one go: that takes some milliseconds."""
 
-_OPEN = re.compile("\x1b\\]|\x9d|\x1b\\Z")
+# Of the openings that are written as an escape, only those that are ours or a title's, or may become one. All
+# others are text like any other, however many they are. One in a single character may be part of another
+# string, so where there is such a one, all of them are looked at.
+_OPEN = re.compile("\x1b(?:\\](?=(?:[02]|[16]33);|(?:[02]|[16]3{0,2})?\\Z)|\\Z)")
+_OPEN_ANY = re.compile("\x1b\\]|\x9d|\x1b\\Z")
 _OSC = re.compile("\x1b\\]")
 _END = re.compile("[\x07\x18\x1a\x1b\x9c]")
 _ABORTED = "\x18\x1a"
@@ -115,9 +123,11 @@ class Marks:
         nonce: What real marks carry. Without one there are none.
     """
 
-    __slots__ = ("_echo", "_held", "_looked", "_nonce", "_where")
+    __slots__ = ("_echo", "_held", "_looked", "_nonce", "_where", "behind")
 
     def __init__(self, nonce: str | None) -> None:
+        self.behind = False
+        """Whether a piece had so much in it that some of that is still to be told: feed it nothing, then."""
         self._nonce = nonce
         self._where = _Where.TEXT
         self._held: str = ""
@@ -133,18 +143,31 @@ class Marks:
 
     def close(self) -> list[Event]:
         """The output is over: what is held back is told now, unless it is ours."""
+        events: list[Event] = []
+        while self.behind:
+            events += self._walk("")
         held, self._held = self._held, ""
         where, self._where = self._where, _Where.TEXT
         ours = where is _Where.DROPPED or (where is _Where.HELD and _number(_body(held)) in _OURS)
-        return [Data(held)] if held and not ours else []
+        if held and not ours:
+            events.append(Data(held))
+        return events
 
     def _walk(self, text: str) -> Iterator[Event]:
         text = self._held + text
         self._held = ""
+        self.behind = False
+        opening = _OPEN_ANY if not text.isascii() and "\x9d" in text else _OPEN
         place: int | None = 0
+        steps = 0
         while place is not None and place < len(text):
+            steps += 1
+            if steps > STEPS and self._where is _Where.TEXT:
+                self._held = text[place:]
+                self.behind = True
+                return
             if self._where is _Where.TEXT:
-                place = yield from self._in_text(text, place)
+                place = yield from self._in_text(text, place, opening)
             elif self._where is _Where.HELD:
                 place = yield from self._in_held(text, place)
             else:
@@ -153,12 +176,14 @@ class Marks:
     # Each of these tells what is in the text from a place on, and returns where the next one goes on; `None`
     # when the rest is held back.
 
-    def _in_text(self, text: str, place: int) -> Generator[Event, None, int | None]:
-        found = _OPEN.search(text, place)
+    def _in_text(self, text: str, place: int, opening: re.Pattern[str]) -> Generator[Event, None, int | None]:
+        found = opening.search(text, place)
         start = len(text) if found is None else found.start()
         if start > place:
             yield self._data(text[place:start])
         if found is None:
+            if _is_open(text, place):
+                self._where = _Where.PASSED
             return None
         if found.group() == "\x1b":  # the last character: it may become an opening
             self._held = "\x1b"
@@ -222,7 +247,7 @@ class Marks:
             return
         yield self._data(whole)
         if number in _TITLES and end not in _ABORTED and len(string) <= TITLE_BOUND:
-            yield Title(_CONTROL.sub("", body.partition(";")[2])[:TITLE_SHOWN])
+            yield Title(cleaned(body.partition(";")[2])[:TITLE_SHOWN])
 
     def _mark(self, body: str) -> Iterator[Event]:
         match body.split(";"):
@@ -252,11 +277,22 @@ class Marks:
         return Data(text)
 
 
+def cleaned(title: str) -> str:
+    """A title without control characters: it is shown in lists, where they would do what they say."""
+    return _CONTROL.sub("", title)
+
+
 def _may_open(text: str) -> bool:
     # A single character is found a hundred times faster than two, and most output has none of some of them.
     if not text.isascii() and "\x9d" in text:
         return True
     return "\x1b" in text and (text.endswith("\x1b") or ("]" in text and _OSC.search(text) is not None))
+
+
+def _is_open(text: str, place: int) -> bool:
+    """Whether the last control string from a place on has no end here."""
+    start = text.rfind("\x1b]", place)
+    return start >= 0 and _END.search(text, start + 2) is None
 
 
 def _after(text: str, end: re.Match[str]) -> int | None:

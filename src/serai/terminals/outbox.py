@@ -10,6 +10,10 @@ from serai.terminals import marks
 
 __all__ = ["Outbox"]
 
+_UNSEEN = 137
+"""What is told of an end that nobody saw. Who would have seen it was killed, and what it kept is killed then:
+128 and the number of that signal."""
+
 
 class Outbox:
     """Turns what is in a terminal's output into actions, in their order.
@@ -73,9 +77,12 @@ class Outbox:
                     self._tell_of_command(event)
 
     def exited(self, status: int | None) -> None:
-        """The program has ended, and with it the command that it ran last."""
+        """The program has ended, and with it the command that it ran last.
+
+        A terminal without a code is one that runs, so there is always one.
+        """
         self._finish(status)
-        self._exited = a.TerminalExitedAction(exit_code=status)
+        self._exited = a.TerminalExitedAction(exit_code=_UNSEEN if status is None else status)
 
     def _tell_of_command(self, event: marks.Event) -> None:
         match event:

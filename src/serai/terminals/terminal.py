@@ -179,7 +179,7 @@ class Terminal:
         """Wait for what happens next: one or more actions in their order; none when the terminal has ended.
 
         The last is `terminal/exited`. Its code is the program's, or 128 and the number of the signal that
-        ended it. One task at a time; cancelling it loses nothing.
+        ended it; that of KILL when nobody saw it end. One task at a time; cancelling it loses nothing.
         """
         while not self._ripe:
             if self._over.is_set():
@@ -257,7 +257,9 @@ class Terminal:
         waited = self._last_read - self._taken >= _PATIENCE
         if size < _MUCH or waited or self._hung_up or self._outbox.size >= BATCH:
             self._wake()
-        if self._hung_up and self._child.exit is not None:
+        if self._marks.behind:
+            self._read_later(None if self._outbox.size >= BATCH else GATHER)
+        elif self._hung_up and self._child.exit is not None:
             self._finish(self._child.exit)
         elif self._hung_up:
             self._read_later(_RETRY)  # the program has closed its terminal and runs on; it may open it again
@@ -271,6 +273,9 @@ class Terminal:
     def _read_some(self) -> int:
         """Take what is there, as far as it fits into the batch. Returns how much that was."""
         self._hung_up = False
+        if self._marks.behind:
+            self._outbox.tell(self._marks.feed(""))
+            return _MUCH
         view = _desk.view
         start = size = len(self._half)
         view[:start] = self._half

@@ -7,10 +7,12 @@ import os
 import signal
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from serai.ahp import actions as a
+from serai.ahp import wire
 from serai.ahp.commands import CreateSessionParams, CreateTerminalParams
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import (
@@ -152,6 +154,84 @@ async def test_of_two_of_one_name_at_once_one_is_started(inn: Inn) -> None:
     assert isinstance(terminal := inn.host.channels.get(TERMINAL), HostTerminal)
     assert not terminal.has_ended
     assert len(inn.host.processes.children) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("n" * 100_000, "n" * 256), ("\x1b]0;x\x07a\nb", "]0;xab"), ("\r\n\x9b", "shell"), (None, "shell")],
+)
+async def test_a_name_is_bounded_and_has_nothing_but_text(inn: Inn, name: str | None, title: str) -> None:
+    claim = TerminalClientClaim(client_id="c")
+    await inn.host.terminals.create(CreateTerminalParams(channel=TERMINAL, claim=claim, name=name), "c")
+    [listed] = inn.host.root.live.head.terminals or []
+    assert listed.title == title
+
+
+async def test_a_secret_in_a_name_is_masked_also_when_something_divides_it(inn: Inn) -> None:
+    inn.host.redactor.register("THE_KEY", "correct-horse-battery")
+    claim = TerminalClientClaim(client_id="c")
+    name = "x" * 250 + " correct-\x1bhorse-battery"
+    await inn.host.terminals.create(CreateTerminalParams(channel=TERMINAL, claim=claim, name=name), "c")
+    [listed] = inn.host.root.live.head.terminals or []
+    assert listed.title == ("x" * 250 + " [secret:THE_KEY]")[:256]
+
+
+class Lists:
+    """The titles in the lists of terminals that the root channel tells, and in those that are kept."""
+
+    def __init__(self, host: Host) -> None:
+        self.told: list[str] = []
+        self.kept: list[str] = []
+        self._news = asyncio.Event()
+        self._act = host.root.act
+        host.root.act = self.act
+
+    def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, kept: bool = True) -> None:
+        self._act(action, origin, kept=kept)
+        if isinstance(action, a.RootTerminalsChangedAction):
+            titles = [one.title for one in action.terminals]
+            self.told += titles
+            self.kept += titles if kept else []
+            self._news.set()
+
+    async def until(self, titles: list[str], wanted: str) -> None:
+        while wanted not in titles:
+            self._news.clear()
+            await self._news.wait()
+
+
+async def test_titles_of_a_program_are_told_at_once_and_then_now_and_then(inn: Inn) -> None:
+    inn.host.terminals.listing._telling.seconds = 0.2
+    lists = Lists(inn.host)
+    script = "for n in $(seq 50); do printf '\\033]0;title %d\\007' $n; sleep 0.005; done; exec cat"
+    claim = TerminalClientClaim(client_id="c")
+    terminal = await inn.host.terminals.start(TERMINAL, claim, argv=["sh", "-c", script])
+    begun = asyncio.get_running_loop().time()
+    await lists.until(lists.told, "title 50")
+    took = asyncio.get_running_loop().time() - begun
+    assert terminal.info.title == "title 50"
+    assert lists.told[1].startswith("title")
+    assert len(lists.told) <= 4 + took / 0.2, "not each of them"
+    await inn.host.journal.committed()
+    assert len(lists.kept) == 2, "that it was made, and the first title"
+    assert len(await inn.store.rows("serai-terminals", 0)) == 2
+    await inn.restart()
+    [listed] = inn.host.root.live.head.terminals or []
+    assert listed.title == "title 50"
+
+
+async def test_the_last_title_is_written_down_later(inn: Inn) -> None:
+    inn.host.terminals.listing._writing.seconds = 0.05
+    lists = Lists(inn.host)
+    claim = TerminalClientClaim(client_id="c")
+    terminal = await inn.host.terminals.start(TERMINAL, claim, argv=["cat"])
+    for number in range(50):
+        terminal._show_one(a.TerminalTitleChangedAction(title=f"title {number}"))
+    await lists.until(lists.kept, "title 49")
+    await inn.host.journal.committed()
+    rows = await inn.store.rows("serai-terminals", 0)
+    assert len(rows) == 3, "when it was made, the first title, and the last"
+    assert wire.decode(rows[-1].action, dict[str, Any])["title"] == "title 49"
 
 
 async def test_after_a_restart_terminals_have_ended_and_say_so(inn: Inn) -> None:

@@ -146,15 +146,15 @@ class HostTerminal(Channel):
             case a.TerminalExitedAction():
                 self._show_text(self._stream.flush())
                 self.act(action)
-                self._owner.changed(self, "terminal.exited")
+                self._owner.listing.changed(self, "terminal.exited")
             case a.TerminalTitleChangedAction():
                 self.act(self._host.redactor.redact_action(action, observed=True))
-                self._owner.changed(self, "terminal.titled")
+                self._owner.listing.titled(self)
             case _:
                 self._show_text(self._stream.flush())  # a command begins or ends: its text is whole
                 self.act(self._host.redactor.redact_action(action, observed=True))
                 if isinstance(action, a.TerminalCwdChangedAction):
-                    self._owner.note(self, "terminal.moved")
+                    self._owner.listing.note(self, "terminal.moved")
 
     def _show_text(self, text: str) -> None:
         if text:
@@ -200,11 +200,11 @@ class HostTerminal(Channel):
         self.act(action, origin)
         match action:
             case a.TerminalClaimedAction():
-                self._owner.changed(self, "terminal.claimed")
+                self._owner.listing.changed(self, "terminal.claimed")
             case a.TerminalTitleChangedAction():
-                self._owner.changed(self, "terminal.titled")
+                self._owner.listing.changed(self, "terminal.titled")
             case a.TerminalResizedAction():
-                self._owner.note(self, "terminal.resized")
+                self._owner.listing.note(self, "terminal.resized")
             case a.TerminalClearedAction() if self._terminal is not None:
                 self._terminal.clear()
             case _:
@@ -217,3 +217,4 @@ class HostTerminal(Channel):
         if self._pump is not None:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._pump
+        self._owner.listing.settle(self)

@@ -11,15 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from serai.ahp import actions as a
-from serai.ahp import wire
 from serai.ahp.channels import problem_with_choice
 from serai.ahp.commands import CreateTerminalParams
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import (
-    Count,
     TerminalClaim,
     TerminalClientClaim,
     TerminalSessionClaim,
@@ -29,7 +24,9 @@ from serai.ahp.types import (
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.project import directory_of, problem_with_folder
 from serai.host.surroundings.terminal import HostTerminal
+from serai.host.surroundings.terminal_listing import Listing
 from serai.processes.processes import Processes
+from serai.terminals.marks import TITLE_SHOWN, cleaned
 from serai.terminals.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -37,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["HostTerminal", "Terminals"]
 
-_RECORDS = "serai-terminals"
-"""Where it is written which terminals there are."""
 _MAX_ENDED = 64
 """So many terminals that have ended can still be looked at."""
 _HUNG_UP = 129
@@ -55,26 +50,22 @@ class Terminals:
         self._processes = processes
         self._all: dict[str, HostTerminal] = {}
         self._disposing: dict[str, HostTerminal] = {}
+        self.listing = Listing(host, self._all)
+        """What the root channel and the next host are told."""
 
     # -- opening and closing -------------------------------------------------------------------------------
 
     async def restore(self) -> None:
         """After a start: terminals of before have ended, and say so."""
-        rows = await self._host.journal.store.rows(_RECORDS, 0)
-        known: dict[str, _Record] = {}
-        for row in rows:
-            record = wire.decode(row.action, _Record)
-            if record.type == "terminal.disposed":
-                known.pop(record.uri, None)
-            else:
-                known[record.uri] = record
+        known = await self.listing.read()
+        if known is None:
+            return
         for record in known.values():
             claim = record.claim
             if isinstance(claim, TerminalSessionClaim) and not self._host.sessions.knows(claim.session):
-                self._write(_Record(type="terminal.disposed", uri=record.uri))
+                self.listing.disposed(record.uri)
                 continue
-            had_ended = record.type == "terminal.exited"
-            notice = TerminalUnclassifiedPart(value=_NOT_KEPT if had_ended else _STOPPED)
+            notice = TerminalUnclassifiedPart(value=_NOT_KEPT if record.has_ended else _STOPPED)
             state = TerminalState(
                 title=record.title,
                 claim=record.claim or TerminalClientClaim(client_id=""),
@@ -82,11 +73,10 @@ class Terminals:
                 cols=record.cols,
                 rows=record.rows,
                 content=[notice],
-                exit_code=record.exit_code if had_ended else _HUNG_UP,
+                exit_code=_HUNG_UP if record.exit_code is None else record.exit_code,
             )
             self._add(HostTerminal(self._host, record.uri, state, self))
-        if rows:  # also of terminals that were erased with their session
-            self._tell_root()
+        self.listing.tell()  # also of terminals that were erased with their session
 
     # -- making and ending ---------------------------------------------------------------------------------
 
@@ -142,7 +132,7 @@ class Terminals:
         if uri in self._all:
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.ALREADY_EXISTS)
         state = TerminalState(
-            title=self._host.redactor.redact(title or (argv[0] if argv else "shell"), observed=False),
+            title=self._title(title) or self._title(argv[0] if argv else "") or "shell",
             claim=claim,
             cwd=folder.as_uri(),
             cols=cols,
@@ -169,7 +159,7 @@ class Terminals:
         channel.run(terminal)
         self._add(channel)
         self._forget_oldest()
-        self.changed(channel, "terminal.created")
+        self.listing.changed(channel, "terminal.created")
         return channel
 
     def is_there(self, claim: TerminalClaim) -> bool:
@@ -194,6 +184,10 @@ class Terminals:
         if folder is None:
             raise InvalidParams(f"{cwd} is no folder of this machine", field="params.cwd")
         return folder
+
+    def _title(self, wanted: str | None) -> str:
+        """A title as it is shown. Nothing may divide a secret before it is masked."""
+        return self._host.redactor.redact(cleaned(wanted or ""), observed=False)[:TITLE_SHOWN]
 
     async def dispose(self, uri: str) -> None:
         """End a terminal and forget it.
@@ -225,64 +219,19 @@ class Terminals:
             del self._disposing[channel.uri]
         self._all.pop(channel.uri, None)
         self._host.channels.remove(channel.uri)
-        self._write(_Record(type="terminal.disposed", uri=channel.uri))
-        self._tell_root()
+        self.listing.disposed(channel.uri)
+        self.listing.tell()
 
     def _forget_oldest(self) -> None:
         ended = [channel for channel in self._all.values() if channel.has_ended]
         for channel in ended[: max(0, len(ended) - _MAX_ENDED)]:
             del self._all[channel.uri]
             self._host.channels.remove(channel.uri)
-            self._write(_Record(type="terminal.disposed", uri=channel.uri))
-
-    # -- the root channel and the record -------------------------------------------------------------------
-
-    def changed(self, channel: HostTerminal, what: str) -> None:
-        """Something happened that the root channel and the next host should know."""
-        if self._all.get(channel.uri) is channel:
-            self.note(channel, what)
-            self._tell_root()
-
-    def note(self, channel: HostTerminal, what: str) -> None:
-        """Something happened that the next host should know."""
-        head = channel.live.head
-        if self._all.get(channel.uri) is channel:
-            self._write(
-                _Record(
-                    type=what if head.exit_code is None else "terminal.exited",
-                    uri=channel.uri,
-                    title=head.title,
-                    claim=head.claim,
-                    cwd=head.cwd,
-                    cols=head.cols,
-                    rows=head.rows,
-                    exit_code=head.exit_code,
-                )
-            )
+            self.listing.disposed(channel.uri)
 
     def _add(self, channel: HostTerminal) -> None:
         self._all[channel.uri] = channel
         self._host.channels.add(channel)
-
-    def _tell_root(self) -> None:
-        terminals = [channel.info for channel in self._all.values()]
-        self._host.root.act(a.RootTerminalsChangedAction(terminals=terminals))
-
-    def _write(self, record: _Record) -> None:
-        self._host.journal.record(_RECORDS, wire.encode(record))
-
-
-class _Record(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What is written down of a terminal."""
-
-    type: str
-    uri: str
-    title: str = ""
-    claim: TerminalClaim | None = None
-    cwd: str | None = None
-    cols: Count | None = None
-    rows: Count | None = None
-    exit_code: Count | None = None
 
 
 def _no_session(uri: str) -> ProtocolError:

@@ -10,110 +10,114 @@
 #     ESC ] 633 ; NONCE ; P ; Cwd=PATH BEL       where the shell is
 #
 # The nonce keeps the output of programs from passing for marks. A person may export PS1, so it only has the nonce's
-# name. Where commands are shown as they run (set -x), ours are not; `local -` brings that back when a function returns.
+# name.
+#
+# A person may have traps. What runs in a subshell, ( … ), springs no trap for each command (DEBUG); what comes before &&
+# springs none for what fails (ERR); and the definition of a function is a command that springs none at all. Where
+# functions and subshells inherit traps (set -T), and where commands are shown as they run (set -x), what that prints
+# goes nowhere: marks are written to 3, all else to /dev/null.
 
 __serai_nonce=${SERAI_NONCE-}
-__serai_login=${SERAI_SHELL_LOGIN-}
-builtin unset SERAI_NONCE SERAI_SHELL_LOGIN
-
-if [[ -n $__serai_login ]]; then
+__serai_file=~/.bashrc
+if [[ -n ${SERAI_SHELL_LOGIN-} ]]; then
   [[ -r /etc/profile ]] && builtin source /etc/profile
   for __serai_file in ~/.bash_profile ~/.bash_login ~/.profile; do
-    if [[ -r $__serai_file ]]; then
-      builtin source "$__serai_file"
-      break
-    fi
+    [[ -r $__serai_file ]] && break
   done
-  builtin unset __serai_file
-elif [[ -r ~/.bashrc ]]; then
-  builtin source ~/.bashrc
+fi
+builtin unset SERAI_NONCE SERAI_SHELL_LOGIN
+if [[ -r $__serai_file ]]; then
+  builtin source "$__serai_file"
 fi
 
 {
+  __serai_debug=$(builtin trap -p DEBUG)
+  builtin trap - DEBUG
   if [[ $- == *x* ]]; then
     builtin set +x
     __serai_xtrace=1
   fi
-  builtin unset __serai_login
-} 2>/dev/null
+  builtin unset __serai_file
 
-# Where commands cannot be told, nothing is touched: what is needed may be read-only, or turned off.
-if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
-  ((BASH_VERSINFO[0] > 4 || (BASH_VERSINFO[0] == 4 && BASH_VERSINFO[1] >= 4))) &&
-  (PS0='' && PS1='' && PROMPT_COMMAND='' && builtin printf '') 2>/dev/null; then
+  # Where commands cannot be told, nothing is touched: what is needed may be read-only, or turned off.
+  if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
+    ((BASH_VERSINFO[0] > 4 || (BASH_VERSINFO[0] == 4 && BASH_VERSINFO[1] >= 4))) &&
+    (PS0='' && PS1='' && PROMPT_COMMAND='' && builtin printf ''); then
 
-  __serai_number=
-  __serai_status=0
-  __serai_prompt_end='\[\e]633;${__serai_nonce-};B\a\]'
+    __serai_number=
+    __serai_prompt_end='\[\e]633;${__serai_nonce-};B\a\]'
 
-  __serai_mark() {
-    builtin printf '\e]633;%s;%s\a' "$__serai_nonce" "$1"
-  }
+    __serai_mark() {
+      builtin printf '\e]633;%s;%s\a' "$__serai_nonce" "$1" >&3
+    }
 
-  # Sets __serai_escaped: the text with all that could end or divide a mark written as \xHH, and not too long.
-  __serai_escape() {
-    local text=${1:0:12288} backslash='\'
-    text=${text//"$backslash"/"$backslash$backslash"}
-    text=${text//';'/"${backslash}x3b"}
-    text=${text//$'\n'/"${backslash}x0a"}
-    text=${text//$'\r'/"${backslash}x0d"}
-    text=${text//$'\a'/"${backslash}x07"}
-    text=${text//$'\e'/"${backslash}x1b"}
-    text=${text//$'\x18'/"${backslash}x18"}
-    text=${text//$'\x1a'/"${backslash}x1a"}
-    __serai_escaped=$text
-  }
+    # Sets __serai_escaped: the text with all that could end or divide a mark written as \xHH, and not too long.
+    __serai_escape() {
+      local text=${1:0:12288} backslash='\'
+      text=${text//"$backslash"/"$backslash$backslash"}
+      text=${text//';'/"${backslash}x3b"}
+      text=${text//$'\n'/"${backslash}x0a"}
+      text=${text//$'\r'/"${backslash}x0d"}
+      text=${text//$'\a'/"${backslash}x07"}
+      text=${text//$'\e'/"${backslash}x1b"}
+      text=${text//$'\x18'/"${backslash}x18"}
+      text=${text//$'\x1a'/"${backslash}x1a"}
+      __serai_escaped=$text
+    }
 
-  # Before a command runs, in a subshell: PS0 calls it. If the number in the history has not changed since the
-  # prompt, the history did not take this line.
-  __serai_executed() {
-    local - line sure=1 __serai_escaped
-    builtin set +x
-    [[ $HISTCMD == "$__serai_number" ]] && sure=0
-    line=$(HISTTIMEFORMAT='' builtin history 1)
-    [[ $line =~ ^\ *[0-9]+[\ *]\ (.*)$ ]] && line=${BASH_REMATCH[1]}
-    __serai_escape "$line"
-    __serai_mark "C;$sure;$__serai_escaped"
-  }
+    # These three run in subshells.
 
-  # Before each prompt: first, while $? is still the command's, and last, when the person's own code has set PS1. Both
-  # leave $? as it was. Who calls them takes care that this is not shown, and that it springs no trap for what fails:
-  # what comes before && does not.
-  __serai_first() {
-    __serai_status=$?
-    local -
-    builtin set +x
-    __serai_mark "D;$__serai_status"
-    return "$__serai_status"
-  }
+    # Before a command runs: PS0 calls it. If the number in the history has not changed since the prompt, the history
+    # did not take this line.
+    __serai_executed() {
+      builtin trap - DEBUG
+      builtin set +x
+      local line sure=1 __serai_escaped
+      [[ $HISTCMD == "$__serai_number" ]] && sure=0
+      line=$(HISTTIMEFORMAT='' builtin history 1)
+      [[ $line =~ ^\ *[0-9]+[\ *]\ (.*)$ ]] && line=${BASH_REMATCH[1]}
+      __serai_escape "$line"
+      __serai_mark "C;$sure;$__serai_escaped"
+    }
 
-  __serai_last() {
-    local - __serai_escaped
-    builtin set +x
-    __serai_number=$HISTCMD
-    __serai_escape "$PWD"
-    __serai_mark "P;Cwd=$__serai_escaped"
-    __serai_mark A
-    if [[ ${PS1-} != *"$__serai_prompt_end"* ]]; then
-      PS1=${PS1-}$__serai_prompt_end
+    # Before each prompt, first, while $? is still the command's. It stays that for what follows.
+    __serai_first() {
+      local exit_status=$?
+      builtin set +x
+      __serai_mark "D;$exit_status"
+      return "$exit_status"
+    }
+
+    # Before each prompt, last, when the person's own code has set PS1. Returns whether that has lost its mark and may
+    # be given it back, which the shell itself has to do: not where that would spring a trap. Without the mark a line
+    # that the history did not take is told as the one before it.
+    __serai_last() {
+      local __serai_escaped
+      builtin set +x
+      __serai_escape "$PWD"
+      __serai_mark "P;Cwd=$__serai_escaped"
+      __serai_mark A
+      [[ ${PS1-} != *"$__serai_prompt_end"* && -z $(builtin trap -p DEBUG) ]]
+    }
+
+    # The number in the history is written down where the shell itself is and no command: 0 stays what it is.
+    __serai_before='{ ( __serai_first ) && __serai_done() { :; }; } 3>&1 >/dev/null 2>&1'
+    __serai_after='{ ( __serai_last ) && PS1=${PS1-}$__serai_prompt_end; }'
+    __serai_after+=' 3>&1 >/dev/null 2>&1 <&$((__serai_number = HISTCMD, 0))'
+    if [[ $(builtin declare -p PROMPT_COMMAND) == 'declare -a'* ]]; then
+      PROMPT_COMMAND=("$__serai_before" "${PROMPT_COMMAND[@]}" "$__serai_after")
+    else
+      PROMPT_COMMAND=$__serai_before$'\n'${PROMPT_COMMAND-}$'\n'$__serai_after
     fi
-    return "$__serai_status"
-  }
-
-  if [[ $(builtin declare -p PROMPT_COMMAND 2>/dev/null) == 'declare -a'* ]]; then
-    PROMPT_COMMAND=(
-      '{ __serai_first && :; } 2>/dev/null'
-      "${PROMPT_COMMAND[@]}"
-      '{ __serai_last && :; } 2>/dev/null'
-    )
-  else
-    PROMPT_COMMAND=$'{ __serai_first && :; } 2>/dev/null\n'${PROMPT_COMMAND-}$'\n{ __serai_last && :; } 2>/dev/null'
+    PS0='$({ __serai_executed; } 3>&1 >/dev/null 2>&1)'${PS0-}
+    PS1=${PS1-}$__serai_prompt_end
+    builtin export -n PROMPT_COMMAND PS0  # a shell inside has no such functions
+    builtin unset __serai_before __serai_after
   fi
-  PS0='$({ __serai_executed; } 2>/dev/null)'${PS0-}
-  builtin export -n PROMPT_COMMAND PS0  # a shell inside has no such functions
-fi
 
-if [[ -n ${__serai_xtrace-} ]]; then
-  builtin unset __serai_xtrace
-  builtin set -x
-fi
+  if [[ -n ${__serai_xtrace-} ]]; then
+    builtin unset __serai_xtrace
+    builtin set -x
+  fi
+  builtin eval "builtin unset __serai_debug; $__serai_debug"
+} >/dev/null 2>&1

@@ -15,4 +15,13 @@ fi
 if [[ -r ${ZDOTDIR:-$HOME}/.zshrc ]]; then
   builtin source "${ZDOTDIR:-$HOME}/.zshrc"
 fi
-{ __serai_load; } 2>/dev/null
+# A trap before each command (DEBUG) would be sprung by each of ours, which nothing in zsh avoids. With one, nobody tells
+# of commands, and the shell is as without us.
+{
+  if [[ $(builtin trap) == *DEBUG* ]]; then
+    builtin unset SERAI_NONCE __serai_directory
+    builtin unfunction __serai_load
+  else
+    __serai_load
+  fi
+} >/dev/null 2>&1

@@ -1,0 +1,178 @@
+"""Which terminals there are: the root channel lists them, and the next host reads of them.
+
+Both hear of what happens to a terminal at once, but for titles. A program may set one with every line that it
+writes, and with each the whole list would be told and stored. So they are told now and then, and written down
+more rarely: the last one always, if not at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from serai.ahp import actions as a
+from serai.ahp import wire
+from serai.ahp.types import Count, TerminalClaim
+
+if TYPE_CHECKING:
+    from serai.host.host import Host
+    from serai.host.surroundings.terminal import HostTerminal
+
+__all__ = ["Listing", "Record", "Seldom"]
+
+_RECORDS = "serai-terminals"
+"""Where it is written which terminals there are."""
+_TOLD_EVERY = 1.0
+"""How often the root channel tells of titles, in seconds."""
+_WRITTEN_EVERY = 60.0
+"""How often titles are written to disk, in seconds. So is the list with them: a client that was away for long
+is told what is stored, and what has come since when it is written."""
+
+
+class Record(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What is written down of a terminal."""
+
+    type: str
+    uri: str
+    title: str = ""
+    claim: TerminalClaim | None = None
+    cwd: str | None = None
+    cols: Count | None = None
+    rows: Count | None = None
+    exit_code: Count | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the program had ended before its host did."""
+        return self.type == "terminal.exited"
+
+
+class Listing:
+    """What is told and written of the terminals of a host.
+
+    Args:
+        host: Whose terminals.
+        terminals: Those that there are, by their URIs. It is the owner's, and changes.
+    """
+
+    def __init__(self, host: Host, terminals: Mapping[str, HostTerminal]) -> None:
+        self._host = host
+        self._terminals = terminals
+        self._unwritten: dict[str, HostTerminal] = {}
+        """Those whose title is not written down yet."""
+        self._is_told = self._is_kept = True
+        """Whether the list that the root channel told last is the present one, and whether it is on disk."""
+        self._telling = Seldom(_TOLD_EVERY, self._tell_titles)
+        self._writing = Seldom(_WRITTEN_EVERY, self._write_all)
+
+    async def read(self) -> dict[str, Record] | None:
+        """The terminals of the hosts before, by their URIs; `None` when there never was one."""
+        rows = await self._host.journal.store.rows(_RECORDS, 0)
+        known: dict[str, Record] = {}
+        for row in rows:
+            record = wire.decode(row.action, Record)
+            if record.type == "terminal.disposed":
+                known.pop(record.uri, None)
+            else:
+                known[record.uri] = record
+        return known if rows else None
+
+    def tell(self, *, kept: bool = True) -> None:
+        """Tell the root channel which terminals there are."""
+        terminals = [channel.info for channel in self._terminals.values()]
+        self._is_told, self._is_kept = True, kept
+        self._host.root.act(a.RootTerminalsChangedAction(terminals=terminals), kept=kept)
+
+    def changed(self, channel: HostTerminal, what: str) -> None:
+        """Something happened that the root channel and the next host should know at once."""
+        if self._is_listed(channel):
+            self.note(channel, what)
+            self.tell()
+
+    def note(self, channel: HostTerminal, what: str) -> None:
+        """Something happened that the next host should know."""
+        if not self._is_listed(channel):
+            return
+        self._unwritten.pop(channel.uri, None)
+        head = channel.live.head
+        self._write(
+            Record(
+                type=what if head.exit_code is None else "terminal.exited",
+                uri=channel.uri,
+                title=head.title,
+                claim=head.claim,
+                cwd=head.cwd,
+                cols=head.cols,
+                rows=head.rows,
+                exit_code=head.exit_code,
+            )
+        )
+
+    def titled(self, channel: HostTerminal) -> None:
+        """A program has set the title: everyone is told soon."""
+        if self._is_listed(channel):
+            self._is_told = False
+            self._unwritten[channel.uri] = channel
+            self._writing.ask()
+            self._telling.ask()
+
+    def settle(self, channel: HostTerminal) -> None:
+        """Write down what was not yet: there may be no later."""
+        if self._unwritten.get(channel.uri) is channel:
+            self.note(channel, "terminal.titled")
+
+    def disposed(self, uri: str) -> None:
+        """A terminal is no longer there. Whoever has forgotten several tells the root channel once."""
+        self._unwritten.pop(uri, None)
+        self._write(Record(type="terminal.disposed", uri=uri))
+
+    def _is_listed(self, channel: HostTerminal) -> bool:
+        return self._terminals.get(channel.uri) is channel
+
+    def _tell_titles(self) -> None:
+        if not self._is_told:
+            self.tell(kept=False)
+
+    def _write_all(self) -> None:
+        for channel in list(self._unwritten.values()):
+            self.settle(channel)
+        if not (self._is_told and self._is_kept):
+            self.tell()
+
+    def _write(self, record: Record) -> None:
+        self._host.journal.record(_RECORDS, wire.encode(record))
+
+
+class Seldom:
+    """Does something at once when it is asked to, then not for a while, and then once for all who asked.
+
+    Args:
+        seconds: How long a while is.
+        work: What it does.
+    """
+
+    def __init__(self, seconds: float, work: Callable[[], None]) -> None:
+        self.seconds = seconds
+        self._work = work
+        self._rest: asyncio.TimerHandle | None = None
+        self._asked = False
+
+    def ask(self) -> None:
+        """Do it, now or later."""
+        if self._rest is None:
+            self._do()
+        else:
+            self._asked = True
+
+    def _do(self) -> None:
+        self._asked = False
+        self._rest = asyncio.get_running_loop().call_later(self.seconds, self._rested)
+        self._work()
+
+    def _rested(self) -> None:
+        self._rest = None
+        if self._asked:
+            self._do()

@@ -1,0 +1,92 @@
+"""Traps that a person has in a shell: what the shell integration does springs none of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from terminals.conftest import Open
+from terminals.viewer import plain
+
+TRAPS = {
+    "bash": ("bash", "trap 'echo code $?' ERR"),
+    "bash, also in functions": ("bash", "code() { echo code $?; }; trap code ERR; set -E"),
+    "bash, with a hook": ("bash", "trap 'echo code $?' ERR; PROMPT_COMMAND='last=$?'"),
+    "bash, with several hooks": ("bash", "trap 'echo code $?' ERR; PROMPT_COMMAND=(true 'last=$?')"),
+    "zsh": ("zsh", "trap 'echo code $?' ZERR"),
+    "zsh, with a hook": ("zsh", "trap 'echo code $?' ZERR; f() { last=$?; }; precmd_functions=(f)"),
+    "zsh, a function": ("zsh", "TRAPZERR() { echo code $?; }"),
+}
+
+
+@pytest.mark.parametrize("name", TRAPS)
+async def test_a_trap_for_what_fails_is_sprung_once(open_terminal: Open, home: Path, name: str) -> None:
+    program, trap = TRAPS[name]
+    (home / f".{program}rc").write_text(f"PS1='me> '\n{trap}\n")
+    shell = await open_terminal(program)
+    assert (await shell.run("(exit 3)")).exit_code == 3
+    assert plain((await shell.run("echo was $? ${last-3}")).output) == "was 3 3\n"
+    await shell.ready()
+    assert re.findall("code .", plain(shell.text)) == ["code 3"]
+
+
+DEBUGGING = {
+    "what is shown": "trap 'echo \"+ $BASH_COMMAND\"' DEBUG",
+    "what is shown, also in functions": "trap 'echo \"+ $BASH_COMMAND\"' DEBUG; set -T",
+    "what is shown, with a hook": "trap 'echo \"+ $BASH_COMMAND\"' DEBUG; PROMPT_COMMAND=('x=1')",
+    "what is shown, with a new prompt": (
+        "trap 'echo \"+ $BASH_COMMAND\"' DEBUG; PROMPT_COMMAND='PS1=\"me> \"'"
+    ),
+    "what is set later": 'PROMPT_COMMAND=\'trap "echo \\"+ \\$BASH_COMMAND\\"" DEBUG\'',
+}
+
+
+@pytest.mark.parametrize("name", DEBUGGING)
+async def test_a_trap_before_each_command_is_not_sprung_by_us(
+    open_terminal: Open, home: Path, name: str
+) -> None:
+    (home / ".bashrc").write_text(f"PS1='me> '\n{DEBUGGING[name]}\n")
+    shell = await open_terminal("bash")
+    for line in ("echo one", "echo one", "echo two"):
+        part = await shell.run(line)
+        assert (part.command_line, plain(part.output)) == (line, f"+ {line}\n{line[5:]}\n")
+    assert (await shell.run("(exit 3)")).exit_code == 3
+    assert plain((await shell.run("echo $?")).output).endswith("\n3\n")
+    await shell.ready()
+    await shell.until(lambda: plain(shell.text).endswith("me> "))
+    assert "serai" not in shell.text
+
+
+async def test_what_a_person_measures_before_each_command_is_the_persons_own(
+    open_terminal: Open, home: Path
+) -> None:
+    hooks = "trap 'first=${first:-$BASH_COMMAND}' DEBUG; PROMPT_COMMAND='last=$first; unset first'"
+    (home / ".bashrc").write_text(f"PS1='[$last] me> '\n{hooks}\n")
+    shell = await open_terminal("bash")
+    await shell.sees("me> ")
+    for line in ("true", "false"):
+        await shell.run(line)
+        await shell.sees(f"[{line}] me> ")
+
+
+async def test_a_title_that_a_person_sets_before_each_command_stays(open_terminal: Open, home: Path) -> None:
+    (home / ".bashrc").write_text("PS1='me> '\ntrap 'printf \"\\033]0;%s\\007\" \"$BASH_COMMAND\"' DEBUG\n")
+    shell = await open_terminal("bash")
+    await shell.run("echo hello")
+    await shell.ready()
+    await shell.until(lambda: shell.text.endswith("me> "))
+    assert shell.live.head.title == "echo hello"
+    assert "serai" not in shell.text
+
+
+async def test_a_trap_for_what_returns_says_nothing_of_us(open_terminal: Open, home: Path) -> None:
+    (home / ".bashrc").write_text("PS1='me> '\ntrap 'echo back' RETURN\nset -T\n")
+    shell = await open_terminal("bash")
+    await shell.sees("me> ")
+    seen = shell.text.count("back")
+    assert plain((await shell.run("echo hello")).output) == "hello\n"
+    await shell.ready()
+    await shell.run("true")
+    assert shell.text.count("back") == seen
