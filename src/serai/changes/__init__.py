@@ -11,6 +11,7 @@
       git.py         running git so that it runs nothing else
       repository.py  the repository of a directory
       mirror.py      the private side: an index and objects of our own
+      recording.py   when and what is recorded
       trees.py       what was recorded there
       margins.py     what was there beside it
       unseen.py      looking into folders that git does not look into
@@ -29,6 +30,7 @@
       restoring.py   bringing files back
       staging.py     the person's own index
       discarding.py  both of them, so that what fails has done nothing
+      quiet.py       while nobody looks
     noted.py       in any other folder
       snapshots.py   what tools edited, kept by digest
       notes.py       what was noted of it
