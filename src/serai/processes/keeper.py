@@ -169,8 +169,8 @@ def become(request: Request, streams: tuple[int, ...], writer: int) -> None:
             own_terminal(terminal)
         if is_linux():
             take_number(number)
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
+        for place, stream in enumerate(streams):
+            os.dup2(stream, place)
         os.chdir(folder)
         for number in range(1, _REAL_TIME):
             if number not in (signal.SIGKILL, signal.SIGSTOP):
