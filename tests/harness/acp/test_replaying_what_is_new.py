@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from harness.acp.test_replaying import (
@@ -139,6 +140,22 @@ def test_what_is_told_last_is_the_answer_when_there_is_no_other() -> None:
         replay = Replay([turn("hello", "hi"), turn("bye", "Bye")], "go")
         at_once(replay, *told)
         assert [texts(item) for item in replay.end()] == new
+
+
+@pytest.mark.parametrize("answer", ["✅", "👍 ", "…"])
+def test_an_answer_without_a_letter_is_one(answer: str) -> None:
+    for told in ([(USER, "hello"), (AGENT, "hi")], [(USER, "hello"), (AGENT, "hi"), (USER, "go")]):
+        replay = Replay([turn("hello", "hi")], "go")
+        new = [text for texts in at_once(replay, *told, (AGENT, answer)) for text in texts]
+        new += [texts(item) for item in replay.end()]
+        assert [text for text in new if text != "go"] == [answer]
+
+
+def test_what_was_done_in_an_old_turn_is_not_the_answer_though_there_is_no_other() -> None:
+    replay = Replay([call_turn()], "go")
+    told = [read(USER, "hello"), titled("a"), read(AGENT, "hi")]
+    assert [replay.news(each) for each in told] == [[]] * 3
+    assert replay.end() == []
 
 
 def test_once_the_person_has_said_more_the_prompt_said_again_takes_nothing_away() -> None:

@@ -48,7 +48,8 @@ class Replay:
       to tell, nor for what was thought or done after the last words.
     - All else is new, also what is held back when nothing follows for a while. With its words and deeds the
       answer has begun, and no history is told in this turn any more.
-    - If nothing is new until the agent has answered, what was told last is the answer.
+    - If nothing is new until the agent has answered, what was told last is the answer, as long as that is
+      words alone.
 
     So what can be either is new, where nothing parts it from the answer. The price: when an agent tells its
     last old turn late, and does not repeat the prompt after it, that turn is shown again if it began as the
@@ -84,6 +85,8 @@ class Replay:
         """What was told so far of a message of the person, while nothing else is told."""
         self._is_over = False
         """Whether no history comes any more in this turn."""
+        self._has_news = False
+        """Whether something was new that can be seen."""
         self._is_answered = False
 
     def prompted(self, prompt: str) -> bool:
@@ -142,11 +145,14 @@ class Replay:
         if held:
             self._telling = []
             self._is_over = self._is_over or any(_is_of_an_answer(item) for item in held)
+            self._has_news = self._has_news or any(_can_be_seen(item) for item in held)
         return held
 
     def end(self) -> list[Item]:
         """What is new when the agent has answered, and nothing follows."""
-        if not self._is_over:
+        has_news = self._is_over or self._has_news or any(map(_can_be_seen, self._held))
+        is_words = all(isinstance(item, UserMessageChunk | AgentMessageChunk) for item in self._taken)
+        if is_words and not has_news:
             self._held = [*self._taken, *self._held]
         return self.rest()
 
@@ -340,6 +346,13 @@ def _is_of_an_answer(item: Item) -> bool:
     """Whether with this, when it is new, the answer has begun. Marks and spaces may come before it."""
     if isinstance(item, AgentMessageChunk | AgentThoughtChunk) and item.text is not None:
         return bool(_bare(item.text))
+    return not isinstance(item, UserMessageChunk)
+
+
+def _can_be_seen(item: Item) -> bool:
+    """Whether an answer that has this is not empty."""
+    if isinstance(item, AgentMessageChunk | AgentThoughtChunk) and item.text is not None:
+        return bool(item.text.strip())
     return not isinstance(item, UserMessageChunk)
 
 

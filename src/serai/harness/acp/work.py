@@ -235,7 +235,8 @@ class Work:
 
     async def finish(self, finished: Finished, *, cancelled: bool) -> None:
         """The agent has answered the prompt."""
-        await self._sift(Replay.rest if cancelled else Replay.end)
+        has_answered = finished.stop_reason == "end_turn" and not cancelled
+        await self._sift(Replay.end if has_answered else Replay.rest)
         self.flush()
         if finished.usage:
             await self._tell_usage(finished.usage)
