@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
@@ -210,6 +212,30 @@ class TestDamage:
         dispatch(other, SESSIONS[0], "goes on")
         await answer(again, again.request("ping"))
         other.drop()
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b'{"a":"' + b"x" * 1000,
+        b"[" + b"0," * 200_000 + b"0]",
+        b'{"jsonrpc":"2.0","id":"r","method":"subscribe","params":{"channel":5}}',
+        b'{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":"ahp-session:/a","clientSeq":1,"action":5}}',
+    ],
+    ids=["not JSON", "too many values", "request", "dispatch"],
+)
+async def test_a_frame_that_cannot_be_read_is_let_go_at_once(host: Host, frame: bytes) -> None:
+    wire = await connected(host, *SESSIONS)
+    gc.collect()
+    gc.disable()
+    try:
+        before = sys.getrefcount(frame)
+        wire.peer.received(frame)
+        await answer(wire, wire.request("ping"))
+        await host.journal.committed()
+        assert sys.getrefcount(frame) == before
+    finally:
+        gc.enable()
 
 
 class TestFullDisk:

@@ -87,7 +87,9 @@ class AhpPeer:
         try:
             message: _Incoming = jsonrpc.decode(data, _MAX_DEPTH, _MAX_VALUES)
         except ProtocolError as error:
-            message = _Unreadable(data, error)
+            # Its traceback leads here, and so to the data: they would keep each other for long.
+            error.__context__ = None
+            message = _Unreadable(data, error.with_traceback(None))
         if isinstance(message, jsonrpc.Success | jsonrpc.Failure):
             self._answered(message)
             return
