@@ -113,16 +113,18 @@ class Door:
     def defer(self, deferred_id: str, action: StateAction, origin: ActionOrigin) -> Deferred:
         """Record that an action waits for the end of the turn: it must not be lost with the host."""
         fields = {"action": wire.to_json(action), "origin": wire.to_json(origin)}
-        self._record("action.deferred", deferred_id, **fields)
-        return Deferred(deferred_id, action, origin)
+        size = self._record("action.deferred", deferred_id, **fields)
+        return Deferred(deferred_id, action, origin, size)
 
     def applied(self, deferred_id: str) -> None:
         """Record that it waits no longer."""
         self._record("action.applied", deferred_id)
 
-    def _record(self, kind: str, delivery_id: str, **fields: Any) -> None:
-        record = {"type": kind, "deliveryId": delivery_id, **fields}
-        self._journal.record(self._channel, msgspec.json.encode(record))
+    def _record(self, kind: str, delivery_id: str, **fields: Any) -> int:
+        """Write a record. Returns how long it is."""
+        record = msgspec.json.encode({"type": kind, "deliveryId": delivery_id, **fields})
+        self._journal.record(self._channel, record)
+        return len(record)
 
 
 class Deferred(NamedTuple):
@@ -131,6 +133,8 @@ class Deferred(NamedTuple):
     id: str
     action: StateAction
     origin: ActionOrigin
+    size: int = 0
+    """How many bytes it has, as far as that is known."""
 
 
 class Unsettled(NamedTuple):

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 _TITLE_LENGTH = 60
 _DISPOSED = "session_disposed"
-_MOST_DEFERRED = 1000
+_MOST_DEFERRED, _MOST_DEFERRED_BYTES = 1000, 1024 * 1024
 """All of it happens in one step when the turn ends."""
 
 
@@ -317,7 +317,8 @@ class Turns:
     @property
     def is_crowded(self) -> bool:
         """Whether so much waits for the end of the turn that nothing more can."""
-        return len(self._deferred) >= _MOST_DEFERRED
+        size = sum(deferred.size for deferred in self._deferred)
+        return len(self._deferred) >= _MOST_DEFERRED or size >= _MOST_DEFERRED_BYTES
 
     def defer(self, deferred: Deferred) -> None:
         """An action waits for the end of the turn."""
