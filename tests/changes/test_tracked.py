@@ -260,6 +260,20 @@ async def test_a_file_that_is_ignored_in_a_turn_is_not_deleted_by_it_and_can_be_
     assert (repo.top / "notes.log").read_text() == "mine\n"
 
 
+async def test_a_turn_ends_also_when_git_has_deleted_what_it_began_with(repo: Repo, private: Path) -> None:
+    repo.write("n", "only in the person's objects\n")
+    repo.git("add", "n")
+    repo.git("reset", "-q")
+    changes = await tracked(repo.top, private)
+    await changes.begin_turn("t")
+    (repo.top / "n").unlink()
+    repo.write(".gitignore", "*.log\n")
+    repo.git("gc", "-q", "--prune=now")
+    await changes.end_turn("t")
+    with pytest.raises(GitFailed, match="no longer in the repository"):
+        await changes.compute(TURN_T)
+
+
 async def test_a_turn_of_the_same_id_begins_anew(repo: Repo, private: Path) -> None:
     changes = await tracked(repo.top, private)
     await changes.begin_turn("t")

@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from serai.changes.mirror import Mirror
+from serai.changes.quiet import Quiet
 from serai.changes.reaching import FolderPermissions, as_usual
 from serai.changes.records import Change, Side
 from serai.changes.restoring import put_back, unpacked
@@ -38,6 +39,7 @@ async def discard(
     changes: Sequence[Change],
     tree: str,
     *,
+    quiet: Quiet,
     unstages: bool = False,
     also: Callable[[str], bool] = lambda _path: False,
     plain: Mapping[str, Side] | None = None,
@@ -50,6 +52,7 @@ async def discard(
         mirror: The private side.
         changes: What changed.
         tree: What it changed from.
+        quiet: So that nobody looks while files are away from their paths.
         unstages: Whether the person's index goes back as well.
         also: Says of a path from the root of the work tree, which is staged and not among the changes,
             whether the index goes back there too.
@@ -76,13 +79,14 @@ async def discard(
         stop = threading.Event()
 
         async def write() -> tuple[list[Change], dict[str, str]]:
-            await put_entries(mirror, [staged.then[path] for path in back])
-            done, refused = await asyncio.to_thread(
-                *(put_back, mirror, possible, earlier.files, known, keeps),
-                folders=folders,
-                absent=absent,
-                stop=stop.is_set,
-            )
+            async with quiet.undoing():
+                await put_entries(mirror, [staged.then[path] for path in back])
+                done, refused = await asyncio.to_thread(
+                    *(put_back, mirror, possible, earlier.files, known, keeps),
+                    folders=folders,
+                    absent=absent,
+                    stop=stop.is_set,
+                )
             if unstages:
                 await _have_looked_at(mirror, [one for one in done if one.path not in absent])
             return done, await _stage_again(mirror, staged, possible, refused)

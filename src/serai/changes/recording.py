@@ -14,7 +14,7 @@ from serai.changes.reaching import Found
 from serai.changes.records import LeftOut, Limits
 from serai.changes.scanning import Scanner
 from serai.changes.trees import SESSION_BASE, RecordedTrees, names_of
-from serai.errors import GitFailed
+from serai.errors import GitFailed, GitTimedOut
 
 __all__ = ["Recording"]
 
@@ -149,7 +149,12 @@ class Recording:
         """The files of a base that are there, and that git does not see any more."""
         if renewals == self._scanner.renewals:
             return []
-        changes = await diff_to_index(self._mirror, self._trees.of(base), self._scanner.conflicts)
+        try:
+            changes = await diff_to_index(self._mirror, self._trees.of(base), self._scanner.conflicts)
+        except GitTimedOut:
+            raise
+        except GitFailed:
+            return []  # git has deleted what the base needs: nothing can be compared with it any more
         return await self._lingering.behind(changes)
 
     # -- looking -------------------------------------------------------------------------------------------

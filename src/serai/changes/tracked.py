@@ -378,17 +378,17 @@ class TrackedChanges:
             )
             kept = {self._repository.full(path) for change in chosen for path in change.paths}
             kept |= {one.path for one in self._scanner.left_out}
-            async with self._quiet.undoing():
-                done, in_the_way = await discard(
-                    self._mirror,
-                    prepared.changes,
-                    found.start or head,
-                    unstages=is_uncommitted,
-                    also=lambda path: paths is None and path not in kept,
-                    plain=prepared.plain,
-                    keeps=prepared.keeps,
-                    folders=prepared.folders,
-                )
+            done, in_the_way = await discard(
+                self._mirror,
+                prepared.changes,
+                found.start or head,
+                quiet=self._quiet,
+                unstages=is_uncommitted,
+                also=lambda path: paths is None and path not in kept,
+                plain=prepared.plain,
+                keeps=prepared.keeps,
+                folders=prepared.folders,
+            )
             return done, refused | prepared.refused | in_the_way
 
     def _base_of(self, which: Which) -> str:
