@@ -109,9 +109,7 @@ def _is_other_name(source: Place, destination: Place, there: os.stat_result) -> 
 
 def _copy_and_remove(source: Place, destination: Place, *, exclusive: bool) -> None:
     before = source.info
-    is_directory = before is not None and stat.S_ISDIR(before.st_mode)
-    for name in (".", *([source.name] if is_directory else [])):
-        refuse_fixed(source.directory, name, source.uri)
+    refuse_fixed(source.directory, source.uri)
     copied = duplicate(source, destination, exclusive=exclusive, moved=True)
     changed = conflict(source.uri, "was changed by another program meanwhile; there is a copy now")
     with alone_at(source):

@@ -93,14 +93,14 @@ def keep_owner(copy: int, info: os.stat_result) -> None:
             return
 
 
-def refuse_fixed(directory: int, name: str, uri: str) -> None:
+def refuse_fixed(directory: int, uri: str) -> None:
     """Refuse to copy, in order to remove it then, what is in a directory that nothing can be taken out of.
 
     Raises:
         ProtocolError: Nothing can.
     """
     supported = os.access in os.supports_effective_ids
-    if not os.access(name, os.W_OK | os.X_OK, dir_fd=directory, effective_ids=supported):
+    if not os.access(".", os.W_OK | os.X_OK, dir_fd=directory, effective_ids=supported):
         raise denied(uri, "it cannot be moved out of a directory that may not be written")
 
 

@@ -147,7 +147,10 @@ def copy_tree(source: int, destination: int, uri: str, original: Original | None
             in a directory that will be removed what is mounted there. A part of the copy has been made.
         OSError: Something cannot be copied. The same.
     """
-    levels = [_Copied(source, destination, names_in(source), os.fstat(source), original)]
+    names = names_in(source)
+    if original is not None and names:
+        refuse_fixed(source, uri)
+    levels = [_Copied(source, destination, names, os.fstat(source), original)]
     try:
         while True:
             go_on()
@@ -219,19 +222,15 @@ def _enter(level: _Copied, name: str, uri: str) -> _Copied:
         refuse_window(source, f"{uri} (at {name!r})")
         info = os.fstat(source)
         original = _noted(level.original, name, info, uri)
-        if original is not None:
-            refuse_fixed(level.source, name, f"{uri} (at {name!r})")
+        names = names_in(source)
+        if original is not None and names:
+            refuse_fixed(source, f"{uri} (at {name!r})")
         os.mkdir(name, 0o700, dir_fd=level.destination)
         destination = open_directory(level.destination, name)
     except BaseException:
         os.close(source)
         raise
-    try:
-        return _Copied(source, destination, names_in(source), info, original, level.depth + 1)
-    except BaseException:
-        os.close(source)
-        os.close(destination)
-        raise
+    return _Copied(source, destination, names, info, original, level.depth + 1)
 
 
 def _noted(above: Original | None, name: str, info: os.stat_result, uri: str) -> Original | None:
