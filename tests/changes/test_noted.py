@@ -154,6 +154,25 @@ async def test_files_outside_and_behind_links_are_not_noted(folder: Folder, tmp_
     assert await folder.noted.note_before("t", str(folder.top / "inside"))
 
 
+@pytest.mark.parametrize("named", ["link", "way/file", "way/new", "twice"])
+async def test_what_is_edited_through_a_link_is_seen_where_it_is(folder: Folder, named: str) -> None:
+    folder.write("real/file", b"one\n")
+    (folder.top / "link").symlink_to("real/file")
+    (folder.top / "way").symlink_to("real")
+    (folder.top / "twice").symlink_to("way/file")
+    await folder.noted.begin_turn("t")
+    await folder.edit("t", named, b"two\n")
+    await folder.noted.end_turn("t")
+    new = named.endswith("new")
+    changed = "added real/new +1 -0" if new else "modified real/file +1 -1"
+    assert brief((await folder.noted.compute(turn("t"))).changes) == [changed]
+    done, refused = await folder.noted.discard(turn("t"), None)
+    assert (len(done), refused) == (1, {})
+    assert (folder.top / "real/file").read_bytes() == b"one\n"
+    assert not (folder.top / "real/new").exists()
+    assert (folder.top / "link").is_symlink()
+
+
 async def test_what_there_is_not_is_not_found(folder: Folder) -> None:
     for which in (UNCOMMITTED, turn("unknown")):
         with pytest.raises(ProtocolError) as caught:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from serai.changes.contents import kept_at, read_now
 from serai.changes.leftovers import NOTES, clean_up
 from serai.changes.reaching import Found
 from serai.changes.records import UNSEEN, Change, Changes, Limits, Outcome
+from serai.changes.scanning import is_beyond_a_link
 from serai.changes.showing import ContentAddress, path_below
 from serai.changes.snapshots import Snapshots
 from serai.changes.trees import SESSION_BASE, RecordedTrees, is_lost, names_of
@@ -69,6 +70,8 @@ class NotedChanges:
         self._snapshots = Snapshots(directory, folder, self._limits, self._closed)
         self._running: set[str] = set()
         self._lock = asyncio.Lock()
+        self._led: dict[tuple[str, str], list[str]] = {}
+        """Where a path led when a tool began with it, by the turn and the path."""
 
     # -- notes ---------------------------------------------------------------------------------------------
 
@@ -79,24 +82,29 @@ class NotedChanges:
             turn_id: The turn.
             path: The file; absolute, or from the working directory.
         """
-        below = self._below(path)
-        if below is None:
-            return False
         async with self._lock:
-            return await asyncio.to_thread(self._snapshots.note_before, turn_id, below)
+            places = self._led[turn_id, path] = await asyncio.to_thread(self._places, path)
+            return await asyncio.to_thread(_all_noted, self._snapshots.note_before, turn_id, places)
 
     async def note_after(self, turn_id: str, path: str) -> bool:
         """Note a file that a tool has changed. Says whether it could be noted."""
-        below = self._below(path)
-        if below is None:
-            return False
         async with self._lock:
-            return await asyncio.to_thread(self._snapshots.note_after, turn_id, below)
+            places = self._led.pop((turn_id, path), None) or await asyncio.to_thread(self._places, path)
+            return await asyncio.to_thread(_all_noted, self._snapshots.note_after, turn_id, places)
 
-    def _below(self, path: str) -> str | None:
+    def _places(self, path: str) -> list[str]:
+        """Where in the directory a tool may change something when it is given a path.
+
+        That is the path itself and, when it leads over links, the file that is there: a tool may write to
+        that, or put another in the place of a link.
+        """
         full = os.path.normpath(os.path.join(self.directory, path))  # noqa: PTH118 - text, not a Path
-        base = self.directory.rstrip("/") + "/"
-        return full.removeprefix(base) if full.startswith(base) else None
+        named, real = _below(self.directory, full), _below(*map(os.path.realpath, (self.directory, full)))
+        if named is None:
+            return []
+        if real is not None and is_beyond_a_link(self.directory, named):
+            return [real]
+        return list(dict.fromkeys(filter(None, (named, real))))
 
     @property
     def noted(self) -> list[str]:
@@ -314,3 +322,14 @@ class NotedChanges:
             notes=self._notes,
         )
         return undoing.discard(self._compute(which).changes, paths, is_live=self.is_live(which))
+
+
+def _all_noted(note: Callable[[str, str], bool], turn_id: str, places: Sequence[str]) -> bool:
+    noted = [note(turn_id, place) for place in places]
+    return bool(noted) and all(noted)
+
+
+def _below(directory: str, full: str) -> str | None:
+    """A path from the directory that it is in."""
+    base = directory.rstrip("/") + "/"
+    return full.removeprefix(base) if full.startswith(base) else None
