@@ -90,3 +90,46 @@ async def test_a_trap_for_what_returns_says_nothing_of_us(open_terminal: Open, h
     await shell.ready()
     await shell.run("true")
     assert shell.text.count("back") == seen
+
+
+NO_DEBUGGING = {
+    "a function": "TRAPUSR1() { DEBUG=1 }",
+    "a text": "trap 'echo DEBUG' USR1",
+    "a text of two lines": "trap $'echo \\'x\\' DEBUG\\ntrue' USR1",
+}
+
+
+@pytest.mark.parametrize("name", NO_DEBUGGING)
+async def test_a_trap_of_zsh_that_only_speaks_of_debugging_is_like_any_other(
+    open_terminal: Open, home: Path, name: str
+) -> None:
+    (home / ".zshrc").write_text(f"PS1='me> '\n{NO_DEBUGGING[name]}\n")
+    shell = await open_terminal("zsh")
+    assert (await shell.run("(exit 3)")).exit_code == 3
+
+
+LATE = {
+    "a function": 'TRAPDEBUG() { print -r -- "+ $ZSH_DEBUG_CMD" }',
+    "a text": "trap 'print -r -- \"+ $ZSH_DEBUG_CMD\"' DEBUG",
+    "after each command": "setopt no_debug_before_cmd; trap 'echo + it' DEBUG",
+    "with arrays like those of ksh": "setopt ksh_arrays; trap 'print -r -- \"+ $ZSH_DEBUG_CMD\"' DEBUG",
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+async def test_a_trap_before_each_command_that_zsh_gets_later_is_soon_not_sprung_by_us(
+    open_terminal: Open, home: Path, name: str
+) -> None:
+    hooks = "f() { }; g() { }; precmd_functions=(f g)"
+    (home / ".zshrc").write_text(f"PS1='me> '\n{hooks}\n")
+    shell = await open_terminal("zsh")
+    part = await shell.run(LATE[name])
+    assert part.exit_code == 0
+    await shell.until(lambda: shell.text.count("me> ") == 2)
+    seen = len(shell.text)
+    shell.terminal.write("echo hel''lo ${(j:,:)${precmd_functions[@]}} ${#preexec_functions[@]}\r")
+    await shell.until(lambda: shell.text.count("me> ") == 3)
+    after = plain(shell.text[seen:])
+    assert "hello f,g 0\n" in after
+    assert "serai" not in after
+    assert len(shell.commands) == 1

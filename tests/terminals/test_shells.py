@@ -211,6 +211,67 @@ async def test_what_the_person_does_around_commands_stays(open_terminal: Open, h
     assert [part.command_line for part in shell.commands] == ["(exit 3)", "(exit 4)"]
 
 
+PIPES = {
+    "bash, one": ("bash", "PROMPT_COMMAND=mine"),
+    "bash, one with more lines": ("bash", "PROMPT_COMMAND=$'mine # first\\n\\ntrue;'"),
+    "bash, several": ("bash", "PROMPT_COMMAND=(true mine)"),
+    "bash, with a trap": ("bash", "PROMPT_COMMAND=mine; trap : DEBUG"),
+    "bash, with one in functions too": ("bash", "PROMPT_COMMAND=mine; trap 'echo trap >&2' DEBUG; set -T"),
+    "bash, strict": ("bash", "PROMPT_COMMAND=mine; set -u"),
+    "zsh": ("zsh", "precmd_functions=(mine)"),
+}
+
+
+@pytest.mark.parametrize("name", PIPES)
+async def test_a_prompt_sees_the_status_of_all_that_was_piped(
+    open_terminal: Open, home: Path, name: str
+) -> None:
+    program, hook = PIPES[name]
+    statuses = "${PIPESTATUS[*]}" if program == "bash" else "$pipestatus"
+    mine = f'mine() {{ saw="$? of {statuses}"; PS1="[$saw] me> "; }}'
+    (home / f".{program}rc").write_text(f"{mine}\n{hook}\n")
+    shell = await open_terminal(program)
+    for line, saw in {
+        "false | true": "0 of 1 0",
+        "(exit 3) | (exit 4)": "4 of 3 4",
+        "(exit 5)": "5 of 5",
+    }.items():
+        assert (await shell.run(line)).exit_code == int(saw[0])
+        await shell.sees(f"[{saw}] me> ")
+
+
+LATER = {
+    "one instead": ("PROMPT_COMMAND='echo new'", "new"),
+    "none": ("PROMPT_COMMAND=", ""),
+    "nothing at all": ("unset PROMPT_COMMAND", ""),
+    "several instead": ("PROMPT_COMMAND=('echo new' 'echo newer')", "new newer"),
+    "one before": ('PROMPT_COMMAND="echo new; $PROMPT_COMMAND"', "new old"),
+    "one after": ('PROMPT_COMMAND="$PROMPT_COMMAND; echo new"', "old new"),
+    "one more": ("PROMPT_COMMAND+=('echo new')", "old new"),
+    "its own taken out": ('PROMPT_COMMAND="${PROMPT_COMMAND//echo old}"', ""),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+async def test_what_a_person_does_before_prompts_may_change_later(
+    open_terminal: Open, home: Path, name: str
+) -> None:
+    change, said = LATER[name]
+    (home / ".bashrc").write_text("PS1='me> '\nPROMPT_COMMAND='echo old'\n")
+    shell = await open_terminal("bash")
+    await shell.sees("me> ")
+    shell.terminal.write(f"{change}\r")
+    await shell.until(lambda: shell.text.count("me> ") == 2)
+    seen = len(shell.text)
+    shell.terminal.write("echo hel''lo\r")
+    await shell.sees("me> ", after=seen)
+    after = plain(shell.text[seen:]).partition("\n")[2].split()
+    assert after == ["hello", *said.split(), "me>"]
+    if name in ("one before", "one after", "one more", "its own taken out"):
+        assert shell.commands[-1].command_line == "echo hel''lo"
+        assert shell.commands[-1].exit_code == 0
+
+
 ZSH_SETTINGS = {
     "arrays like those of ksh": "setopt ksh_arrays",
     "aliases for any word": "alias -g A='| awk 1'; alias -g D='| cat'",

@@ -15,7 +15,9 @@
 # A person may have traps. What runs in a subshell, ( … ), springs no trap for each command (DEBUG); what comes before &&
 # springs none for what fails (ERR); and the definition of a function is a command that springs none at all. Where
 # functions and subshells inherit traps (set -T), and where commands are shown as they run (set -x), what that prints
-# goes nowhere: marks are written to 3, all else to /dev/null.
+# goes nowhere: marks are written to the terminal, all else to /dev/null.
+#
+# The terminal is /dev/tty, wherever a person has sent what the shell prints: a mark in a file would tell the nonce.
 
 __serai_nonce=${SERAI_NONCE-}
 __serai_file=~/.bashrc
@@ -42,13 +44,13 @@ fi
   # Where commands cannot be told, nothing is touched: what is needed may be read-only, or turned off.
   if [[ -n $__serai_nonce ]] && builtin shopt -q promptvars &&
     ((BASH_VERSINFO[0] > 4 || (BASH_VERSINFO[0] == 4 && BASH_VERSINFO[1] >= 4))) &&
-    (PS0='' && PS1='' && PROMPT_COMMAND='' && builtin printf ''); then
+    (PS0='' && PS1='' && PROMPT_COMMAND='' && [[ -c /dev/tty ]] && builtin printf '' >/dev/tty); then
 
     __serai_number=
     __serai_prompt_end='\[\e]633;${__serai_nonce-};B\a\]'
 
     __serai_mark() {
-      builtin printf '\e]633;%s;%s\a' "$__serai_nonce" "$1" >&3
+      [[ -c /dev/tty ]] && builtin printf '\e]633;%s;%s\a' "$__serai_nonce" "$1" >/dev/tty
     }
 
     # Sets __serai_escaped: the text with all that could end or divide a mark written as \xHH, and not too long.
@@ -90,26 +92,39 @@ fi
 
     # Before each prompt, last, when the person's own code has set PS1. Returns whether that has lost its mark and may
     # be given it back, which the shell itself has to do: not where that would spring a trap. Without the mark a line
-    # that the history did not take is told as the one before it.
+    # that the history did not take is told as the one before it. Bash writes the prompt to 2, which is 3 here: if that
+    # is no terminal, the mark has to go instead.
     __serai_last() {
-      local __serai_escaped
+      local __serai_escaped has='' wants=''
       builtin set +x
       __serai_escape "$PWD"
       __serai_mark "P;Cwd=$__serai_escaped"
       __serai_mark A
-      [[ ${PS1-} != *"$__serai_prompt_end"* && -z $(builtin trap -p DEBUG) ]]
+      [[ ${PS1-} == *"$__serai_prompt_end"* ]] && has=1
+      [[ -t 3 ]] && wants=1
+      [[ $has != "$wants" && -z $(builtin trap -p DEBUG) ]]
     }
 
-    # The number in the history is written down where the shell itself is and no command: 0 stays what it is.
-    __serai_before='{ ( __serai_first ) && __serai_done() { :; }; } 3>&1 >/dev/null 2>&1'
-    __serai_after='{ ( __serai_last ) && PS1=${PS1-}$__serai_prompt_end; }'
-    __serai_after+=' 3>&1 >/dev/null 2>&1 <&$((__serai_number = HISTCMD, 0))'
+    # The number in the history is written down where the shell itself is and no command: 0 stays what it is. If 2 is
+    # closed, there is nobody to tell.
+    __serai_before='{ ( __serai_first ) && __serai_done() { :; }; } >/dev/null 2>&1'
+    __serai_after='{ ( __serai_last ) && if [[ ${PS1-} == *"$__serai_prompt_end"* ]]; then'
+    __serai_after+=' PS1=${PS1//"$__serai_prompt_end"}; else PS1=${PS1-}$__serai_prompt_end; fi; }'
+    __serai_after+=' 3>&2 >/dev/null 2>&1 <&$((__serai_number = HISTCMD, 0)) || __serai_done() { :; }'
     if [[ $(builtin declare -p PROMPT_COMMAND) == 'declare -a'* ]]; then
       PROMPT_COMMAND=("$__serai_before" "${PROMPT_COMMAND[@]}" "$__serai_after")
+    elif [[ -n ${PROMPT_COMMAND-} ]] && ((BASH_VERSINFO[0] > 5 || (BASH_VERSINFO[0] == 5 && BASH_VERSINFO[1] >= 1)))
+    then
+      # Between the elements of an array bash restores PIPESTATUS, but within one text any command of ours would change
+      # it. What is substituted in a redirection does not, and its status is $? for what is redirected. No array is made
+      # of a text: who writes PROMPT_COMMAND=… later would change its first element only. Whoever takes their own part
+      # out leaves something that bash can read.
+      __serai_before='<&"0$({ __serai_first; } >/dev/null 2>&1)"'
+      PROMPT_COMMAND=$'{\n'$PROMPT_COMMAND$'\n__serai_done() { :; }\n} '$__serai_before$'\n'$__serai_after
     else
       PROMPT_COMMAND=$__serai_before$'\n'${PROMPT_COMMAND-}$'\n'$__serai_after
     fi
-    PS0='$({ __serai_executed; } 3>&1 >/dev/null 2>&1)'${PS0-}
+    PS0='$({ __serai_executed; } >/dev/null 2>&1)'${PS0-}
     PS1=${PS1-}$__serai_prompt_end
     builtin export -n PROMPT_COMMAND PS0  # a shell inside has no such functions
     builtin unset __serai_before __serai_after

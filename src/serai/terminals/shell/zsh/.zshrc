@@ -6,6 +6,14 @@ __serai_load() {
   builtin source "${__serai_directory:h}/serai.zsh"
 }
 
+# Whether there is a trap before each command: then zsh itself sets this variable for each, and takes it away.
+__serai_is_debugged() {
+  builtin emulate -L zsh
+  builtin setopt debug_before_cmd
+  local ZSH_DEBUG_CMD=none
+  [[ ${ZSH_DEBUG_CMD-} != none ]]
+}
+
 if (( $#__serai_zdotdir )); then ZDOTDIR=$__serai_zdotdir; else builtin unset ZDOTDIR; fi
 builtin unset __serai_zdotdir
 # A system's own /etc/zshrc may have put the history where it thought that the person's files are.
@@ -18,9 +26,9 @@ fi
 # A trap before each command (DEBUG) would be sprung by each of ours, which nothing in zsh avoids. With one, nobody tells
 # of commands, and the shell is as without us.
 {
-  if [[ $(builtin trap) == *DEBUG* ]]; then
+  if __serai_is_debugged; then
     builtin unset SERAI_NONCE __serai_directory
-    builtin unfunction __serai_load
+    builtin unfunction __serai_load __serai_is_debugged
   else
     __serai_load
   fi
