@@ -14,6 +14,7 @@ from serai.changes.discarding import discard
 from serai.changes.noted import NotedChanges
 from serai.changes.opening import SessionChanges, open_changes
 from serai.changes.operations import DISCARD, STAGE, invoke
+from serai.changes.quiet import Quiet
 from serai.changes.reaching import read_file
 from serai.changes.records import Change, Side
 from serai.changes.showing import file_uri
@@ -215,7 +216,7 @@ async def test_a_change_in_it_is_refused_whoever_hands_it_in(repo: Repo) -> None
     assert set(refused) == {"home/token", "home/database.key", "a.txt"}
     assert not [line for line in repo.status() if not line.startswith("??")]
     tree = repo.git("rev-parse", "HEAD^{tree}").decode().strip()
-    done, in_the_way = await discard(changes._mirror, handed_in, tree)
+    done, in_the_way = await discard(changes._mirror, handed_in, tree, quiet=Quiet())
     assert done == []
     assert set(in_the_way) == {"home/token", "home/database.key", "link/token"}
     assert (home / "token").read_text() == token
