@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from serai.depth import MAX_DEPTH, checked
@@ -45,6 +47,23 @@ def test_the_number_of_values_is_bounded(value: str) -> None:
 def test_what_stands_in_strings_is_one_value() -> None:
     text = b'["' + b"{[,]}" * 1000 + b'"]'
     assert checked(text, max_values=100) == text
+
+
+@pytest.mark.parametrize(("value", "fits"), [('""', 99), ('{"":""}', 49), ('{"":",,,,,,,,"}', 49)])
+def test_strings_count_as_the_values_that_they_are(value: str, fits: int) -> None:
+    few, many = (f"[{','.join([value] * count)}]" for count in (fits, 101))
+    assert checked(few, max_values=100)
+    with pytest.raises(ParseError, match="more than 100 values"):
+        checked(many, max_values=100)
+
+
+@pytest.mark.parametrize("value", [b'""', b'{"":0}', b'",,"'])
+def test_too_many_strings_are_refused_without_a_look_at_all_of_them(value: bytes) -> None:
+    frame = b"[" + b",".join([value] * 2_000_000) + b"]"
+    began = time.perf_counter()
+    with pytest.raises(ParseError, match="more than 1,000 values"):
+        checked(frame, max_values=1000)
+    assert time.perf_counter() - began < 0.3
 
 
 def test_text_that_is_not_unicode_is_refused() -> None:

@@ -272,6 +272,35 @@ def test_ten_thousand_levels_are_a_parse_error(shape: str, around: str) -> None:
     assert isinstance(error, ParseError)
 
 
+@pytest.mark.parametrize(
+    ("around", "request_id"),
+    [
+        ('{"jsonrpc": "2.0", "id": 7, "method": "createSession", "params": {"config": %s}}', 7),
+        ('{"params": [{"id": 8}, %s], "method": "later", "more": "\\n", "id": 7.5, "jsonrpc": "2.0"}', 7.5),
+        ('{"jsonrpc": "2.0", "id": "seven", "method": "ping", "params": %s}', "seven"),
+        ('{"jsonrpc": "2.0", "method": "dispatchAction", "params": %s}', None),
+        ('{"jsonrpc": "2.0", "id": 7, "result": %s}', None),
+        ('{"jsonrpc": "2.0", "error": {"data": %s}, "id": 7}', None),
+        ('{"jsonrpc": "2.0", "id": true, "method": "ping", "params": %s}', None),
+        ('{"jsonrpc": "2.0", "id": [7], "method": "ping", "params": %s}', None),
+        ('[{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": %s}]', None),
+        ('{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": %s', None),
+        ('{"params": {"id": 7, "n": %s}}', None),
+        ("%s", None),
+    ],
+)
+@pytest.mark.parametrize(
+    ("much", "problem"), [("[" + "0," * 200 + "0]", "150 values"), ("[" * 120 + "]" * 120, "100 levels")]
+)
+def test_a_request_with_too_much_in_it_is_a_parse_error_with_its_id(
+    around: str, request_id: float | str | None, much: str, problem: str
+) -> None:
+    for data in (around.replace("%s", much), around.replace("%s", much).encode()):
+        with pytest.raises(ParseError, match=problem) as caught:
+            decode(data, 100, 150)
+        assert caught.value.id == request_id
+
+
 def test_brackets_in_text_are_not_levels() -> None:
     text = '[{"' * 10_000 + "\\"
     message = read({"jsonrpc": "2.0", "method": "later", "params": {"text": text}})

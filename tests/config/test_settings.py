@@ -137,6 +137,12 @@ def test_a_file_that_is_no_toml_is_refused(paths: Paths) -> None:
         load(paths, {})
 
 
+@pytest.mark.parametrize("text", ["port = 1234", "# a remark\r\nport = 1234\r\n"])
+def test_a_mark_that_editors_put_before_the_text_is_passed_over(paths: Paths, text: str) -> None:
+    paths.user_config.write_bytes(text.encode("utf-8-sig"))
+    assert load(paths, {}).settings.port == 1234
+
+
 def test_a_file_that_cannot_be_read_is_refused(paths: Paths) -> None:
     paths.user_config.mkdir()
     with pytest.raises(ConfigInvalid, match="cannot be read"):

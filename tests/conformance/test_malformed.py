@@ -65,6 +65,15 @@ async def test_what_has_so_many_values_that_all_would_wait_for_it_is_a_parse_err
     await new_session(client)
 
 
+@pytest.mark.parametrize("much", [[0] * 100_000, ["", {"a": 1}] * 100_000])
+async def test_who_asks_with_so_many_values_is_answered(client: Client, much: list[Any]) -> None:
+    with pytest.raises(Refused) as refused:
+        await client.request("createSession", ONE, config={"much": much})
+    assert refused.value.code == -32700
+    assert client.nameless == []
+    await new_session(client)
+
+
 @pytest.mark.parametrize(("frame", "answers_to"), NOT_A_MESSAGE)
 async def test_json_that_is_no_message_is_an_invalid_request(
     client: Client, frame: str, answers_to: Any

@@ -67,11 +67,32 @@ def test_values_are_those_of_yaml_1_2_and_numbers_and_dates_stay_text(text: str,
         ("x: it's: so", "it's: so"),
         ("x: @scope/name", "@scope/name"),
         ("x: `code`", "`code`"),
+        ("x: [file] [count]", "[file] [count]"),
+        ("x: [a, b] <more>", "[a, b] <more>"),
+        ("x: [a]b: [c]", "[a]b: [c]"),
+        ("x:\ty z", "y z"),
+        ("x: \t [a, b]", ["a", "b"]),
+        ("x:\t'a: b'", "a: b"),
+        ("x:\tUse when: always", "Use when: always"),
+        ("x:\t", None),
     ],
 )
 def test_what_is_not_quite_yaml_is_read_as_it_was_meant(text: str, value: Value) -> None:
     assert fields(text) == {"x": value}
     assert fields(f"{text}\nlist:\n  - a") == {"x": value, "list": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("x: [a, [b], {c: d}] # said", ["a", ["b"], {"c": "d"}]),
+        ("x: [a, b] # said: so", ["a", "b"]),
+        ('x: ["a]", b]', ["a]", "b"]),
+        ("x: [a,\n  b]", ["a", "b"]),
+    ],
+)
+def test_a_list_stays_one_beside_what_is_not_quite_yaml(text: str, value: Value) -> None:
+    assert fields(f"{text}\ny: [c] [d]\nz:\t*.ts") == {"x": value, "y": "[c] [d]", "z": "*.ts"}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from ahp.strategies import action as action_of
 from ahp.strategies import actions_of
-from redact.test_embedded import each_way
+from redact.test_embedded import AROUND, each_surrounding, each_way
 from redact.test_shapes import rnd
 from serai.ahp import wire
 from serai.ahp.actions import (
@@ -194,6 +195,42 @@ def test_secrets_are_masked_however_base64_is_written(
     assert base64.b64decode(masked.data, validate=True).decode() == f"{before} {MASKED}\n"
     typed = redactor.redact_value(told, observed=False)
     assert base64.b64decode(typed.data, validate=True).decode() == f"{before} {TYPED}\n"
+
+
+@each_surrounding
+@pytest.mark.parametrize("shift", [20, 33, 46, 59])
+def test_secrets_are_masked_in_base64_that_is_damaged_or_has_something_around_it(
+    redactor: Redactor, surround: Callable[[str], str], shift: int
+) -> None:
+    said = f"{'?' * shift} {BOTH} and more".encode()
+    lines = base64.encodebytes(said + b"." * (2 - len(said) % 3) + b"." * 30).decode()
+    told = ToolResultEmbeddedResourceContent(data=surround(lines), content_type="text/plain")
+    for observed, expected in ((True, MASKED), (False, TYPED)):
+        masked = redactor.redact_value(told, observed=observed).data
+        words = re.findall(r"[\w+/]{40,}=*", masked)
+        assert f"? {expected} and more." in base64.b64decode(words[0]).decode()
+
+
+@given(
+    surround=st.sampled_from([*AROUND.values()]),
+    data=st.binary(max_size=300),
+    start=st.sampled_from([b"", b"\x89PNG\r\n\x1a\n\0", b"text "]),
+)
+def test_without_secrets_it_stays_as_it_was_written(
+    surround: Callable[[str], str], data: bytes, start: bytes
+) -> None:
+    text = surround(base64.encodebytes(start + data).decode())
+    kept = ToolResultEmbeddedResourceContent(data=text, content_type="image/png")
+    assert Redactor({"KNOWN": KNOWN}).redact_value(kept, observed=True) is kept
+
+
+@pytest.mark.parametrize("key", [f"-sk-{rnd(48)}", f"-{SHAPE}", f"_-{SHAPE}"])
+def test_a_small_picture_is_not_changed_by_chance(redactor: Redactor, key: str) -> None:
+    text = f"iVBORw0KGgoA{key}"  # safe for addresses, it has in it what looks like a key
+    text += "A" * (-len(text) % 4)
+    assert redactor.redact(text) != text
+    kept = ToolResultEmbeddedResourceContent(data=text, content_type="image/png")
+    assert redactor.redact_value(kept, observed=True) is kept
 
 
 @each_way

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import random
+import time
 import zlib
 from collections.abc import Callable
 
@@ -11,11 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serai.redact.embedded import decode_base64, is_text, may_be_words
+from serai.redact.embedded import decode_base64, in_pieces, is_text, may_be_words
 
 
 def _bare(data: bytes) -> str:
     return base64.b64encode(data).decode().rstrip("=")
+
+
+def _cut_off(lines: str) -> str:
+    """Lines that end with one character alone, of the four that belong together."""
+    left = lines.rstrip("\n=")
+    while left and len(left.replace("\n", "")) % 4 != 1:
+        left = left[:-1]
+    return left
 
 
 WAYS: dict[str, Callable[[bytes], str]] = {
@@ -29,7 +38,30 @@ WAYS: dict[str, Callable[[bytes], str]] = {
     "safe in an address": lambda data: base64.urlsafe_b64encode(data).decode(),
     "safe, no padding": lambda data: base64.urlsafe_b64encode(data).decode().rstrip("="),
 }
+
+AROUND: dict[str, Callable[[str], str]] = {
+    "cut off": _cut_off,
+    "behind another": lambda lines: base64.encodebytes(b"ab").decode() + lines,
+    "behind another at once": lambda lines: base64.b64encode(b"x").decode() + lines,
+    "in quotes": lambda lines: f'"{lines}"',
+    "a mark before": lambda lines: f"\ufeff{lines}",
+    "a nought behind": lambda lines: f"{lines}\0",
+    "dots behind": lambda lines: f"{lines}...",
+    "one sign of dots behind": lambda lines: f"{lines}…",
+    "a note behind": lambda lines: f"{lines}\n[truncated]",
+    "a note before": lambda lines: f"# base64\n{lines}",
+    "a header before": lambda lines: f"Content-Transfer-Encoding: base64\n\n{lines}",
+    "odd space behind": lambda lines: f"{lines}\u00a0",
+    "an address": lambda lines: f"data:text/plain;base64,{lines}",
+    "PEM": lambda lines: f"-----BEGIN X-----\n{lines}-----END X-----\n",
+    "quoted": lambda lines: "".join(f"> {line}" for line in lines.splitlines(keepends=True)),
+    "line breaks written out": lambda lines: lines.replace("\n", "\\n"),
+    "too much padding": lambda lines: f"{lines.rstrip()}===",
+}
+"""What base64 is found in, or is left of it. Each is given lines, as mail has them."""
+
 each_way = pytest.mark.parametrize("write", WAYS.values(), ids=WAYS)
+each_surrounding = pytest.mark.parametrize("surround", AROUND.values(), ids=AROUND)
 
 PICTURES = [
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
@@ -49,10 +81,54 @@ def test_base64_is_read_in_every_way_it_is_written(write: Callable[[bytes], str]
 
 @pytest.mark.parametrize(
     "text",
-    ["not base64:", "für", "YWJj.", "YWJjZ", "YW=Jj", "=", "data:;base64,YWJj", "\ud800AAA"],
+    [
+        "not base64:",
+        "für",
+        "YWJj.",
+        "YWJjZ",
+        "YW=Jj",
+        "=",
+        "data:;base64,YWJj",
+        "\ud800AAA",
+        "-----BEGIN X-----\nYWJj\n-----END X----",
+    ],
 )
 def test_what_is_no_base64_is_none(text: str) -> None:
     assert decode_base64(text) is None
+
+
+@each_surrounding
+def test_base64_is_found_in_what_is_around_it(surround: Callable[[str], str]) -> None:
+    text = surround(base64.encodebytes(b"words that are long enough for some lines " * 5 + b"  ").decode())
+    assert decode_base64(text) is None
+    found: list[bytes] = []
+
+    def keep(data: bytes) -> bytes:
+        found.append(data)
+        return data
+
+    assert in_pieces(text, keep) is text
+    assert found[-1].startswith(b"words that are ")
+    assert found[-1].count(b"for some line") == 5
+    masked = in_pieces(text, lambda _: b"[masked]")
+    assert base64.b64encode(b"[masked]").decode() in masked
+    assert len(masked) < 100
+
+
+@pytest.mark.parametrize(
+    "text", ["", "=", "a-key: of/short+words " * 500, "für fünf Leute, und mehr. " * 100, "+" * 23 + "."]
+)
+def test_text_without_long_runs_has_no_pieces(text: str) -> None:
+    assert in_pieces(text, lambda _: b"") is text
+
+
+@pytest.mark.parametrize(
+    "text", ["A" * 23 + "!", "A" * 5_000_000 + "!", ">\n" * 2_500_000, "A" * 24 + ("\n" * 9 + "A") * 99_999]
+)
+def test_pieces_are_found_in_one_go(text: str) -> None:
+    began = time.perf_counter()
+    in_pieces(f"{text}!", lambda data: data)
+    assert time.perf_counter() - began < 1
 
 
 @pytest.mark.parametrize("words", ["ghp_" + "a1B2" * 9, "key ghp_" + "a1B2" * 9, "some words and more " * 60])

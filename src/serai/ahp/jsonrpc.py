@@ -119,6 +119,17 @@ class _Frame(Struct):
 
 _read_frame = msgspec.json.Decoder(_Frame).decode
 
+
+class _Outline(Struct):
+    """What tells whose id a frame has. All else is passed over, which makes no values of it."""
+
+    id: RequestId | str | None = None
+    result: Raw = Raw(b"")
+    error: Raw = Raw(b"")
+
+
+_read_outline = msgspec.json.Decoder(_Outline).decode
+
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
@@ -137,7 +148,11 @@ def decode(frame: bytes | str, max_depth: int = MAX_DEPTH, max_values: int | Non
         MethodNotFound: It is a command that neither AHP has nor Serai.
         InvalidParams: Its parameters do not fit; `field` says where.
     """
-    data = checked(frame, max_depth, max_values)
+    try:
+        data = checked(frame, max_depth, max_values)
+    except ParseError as error:
+        error.id = _id_of_too_much(frame)
+        raise
     try:
         known = _read_known(data)
     except (msgspec.DecodeError, ValueError, RecursionError):
@@ -221,6 +236,15 @@ def _id_beside_half_characters(data: bytes) -> RequestId | str | None:
     except ParseError:
         return None
     return _salvage_id(plain)
+
+
+def _id_of_too_much(frame: bytes | str) -> RequestId | str | None:
+    """The id of a request that is too large to be read."""
+    try:
+        outline = _read_outline(frame)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    return None if outline.result or outline.error else outline.id
 
 
 def _salvage_id(plain: Any) -> RequestId | str | None:

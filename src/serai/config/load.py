@@ -201,7 +201,7 @@ def _from_file(file: Path) -> tuple[dict[str, Any], dict[str, AgentSettings]]:
     if len(data) > _LARGEST:
         raise ConfigInvalid(f"{file} has more than {_LARGEST} bytes")
     try:
-        table = read_toml(data.decode())
+        table = read_toml(data.decode("utf-8-sig"))  # editors of Windows put a mark before the text
     except (BrokenToml, UnicodeDecodeError) as error:
         raise ConfigInvalid(f"{file} is not TOML: {error}") from None
     agents = read_agents(table.pop("agents", {}), str(file))

@@ -60,7 +60,11 @@ _WORDS = {
     "FALSE": False,
 }
 # A line that YAML may refuse, or take for an alias, since its value is not in quotes.
-_LOOSE = re.compile(r"^([A-Za-z][\w-]*:[ \t]+)([^\s\"'\[|>&!#][^\r\n]*?)[ \t]*$", re.MULTILINE)
+_LOOSE = re.compile(r"^([A-Za-z][\w-]*:[ \t]+)([^\s\"'|>&!#][^\r\n]*?)[ \t]*$", re.MULTILINE)
+# What goes on behind its bracket is no list: `[file] [count]`.
+_NO_LIST = re.compile(r"\[[^\[\]\"']*\][ \t]*+[^\s#]")
+# The parser takes no tabs behind a name; YAML does.
+_TAB = re.compile(r"^([A-Za-z][\w-]*:)[ ]*\t[ \t]*", re.MULTILINE)
 
 
 class Broken(Exception):
@@ -125,7 +129,7 @@ def _yaml_fields(text: str) -> dict[str, Value]:
     try:
         return _yaml(text)
     except Broken as broken:
-        loosened = _LOOSE.sub(_quoted, text)
+        loosened = _LOOSE.sub(_quoted, _TAB.sub(r"\1 ", text))
         if loosened == text:
             raise
         try:
@@ -154,7 +158,13 @@ def _bracket_depth(text: str) -> int:
 
 def _quoted(line: re.Match[str]) -> str:
     key, value = line[1], line[2]
-    is_loose = value[0] in "*@`%" or ": " in value or (value[0] == "{" and not value.endswith("}"))
+    match value[0]:
+        case "[":
+            is_loose = _NO_LIST.match(value) is not None
+        case "{":
+            is_loose = ": " in value or not value.endswith("}")
+        case first:
+            is_loose = first in "*@`%" or ": " in value
     return f"{key}'{value.replace(chr(39), chr(39) * 2)}'" if is_loose else line[0]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import codecs
 import re
+from collections.abc import Callable
 
-__all__ = ["decode_base64", "is_text", "may_be_words"]
+__all__ = ["are_words", "decode_base64", "in_pieces", "is_text", "may_be_words"]
 
 _NOT_IN_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 """Pictures, archives and programs have some of these soon; text has none, also as a terminal shows it."""
@@ -16,10 +17,19 @@ dashes and signs of Windows."""
 _FEW = 8
 """Text of Western Europe in such an encoding has fewer letters beyond ASCII than one in so many."""
 _STRICT = str.maketrans("-_", "+/", " \t\r\n\v\f")
+_PEM = "-----BEGIN "
+"""Its dashes and letters could be read as base64, too."""
 _LONE = 1024
 """A key or a token alone is shorter."""
 _WORD = re.compile(r"\s\S{1,15}\s++\S")
 """What is too short for a line, and is not the last one."""
+_BETWEEN = r"(?:\\[rn]|[\s>])++"
+"""What stands between lines, also when they are quoted, or line breaks are written out."""
+_RUN = "[A-Za-z0-9+/_-]"
+_MORE = rf"{_BETWEEN}(?!--){_RUN}"  # with two dashes begins the end of PEM
+_PIECE = re.compile(rf"(?<!{_RUN}){_RUN}{{24,}}+(?:{_MORE}{{24,}}+)*+(?:{_MORE}++)?+={{0,2}}+")
+"""Long lines of base64, and a last one of any length."""
+_BETWEEN_OR_END = re.compile(rf"{_BETWEEN}|=")
 
 
 def decode_base64(text: str) -> bytes | None:
@@ -34,18 +44,47 @@ def decode_base64(text: str) -> bytes | None:
         return base64.b64decode(text, validate=True)
     except ValueError:
         bare = text.translate(_STRICT)
+    if _PEM in text:
+        return None
     try:
         return base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
     except ValueError:
         return None
 
 
+def in_pieces(text: str, mask: Callable[[bytes], bytes]) -> str:
+    """Mask what base64 says that stands in a text: between quotes, behind a header, cut off anywhere.
+
+    Args:
+        text: What cannot be read as base64 as a whole.
+        mask: Given what a piece says. A piece for which it returns the same object stays as it was written.
+
+    Returns:
+        The same object when there was nothing to mask.
+    """
+
+    def masked(piece: re.Match[str]) -> str:
+        bare = _BETWEEN_OR_END.sub("", piece[0])
+        data = decode_base64(bare[:-1] if len(bare) % 4 == 1 else bare)
+        if data is None or (said := mask(data)) is data:
+            return piece[0]
+        return base64.b64encode(said).decode()
+
+    found = _PIECE.sub(masked, text)
+    return text if found == text else found
+
+
+def are_words(text: str) -> bool:
+    """Whether what can be read as base64 is words without any sign between them: short ones come soon."""
+    return _WORD.search(f" {text[:_LONE]}") is not None
+
+
 def may_be_words(text: str) -> bool:
     """Whether what can be read as base64 may as well be a key alone, or words without any sign between them.
 
-    Base64 is one long run, or long lines. Words are told by the first of them: there are short ones soon.
+    Base64 is one long run, or long lines.
     """
-    return len(text) <= _LONE or _WORD.search(f" {text[:_LONE]}") is not None
+    return len(text) <= _LONE or are_words(text)
 
 
 def is_text(data: bytes) -> bool:

@@ -8,11 +8,13 @@ name the kind, never the value, and pass both stages unchanged.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TypeVar
 
 from serai.ahp.actions import StateAction
-from serai.redact.embedded import decode_base64, is_text, may_be_words
+from serai.redact.embedded import are_words, decode_base64, in_pieces, is_text, may_be_words
 from serai.redact.managed import SHORTEST, ManagedStage, ManagedValues
 from serai.redact.stages import ShapeStage, redact_shapes
 from serai.redact.walk import Walker
@@ -21,6 +23,8 @@ __all__ = ["Redactor", "StreamRedactor"]
 
 _GLIMPSE = 3
 """At most so many characters of a secret go out before its mask, and only where text stops within it."""
+_MASK_FIRST = re.compile(r"(?<!\S)\[masked:")
+"""A run that was a key from its beginning."""
 
 A = TypeVar("A", bound=StateAction)
 T = TypeVar("T")
@@ -115,12 +119,18 @@ class Redactor:
         """Bytes in base64, which they still are afterwards; what is none is a text like any other."""
         data = decode_base64(text)
         if data is None:
+            text = in_pieces(text, partial(self.redact_bytes, observed=observed))
             return self.redact(text, observed=observed)
-        masked = self.redact_bytes(data, observed=observed)
-        if masked is not data:
-            return base64.b64encode(masked).decode()
+        said = self.redact_bytes(data, observed=observed)
+        if said is not data:
+            return base64.b64encode(said).decode()
+        known = self.values.redact(text)
         # A key alone can be read as base64 too, which then says nothing.
-        return self.redact(text, observed=observed and not is_text(data) and may_be_words(text))
+        if not observed or is_text(data) or not may_be_words(text):
+            return known
+        masked = redact_shapes(known)
+        # What looks like a key within a run is chance, unless there are words around it.
+        return masked if are_words(text) or _MASK_FIRST.search(masked) else known
 
 
 class StreamRedactor:

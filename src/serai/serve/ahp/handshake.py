@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
@@ -64,9 +65,10 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
     async with loaded(host, channels) as keep:
         async with host.clients.handshakes:
             await _known(peer, params.client_id)
+            mark = await peer.journal.store.mark(params.client_id)
             peer.become(params.client_id)
-            _bind(peer, params.client_id, version)
-            peer.count = host.clients.start_counting(params.client_id)
+            unbind = _bind(peer, params.client_id, version)
+            peer.count, go_on_as_before = host.clients.start_counting(params.client_id, mark)
         found, release = states(host, channels), keep()
 
     def answer(seq: int) -> None:
@@ -82,12 +84,17 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
         )
         peer.respond_now(request, result)
 
-    def refuse(reason: StorageUnavailable) -> None:
+    def undo(_: StorageUnavailable) -> None:
         release()
+        unbind()
+        go_on_as_before()
         peer.become_nobody()
-        peer.refuse(request, reason)
 
-    peer.journal.then(answer, instead=refuse)
+    # Nothing was waited for since the client was bound: that is in the same transaction, or in none.
+    peer.journal.then(answer, instead=undo)
+    # What the client sends meanwhile waits here, until it is known whether it is that client. If not, this
+    # raises, which is the answer.
+    await peer.journal.committed(patient=False)
 
 
 async def _known(peer: AhpPeer, client_id: str) -> ClientRow | None:
@@ -107,8 +114,11 @@ async def _known(peer: AhpPeer, client_id: str) -> ClientRow | None:
     return known
 
 
-def _bind(peer: AhpPeer, client_id: str, version: str) -> None:
-    peer.journal.side.clients.append(ClientRow(client_id, version, peer.link.token_digest))
+def _bind(peer: AhpPeer, client_id: str, version: str) -> Callable[[], None]:
+    """Bind a client id to a token with the next commit. Returns what takes that back as long as it waits."""
+    clients, row = peer.journal.side.clients, ClientRow(client_id, version, peer.link.token_digest)
+    clients.append(row)
+    return lambda: clients.remove(row)
 
 
 async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:

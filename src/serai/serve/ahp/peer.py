@@ -40,9 +40,9 @@ _log = logging.getLogger(__name__)
 
 _MAX_BACKLOG_BYTES = 16 * 1024 * 1024
 _MAX_DEPTH = MAX_DEPTH - 28
+"""What comes in comes out again inside an envelope or a snapshot, and a client reads no deeper than that."""
 _MAX_VALUES = 100_000
 """So many take about a third of a second to be read, looked through, kept and told; meanwhile all wait."""
-"""What comes in comes out again inside an envelope or a snapshot, and a client reads no deeper than that."""
 _TOO_MANY_REQUESTS = -32000
 _ANSWER_WITHIN = 30.0
 """How long a client may take to answer what the host asks it, in seconds."""

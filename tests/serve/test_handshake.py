@@ -1,0 +1,197 @@
+"""What a handshake leaves behind that is refused: nothing. It goes by the disk, which may be full."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from conformance.memory import Wire
+from serai.errors import StorageUnavailable
+from serai.harness.demo import DemoHarness
+from serai.host.host import Host
+from serai.serve.frames import text_frame
+from serai.store.memory import MemoryStore
+
+SESSION = "ahp-session:/a"
+WITHIN = 30.0
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+async def host(store: MemoryStore) -> AsyncIterator[Host]:
+    host = Host(store, [DemoHarness(pace="instant")], text_frame)
+    await host.open()
+    yield host
+    store.failure = None
+    await host.close()
+
+
+async def until(holds: Callable[[], Any]) -> None:
+    """Let the event loop turn until something holds."""
+    async with asyncio.timeout(WITHIN):
+        while not holds():  # noqa: ASYNC110 - what is looked at here has no events
+            await asyncio.sleep(0)
+
+
+async def answer(wire: Wire, request: int) -> dict[str, Any]:
+    """Wait for the answer to a request; all before it is thrown away."""
+    await until(lambda: any(message.get("id") == request for message in wire.link.inbox))
+    while (message := wire.link.inbox.popleft()).get("id") != request:
+        pass
+    return message
+
+
+def initialize(wire: Wire, name: str = "one", *subscriptions: str) -> int:
+    return wire.request(
+        "initialize", clientId=name, protocolVersions=["0.2.0"], initialSubscriptions=list(subscriptions)
+    )
+
+
+async def reconnected(host: Host) -> Wire:
+    wire = Wire(host)
+    request = wire.request("reconnect", clientId="one", lastSeenServerSeq=0, subscriptions=[SESSION])
+    assert "result" in await answer(wire, request)
+    return wire
+
+
+async def outcome(wire: Wire, seq: int, title: str) -> str | None:
+    """Change the title; why that was refused."""
+    action = {"type": "session/titleChanged", "title": title}
+    wire.notify("dispatchAction", channel=SESSION, clientSeq=seq, action=action)
+    async with asyncio.timeout(WITHIN):
+        while True:
+            while wire.link.inbox:
+                params = wire.link.inbox.popleft().get("params", {})
+                if params.get("origin", {}).get("clientSeq") == seq:
+                    return params.get("rejectionReason")
+            await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def client(host: Host) -> Wire:
+    """One that has counted up to 50."""
+    wire = Wire(host)
+    await answer(wire, initialize(wire))
+    await answer(wire, wire.request("createSession", SESSION))
+    await answer(wire, wire.request("subscribe", SESSION))
+    assert await outcome(wire, 50, "fifty") is None
+    return wire
+
+
+async def refused(host: Host, store: MemoryStore, token: str = "") -> Wire:
+    """A connection whose handshake is under way when the disk turns out to be full."""
+    wire = Wire(host, token)
+    store.failure = StorageUnavailable("the disk is full")
+    error = (await answer(wire, initialize(wire, "one")))["error"]
+    assert error["data"]["code"] == "storage_unavailable"
+    return wire
+
+
+async def room(host: Host, store: MemoryStore) -> None:
+    store.failure = None
+    async with asyncio.timeout(WITHIN):
+        await host.journal.committed()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+async def test_a_client_whose_new_beginning_was_refused_goes_on_from_where_it_was(
+    host: Host, store: MemoryStore, client: Wire, *, restart: bool
+) -> None:
+    client.drop()
+    wire = await refused(host, store)
+    await room(host, store)
+    assert await store.mark("one") == 50
+    wire.drop()
+    if restart:
+        await host.close()
+        host = Host(store, [DemoHarness(pace="instant")], text_frame)
+        await host.open()
+    wire = await reconnected(host)
+    assert await outcome(wire, 50, "fifty again") == "duplicate"
+    assert await outcome(wire, 51, "more") is None
+    if restart:
+        await host.close()
+
+
+async def test_it_may_be_tried_again_on_the_same_connection(
+    host: Host, store: MemoryStore, client: Wire
+) -> None:
+    wire = await refused(host, store)
+    await room(host, store)
+    assert "result" in await answer(wire, initialize(wire, "one", SESSION))
+    assert await outcome(wire, 1, "anew") is None
+    assert await store.mark("one") == 1
+    assert await outcome(client, 51, "the other one counts apart") is None
+    assert await store.mark("one") == 1
+
+
+@pytest.mark.parametrize("gone", ["before it is refused", "after"])
+async def test_another_connection_of_the_client_is_counted_on(
+    host: Host, store: MemoryStore, client: Wire, gone: str
+) -> None:
+    if gone == "after":
+        (await refused(host, store)).drop()
+    else:
+        store.failure = StorageUnavailable("the disk is full")
+        wire = Wire(host)
+        initialize(wire, "one")
+        await until(lambda: host.clients.count() == 2)
+        wire.drop()
+        await until(lambda: host.journal.unavailable)
+    await room(host, store)
+    assert await outcome(client, 51, "once") is None
+    assert await store.mark("one") == 51
+    client.drop()
+    assert await outcome(await reconnected(host), 51, "twice") == "duplicate"
+
+
+async def test_what_another_connection_does_at_that_moment_is_counted_too(
+    host: Host, store: MemoryStore, client: Wire
+) -> None:
+    store.failure = StorageUnavailable("the disk is full")
+    wire = Wire(host)
+    request = initialize(wire, "one")
+    await until(lambda: host.clients.count() == 2)
+    action = {"type": "session/titleChanged", "title": "once"}
+    client.notify("dispatchAction", channel=SESSION, clientSeq=51, action=action)
+    assert "error" in await answer(wire, request)
+    await room(host, store)
+    assert await store.mark("one") == 51
+
+
+async def test_an_id_that_was_refused_is_not_bound(host: Host, store: MemoryStore) -> None:
+    wire = await refused(host, store, token="a")
+    await room(host, store)
+    assert await store.client("one") is None
+    other = Wire(host, token="b")
+    assert "result" in await answer(other, initialize(other, "one"))
+    assert (await answer(wire, initialize(wire, "one")))["error"]["code"] == -32009
+
+
+async def test_what_is_sent_behind_a_handshake_that_is_refused_does_not_happen(
+    host: Host, store: MemoryStore, client: Wire
+) -> None:
+    store.failure = StorageUnavailable("the disk is full")
+    wire = Wire(host)
+    request = initialize(wire, "one", SESSION)
+    action = {"type": "session/titleChanged", "title": "of nobody"}
+    wire.notify("dispatchAction", channel=SESSION, clientSeq=1, action=action)
+    assert "error" in await answer(wire, request)
+    await room(host, store)
+    assert await store.mark("one") == 50
+    found = await answer(client, client.request("subscribe", SESSION))
+    assert found["result"]["snapshot"]["state"]["summary"]["title"] == "fifty"
+
+
+async def test_what_is_sent_behind_a_handshake_happens(host: Host, client: Wire) -> None:
+    client.drop()
+    wire = Wire(host)
+    initialize(wire, "one", SESSION)
+    assert await outcome(wire, 1, "at once") is None
