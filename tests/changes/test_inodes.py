@@ -12,7 +12,7 @@ import pytest
 from changes.repositories import Repo, brief, never, tracked
 from changes.test_guarding import begun, discarded
 from changes.test_operations import TURN
-from serai.changes import inodes, unseen
+from serai.changes import unseen
 from serai.changes.catalogue import SESSION, UNCOMMITTED, Which
 from serai.changes.moved import BIRTH_IS_ITS_OWN, Moment, made_at
 from serai.changes.noted import NotedChanges
@@ -219,13 +219,13 @@ async def test_ordinary_work_is_undone(
     repo.write("mine", "the person's\n" * 9)
     settle(repo.top)
     changes = await begun(repo, private)
-    before = _contents(repo.top)
+    before = contents(repo.top)
     work(repo)
     await changes.end_turn("t")
     if restarts:
         changes = await tracked(repo.top, private)
     assert "not" not in await discarded(changes, which)
-    assert _contents(repo.top) == before
+    assert contents(repo.top) == before
 
 
 async def test_what_the_person_had_not_committed_and_an_agent_edited_goes_with_all_that_is_uncommitted(
@@ -240,52 +240,65 @@ async def test_what_the_person_had_not_committed_and_an_agent_edited_goes_with_a
     assert repo.status() == []
 
 
-async def test_where_the_numbers_of_a_base_are_not_kept_what_was_renamed_and_edited_stays(
-    repo: Repo, private: Path
+@pytest.mark.parametrize("is_renamed", [True, False])
+async def test_what_was_moved_here_and_committed_can_be_brought_back_to_that(
+    repo: Repo, private: Path, tmp_path: Path, is_renamed: bool
 ) -> None:
-    settle(repo.top)
+    elsewhere = tmp_path / "logo"
+    elsewhere.write_text("precious\n" * 9)
+    settle(tmp_path)
     changes = await begun(repo, private)
-    for kept in indexes(private):
-        kept.unlink()
-    _renamed_and_edited_b(repo)
-    append(repo.top / "a.txt")
-    message = await discarded(changes, TURN)
-    assert message == f"Discarded the changes to 2 files; not 1: b.py: it is older than the turn: {OLDER}"
-    assert (repo.top / "src/b.py").read_text() == "print('b')\n" * 10
-    assert (repo.top / "b.py").exists()
-    assert (repo.top / "a.txt").read_text() == "one\ntwo\nthree\n"
+    elsewhere.rename(repo.top / "logo")
+    repo.commit()
+    name = "logo"
+    if is_renamed:
+        name = "picture"
+        (repo.top / "logo").rename(repo.top / name)
+    append(repo.top / name)
+    assert "not" not in await discarded(changes, UNCOMMITTED)
+    assert repo.status() == []
+    assert (repo.top / "logo").read_text() == "precious\n" * 9
 
 
-def _renamed_and_edited_b(repo: Repo) -> None:
-    (repo.top / "src/b.py").rename(repo.top / "b.py")
-    append(repo.top / "b.py")
-
-
-async def test_only_those_of_the_first_base_and_of_the_latest_are_kept(
-    repo: Repo, private: Path, monkeypatch: pytest.MonkeyPatch
+async def test_what_was_moved_here_and_is_staged_only_stays(
+    repo: Repo, private: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(inodes, "MOST", 6)
-    changes = await tracked(repo.top, private)
-    await changes.begin_session()
-    [first] = indexes(private)
-    for number in range(4):
-        await changes.begin_turn(f"t{number}")
-        repo.write("n", f"{number}\n")
-        await changes.end_turn(f"t{number}")
-    kept = indexes(private)
-    assert len(kept) == 6
-    assert kept[0] == first
-    settle(repo.top)
-    await changes.begin_turn("t")
-    _renamed_and_edited_b(repo)
-    for which in (TURN, SESSION):
-        assert "not" not in await discarded(changes, which)
+    elsewhere = tmp_path / "logo"
+    elsewhere.write_text("precious\n")
+    settle(tmp_path)
+    changes = await begun(repo, private)
+    elsewhere.rename(repo.top / "logo")
+    repo.git("add", "-A")
+    append(repo.top / "logo")
+    with pytest.raises(ProtocolError, match=f"nothing was done: logo: .*{OLDER}"):
+        await discarded(changes, UNCOMMITTED)
+    assert (repo.top / "logo").read_text() == "precious\nmore\n"
 
 
-def indexes(private: Path) -> list[Path]:
-    return sorted(private.glob("index-*"))
+async def test_what_was_moved_here_and_has_the_number_of_a_committed_file_that_is_gone_stays(
+    repo: Repo, private: Path, tmp_path: Path
+) -> None:
+    repo.git("update-index", "--refresh")
+    gone = repo.top / "src/b.py"
+    number = gone.stat().st_ino
+    settle(tmp_path)
+    gone.unlink()
+    for again in range(200):
+        elsewhere = tmp_path / f"doc{again}"
+        elsewhere.write_text("precious\n")
+        if elsewhere.stat().st_ino == number:
+            break
+    else:
+        pytest.skip("this file system does not give numbers anew at once")
+    settle(tmp_path)
+    changes = await begun(repo, private)
+    elsewhere.rename(repo.top / "doc")
+    append(repo.top / "doc")
+    assert f"not 1: doc: it is older than the session: {OLDER}" in await discarded(changes, UNCOMMITTED)
+    assert (repo.top / "doc").read_text() == "precious\nmore\n"
+    assert gone.exists()
 
 
-def _contents(top: Path) -> dict[str, bytes]:
+def contents(top: Path) -> dict[str, bytes]:
     files = (Path(folder, name) for folder, _, names in os.walk(top) for name in names)
     return {str(file.relative_to(top)): file.read_bytes() for file in files if ".git" not in file.parts}

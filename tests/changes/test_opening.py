@@ -12,7 +12,13 @@ from changes.repositories import Repo, brief, never
 from serai.ahp.errors import AhpErrorCode
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
 from serai.changes.noted import NotedChanges
-from serai.changes.opening import SessionChanges, inherit, open_changes
+from serai.changes.opening import (
+    SessionChanges,
+    inherit,
+    may_be_tracked,
+    open_changes,
+    whereabouts,
+)
 from serai.changes.operations import DISCARD, STAGE, invoke
 from serai.changes.showing import content_uri, show
 from serai.changes.tracked import TrackedChanges
@@ -257,12 +263,96 @@ async def test_what_another_repository_recorded_is_not_compared_with_the_one_aro
     shutil.rmtree(inner.top / ".git")
     changes = await opened(inner.top, private)
     assert changes.has_git
-    with pytest.raises(ProtocolError, match="was not recorded"):
-        await invoke(changes, SESSION, DISCARD, None)
+    since = await changes.compute(SESSION)
+    assert since.changes == ()
+    assert "Before the folder was in this repository" in (since.lacks or "")
+    await invoke(changes, SESSION, DISCARD, None)
     assert (inner.top / "a.txt").read_text() == "one\n"
     await edit(changes, "t", "a.txt", "two\n")
     again = await opened(inner.top, private)
-    assert brief((await again.compute(turn("t"))).changes) == ["modified a.txt +1 -1"]
+    for which in (turn("t"), SESSION):
+        assert brief((await again.compute(which)).changes) == ["modified a.txt +1 -1"]
+
+
+@pytest.mark.parametrize("outer_is_gone", [True, False])
+async def test_what_a_repository_ignored_is_not_deleted_from_one_that_was_made_within_it(
+    repo: Repo, private: Path, outer_is_gone: bool
+) -> None:
+    repo.write(".gitignore", ".env\n")
+    repo.write("src/.env", "the only copy\n")
+    repo.commit()
+    await (await opened(repo.top / "src", private)).begin_session()
+    if outer_is_gone:
+        shutil.rmtree(repo.top / ".git")
+    inner = Repo(repo.top / "src")
+    inner.git("add", "b.py", "deep")
+    inner.git("commit", "-q", "-m", "first")
+    changes = await opened(inner.top, private)
+    await edit(changes, "t", "new", "x\n")
+    inner.write("b.py", "other\n")
+    assert brief((await changes.compute(UNCOMMITTED)).changes) == [
+        "added .env +1 -0",
+        "modified b.py +1 -10",
+        "added new +1 -0",
+    ]
+    done, refused = await changes.discard(UNCOMMITTED, None)
+    assert {change.path for change in done} == {"b.py", "new"}
+    assert refused == {".env": "it was there before the folder was in this repository"}
+    assert (inner.top / ".env").read_text() == "the only copy\n"
+    assert not (inner.top / "new").exists()
+
+
+async def test_what_such_a_repository_calls_renamed_is_not_deleted_either(repo: Repo, private: Path) -> None:
+    repo.write(".gitignore", ".env\n")
+    repo.write("src/.env", "print('b')\n" * 10)
+    repo.commit()
+    await (await opened(repo.top / "src", private)).begin_session()
+    inner = Repo(repo.top / "src")
+    inner.git("add", "b.py")
+    inner.git("commit", "-q", "-m", "first")
+    changes = await opened(inner.top, private)
+    (inner.top / "b.py").unlink()
+    assert "renamed b.py -> .env +0 -0" in brief((await changes.compute(UNCOMMITTED)).changes)
+    await changes.discard(UNCOMMITTED, None)
+    assert (inner.top / ".env").exists()
+    assert (inner.top / "b.py").exists()
+
+
+async def test_a_link_that_leads_elsewhere_has_what_is_recorded_there(
+    repo: Repo, private: Path, tmp_path: Path
+) -> None:
+    other, link = tmp_path / "other", tmp_path / "link"
+    shutil.copytree(repo.top, other)
+    (other / "draft").write_text("of the person\n")
+    link.symlink_to(repo.top)
+    changes = await opened(link, private)
+    await changes.begin_session()
+    await edit(changes, "t1", "a.txt", "1\n")
+    link.unlink()
+    link.symlink_to(other)
+    changes = await opened(link, private)
+    assert (await changes.compute(SESSION)).changes == ()
+    await edit(changes, "t2", "a.txt", "2\n")
+    with pytest.raises(ProtocolError, match="was not recorded"):
+        await changes.compute(turn("t1"))
+    await invoke(changes, SESSION, DISCARD, None)
+    assert (other / "a.txt").read_text() == "one\ntwo\nthree\n"
+    assert (other / "draft").exists()
+    link.unlink()
+    link.symlink_to(repo.top)
+    changes = await opened(link, private)
+    since = await changes.compute(SESSION)
+    assert (brief(since.changes), since.lacks) == (["modified a.txt +1 -3"], None)
+    await invoke(changes, turn("t1"), DISCARD, None)
+    assert repo.status() == []
+
+
+async def test_a_directory_behind_a_link_may_be_in_a_repository(repo: Repo, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(repo.top / "src")
+    assert may_be_tracked(str(link))
+    assert whereabouts(str(link)) == (str(repo.top / "src"), str(repo.top))
+    assert not may_be_tracked(str(tmp_path))
 
 
 async def test_a_folder_without_git_that_is_gone_is_said_to_be(tmp_path: Path, private: Path) -> None:
@@ -343,3 +433,21 @@ async def test_a_fork_has_the_turns_that_were_before_there_was_a_repository(tmp_
     assert brief((await fork.compute(turn("t1"))).changes) == ["added a.txt +1 -0"]
     assert brief((await fork.compute(turn("t2"))).changes) == ["added b.txt +1 -0"]
     assert (await fork.compute(SESSION)).lacks is None
+
+
+async def test_a_fork_has_the_turns_since_the_folder_is_a_repository_of_its_own(
+    repo: Repo, tmp_path: Path
+) -> None:
+    part = repo.top / "src"
+    source = await opened(part, tmp_path / "source")
+    await source.begin_session()
+    await edit(source, "t1", "b.py", "1\n")
+    Repo(part)
+    source = await opened(part, tmp_path / "source")
+    await edit(source, "t2", "b.py", "2\n")
+    fork = await opened(part, tmp_path / "fork", "fork")
+    await fork.begin_session()
+    await inherit(fork, tmp_path / "source", ["t1", "t2"], directory=str(part))
+    assert brief((await fork.compute(turn("t2"))).changes) == ["modified b.py +1 -1"]
+    with pytest.raises(ProtocolError, match="forked from"):
+        await fork.compute(turn("t1"))

@@ -80,14 +80,16 @@ async def test_a_repository_is_the_same_until_git_names_other_folders(repo: Repo
     await see_same_repository(git, found, str(link))
     shutil.copytree(repo.top, tmp_path / "other")
     repo.git("config", "core.worktree", str(tmp_path / "other"))
-    with pytest.raises(GitFailed, match="is not where it was"):
+    with pytest.raises(GitFailed, match="is not where it was") as caught:
         await see_same_repository(git, found, str(link))
+    assert "core.worktree" in (caught.value.remedy or "")
     repo.git("config", "--unset", "core.worktree")
     await see_same_repository(git, found, str(link))
     link.unlink()
     link.symlink_to(tmp_path / "other/src")
-    with pytest.raises(GitFailed, match="is not where it was"):
+    with pytest.raises(GitFailed, match="is not where it was") as caught:
         await see_same_repository(git, found, str(link))
+    assert "opened anew" in (caught.value.remedy or "")
     shutil.rmtree(tmp_path / "other/.git")
     with pytest.raises(GitFailed, match="the repository is gone"):
         await see_same_repository(git, found, str(link))

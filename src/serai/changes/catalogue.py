@@ -15,7 +15,17 @@ from urllib.parse import quote, unquote
 from serai.ahp.types import URI, ChangesetSummary
 from serai.changes.comparing import Counts
 
-__all__ = ["SESSION", "UNCOMMITTED", "Address", "ChangesetKind", "Which", "address_of", "summaries", "uri_of"]
+__all__ = [
+    "ANY_TURN",
+    "SESSION",
+    "UNCOMMITTED",
+    "Address",
+    "ChangesetKind",
+    "Which",
+    "address_of",
+    "summaries",
+    "uri_of",
+]
 
 _SCHEME = "ahp-changeset:/"
 
@@ -41,6 +51,8 @@ class Which:
 
 UNCOMMITTED = Which(ChangesetKind.UNCOMMITTED)
 SESSION = Which(ChangesetKind.SESSION)
+ANY_TURN = Which(ChangesetKind.TURN)
+"""All the changesets of turns, which have one entry in the catalogue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +110,8 @@ def summaries(
         catalogue.append(_summary(session_id, UNCOMMITTED, "Uncommitted changes", counts, notes))
     catalogue.append(_summary(session_id, SESSION, "Since the session began", counts, notes))
     template = f"{_SCHEME}{quote(session_id, safe='')}/turn/{{turnId}}"
-    catalogue.append(ChangesetSummary(label="In this turn", uri_template=template))
+    note = (notes or {}).get(ANY_TURN)
+    catalogue.append(ChangesetSummary(label="In this turn", uri_template=template, description=note))
     return catalogue
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from serai.changes.attributes import Attributes, entries_in, lists_for, unpack
 from serai.changes.diff import GITLINK
-from serai.changes.inodes import kept_inodes, short
+from serai.changes.inodes import kept_inodes, other_inodes, short
 from serai.changes.margins import IGNORE_LIST, Margin
 from serai.changes.mirror import Mirror
 from serai.changes.moved import BIRTH_IS_ITS_OWN, Moment, made_at
@@ -122,11 +122,9 @@ async def _moved(mirror: Mirror, changes: Sequence[Change], began: Began) -> dic
         change.path for change in since if began.since is not None or change.kind is not ChangeKind.MODIFIED
     }
     found = await asyncio.to_thread(_files_of, mirror, [one for one in changes if one.path in changed])
-    inodes: frozenset[int] | None = None
-    if began.moment is not None and any(_was_made_before(file, began.moment) for file in found):
-        inodes = await kept_inodes(mirror, began.moment)
     recorded = {change.before.content for change in since if change.before}
     places = {change.before.path for change in since if change.before}
+    inodes = await _recorded_inodes(mirror, changes, began, found, places)
     refused: dict[str, str] = {}
     for file in found:
         before, after = file.change.before, file.change.after
@@ -139,6 +137,25 @@ async def _moved(mirror: Mirror, changes: Sequence[Change], began: Began) -> dic
         if not is_back and _is_older(file, began, inodes, was_here=file.change.path in places):
             refused[file.change.path] = _OLDER.format(began.name)
     return refused
+
+
+async def _recorded_inodes(
+    mirror: Mirror, changes: Sequence[Change], began: Began, found: Iterable[_File], places: Iterable[str]
+) -> frozenset[int]:
+    """The numbers, in short, of files that come back, or that were recorded: as far as they matter."""
+    moment = began.moment
+    if moment is None:
+        return frozenset()
+    older = (file for file in found if _was_made_before(file, moment))
+    made = {short(file.found.st_ino): file.made for file in older if file.made is not None}
+    inodes = await kept_inodes(mirror, moment) if made else None
+    known = frozenset(made) & (began.margin.inodes | (inodes or frozenset()))
+    if len(known) == len(made):
+        return known
+    # Those that are not among the kept ones were committed since, perhaps; or there are no kept ones.
+    paths = {mirror.repository.full(path) for path in places} if inodes is None else set[str]()
+    contents = {change.before.content for change in changes if change.before}
+    return known | await other_inodes(mirror, moment, made, paths, contents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,20 +198,20 @@ def _is_known(file: _File, began: Began) -> bool:
     return file.made is None or began.moment is None or began.moment.is_after(file.made)
 
 
-def _is_older(file: _File, began: Began, inodes: frozenset[int] | None, *, was_here: bool) -> bool:
+def _is_older(file: _File, began: Began, inodes: frozenset[int], *, was_here: bool) -> bool:
     """Whether a file is older than the base, and is none that was recorded then.
 
     Args:
         file: The file.
         began: The base.
-        inodes: The numbers of all that was recorded, if they are known.
+        inodes: The numbers of what was recorded, as far as they are known.
         was_here: Whether something was recorded at its path.
     """
     moment = began.moment
     if moment is None:
         return False
     was_made_before = _was_made_before(file, moment)
-    if was_made_before and inodes is not None and short(file.found.st_ino) in inodes:
+    if was_made_before and short(file.found.st_ino) in inodes:
         return False
     # One that nobody has touched was here: git only sees it otherwise, by other attributes for instance.
     if file.change.kind is ChangeKind.MODIFIED and moment.is_after(file.found.st_ctime_ns):
@@ -205,9 +222,8 @@ def _is_older(file: _File, began: Began, inodes: frozenset[int] | None, *, was_h
         return True
     if not was_made_before:
         return False
-    if was_here or is_noted:  # it may be what was there
-        return inodes is not None and BIRTH_IS_ITS_OWN
-    return True
+    # Where birth is not its own, it may be what was there.
+    return BIRTH_IS_ITS_OWN or not (was_here or is_noted)
 
 
 def undone_in_part(changes: Iterable[Change], refused: Mapping[str, str]) -> list[Change]:

@@ -17,6 +17,7 @@ the bytes, and the name of a third entry says when it was made.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,7 +29,7 @@ import msgspec
 from serai.changes.attributes import lists_for
 from serai.changes.drafts import NOT_DRAFTS
 from serai.changes.git import both
-from serai.changes.inodes import keep_inodes
+from serai.changes.inodes import keep_inodes, short
 from serai.changes.mirror import Mirror
 from serai.changes.moved import Moment, identity_of
 from serai.changes.permissions import Permissions
@@ -45,6 +46,8 @@ _NAMES, PLAIN, _AT = "margin", "plain", "at-"
 IGNORE_LIST = ".gitignore"
 _MOST_LISTS, _MAX_LIST = 1000, 4 << 20
 """So many lists of ignored files are kept; one that is larger counts as none."""
+_MOST_TAKEN = 5000
+"""Of so many files that the person's index has not, or otherwise, the numbers are kept."""
 
 
 class Margin(msgspec.Struct, frozen=True, array_like=True):
@@ -70,6 +73,8 @@ class Margin(msgspec.Struct, frozen=True, array_like=True):
     """Files that had changed since the base when this was recorded; what they were was known."""
     shut: dict[bytes, int] = {}
     """The permissions of folders that fewer may enter or read than is usual."""
+    inodes: frozenset[int] = frozenset()
+    """The numbers, in short, of files in the tree that the person's index had not, or otherwise."""
 
     def encoded(self) -> bytes:
         """As it is kept: the same margin has the same bytes."""
@@ -79,7 +84,7 @@ class Margin(msgspec.Struct, frozen=True, array_like=True):
         )
         vague, identities, noted = sorted(self.vague), sorted(self.identities), sorted(self.noted)
         return msgspec.msgpack.encode(
-            (*names, permissions, self.usual, vague, lists, identities, noted, shut)
+            (*names, permissions, self.usual, vague, lists, identities, noted, shut, sorted(self.inodes))
         )
 
     def names(self, path: str) -> bool:
@@ -271,6 +276,8 @@ class Margins:
         unseen = look(top, listed, self._scanner.left_out, self._mirror.closed.identities())
         stale = {os.fsencode(path) for path in (*self._scanner.stale, *_there(top, self._flagged))}
         known = (identity_of(top + b"/" + name) for name in (*unseen.files, *stale))
+        taken = itertools.islice(self._scanner.taken, _MOST_TAKEN)
+        recorded = (identity_of(top + b"/" + os.fsencode(name)) for name in taken)
         usual = self._permissions.usual()
         looks = self._permissions.files, self._scanner.taken
         first, last = looks if self._permissions.are_changes else looks[::-1]  # the last is newer
@@ -290,6 +297,7 @@ class Margins:
             frozenset(one for one in known if one is not None),
             frozenset(map(os.fsencode, earlier.paths)),
             self._permissions.of_folders(usual),
+            frozenset(short(one) for one in recorded if one is not None),
         )
 
     def _lists(self, folders: set[bytes]) -> dict[bytes, bytes]:

@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from serai.changes.closed import Closed
 from serai.changes.git import Git, find_git
@@ -19,12 +19,14 @@ from serai.changes.tracked import TrackedChanges
 from serai.changes.trees import RecordedTrees
 from serai.errors import FileUnreadable, GitFailed, GitUnavailable
 
-__all__ = ["SessionChanges", "inherit", "may_be_tracked", "open_changes"]
+__all__ = ["SessionChanges", "Whereabouts", "inherit", "may_be_tracked", "open_changes", "whereabouts"]
 
 SessionChanges: TypeAlias = TrackedChanges | NotedChanges
 
 _GIT, _NOTED = "git", "noted"
 """What is kept in the private folder of a session."""
+_TOP = "top"
+"""The file of a private side that has the root of its work tree."""
 
 
 async def open_changes(
@@ -68,11 +70,13 @@ async def open_changes(
         why = str(error)
     else:
         if repository is not None:
+            side = await asyncio.to_thread(_private_side, folder, repository)
+            was_elsewhere = await asyncio.to_thread(_has_others, folder, side)
             tracked = TrackedChanges(
                 directory,
                 session_id,
                 repository=repository,
-                folder=await asyncio.to_thread(_private_side, folder, repository),
+                folder=side,
                 git=git,
                 trusted=trusted,
                 limits=limits,
@@ -80,6 +84,9 @@ async def open_changes(
                 noted=noted,
             )
             await tracked.open()
+            await asyncio.to_thread(_note_top, side, repository)
+            if was_elsewhere:
+                await tracked.begin_session({})  # late: what it began with is recorded for another place
             return tracked
     noted.why = why
     return noted
@@ -88,12 +95,37 @@ async def open_changes(
 def _private_side(folder: Path, repository: Repository) -> Path:
     """Where the private side is kept for a directory in a repository.
 
-    What was recorded while the directory was in another place of another repository cannot be compared with
-    what there is now: all paths in it are others.
+    What was recorded while the directory was in another place, or another repository, cannot be compared with
+    what there is now: all files in it are others.
     """
-    if prefix_of(folder / _GIT) in {None, repository.prefix}:
-        return folder / _GIT
-    return folder / f"{_GIT}-{hashlib.sha256(os.fsencode(repository.prefix)).hexdigest()[:12]}"
+    first = folder / _GIT
+    if prefix_of(first) is None:
+        return first
+    if prefix_of(first) == repository.prefix and _top_of(first) in {None, repository.top}:
+        return first
+    place = os.fsencode(f"{repository.top}\0{repository.prefix}")
+    return folder / f"{_GIT}-{hashlib.sha256(place).hexdigest()[:12]}"
+
+
+def _has_others(folder: Path, side: Path) -> bool:
+    """Whether there are private sides for other places."""
+    return any(one != side and prefix_of(one) is not None for one in folder.glob(f"{_GIT}*"))
+
+
+def _top_of(side: Path) -> str | None:
+    try:
+        return os.fsdecode((side / _TOP).read_bytes())
+    except OSError:
+        return None
+
+
+def _note_top(side: Path, repository: Repository) -> None:
+    if _top_of(side) == repository.top:
+        return
+    try:
+        (side / _TOP).write_bytes(os.fsencode(repository.top))
+    except OSError as error:
+        raise GitFailed(f"the private folder of the changes cannot be made: {error.strerror}") from None
 
 
 async def _former(git: Git, directory: str, folder: Path, closed: Closed) -> RecordedTrees | None:
@@ -123,12 +155,35 @@ async def inherit(changes: SessionChanges, source: Path, turn_ids: Sequence[str]
         GitFailed: What was recorded cannot be read, or not be taken over.
     """
     if isinstance(changes, TrackedChanges):
-        await changes.adopt(source / _GIT, source / _NOTED, turn_ids, directory=directory)
+        side = await asyncio.to_thread(_side_of, source, changes.directory)
+        await changes.adopt(side, source / _NOTED, turn_ids, directory=directory)
     else:
         await changes.adopt(source / _NOTED, turn_ids, directory=directory)
 
 
+def _side_of(source: Path, directory: str) -> Path:
+    """The private side of another session for the place where a directory is."""
+    root = whereabouts(directory).root
+    return next((side for side in sorted(source.glob(f"{_GIT}*")) if _top_of(side) == root), source / _GIT)
+
+
+class Whereabouts(NamedTuple):
+    """Where a directory is, as the file system tells it."""
+
+    place: str
+    """Where it is without any link."""
+    root: str | None
+    """The nearest folder above, or itself, that looks like the root of a work tree."""
+
+
+def whereabouts(directory: str) -> Whereabouts:
+    """Where a directory is. Looks only for what every work tree has; reads the disk."""
+    place = os.path.realpath(directory)
+    above = (Path(place), *Path(place).parents)
+    root = next((str(folder) for folder in above if os.path.lexists(folder / ".git")), None)
+    return Whereabouts(place, root)
+
+
 def may_be_tracked(directory: str) -> bool:
     """Whether a directory may be in a repository. Only looks for what every work tree has; reads the disk."""
-    place = Path(directory)
-    return any(os.path.lexists(folder / ".git") for folder in (place, *place.parents))
+    return whereabouts(directory).root is not None

@@ -16,9 +16,9 @@ from serai.changes.scanning import Scanner
 from serai.changes.trees import SESSION_BASE, RecordedTrees, names_of
 from serai.errors import GitFailed, GitTimedOut
 
-__all__ = ["Recording"]
+__all__ = ["LATE", "Recording"]
 
-_LATE = "session/late"
+LATE = "session/late"
 """The same base once more, when it was recorded after the session began."""
 
 
@@ -74,7 +74,7 @@ class Recording:
     @property
     def is_late(self) -> bool:
         """Whether the session had begun for some time when its base was recorded."""
-        return self._trees.has(_LATE)
+        return self._trees.has(LATE)
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -99,7 +99,7 @@ class Recording:
             then = await self._trees.stored(earlier)
             tree = await self._trees.written_with(then)
             margin = await self._margins.written(then)
-        await self._trees.keep(_LATE, tree)
+        await self._trees.keep(LATE, tree)
         await self._trees.keep(SESSION_BASE, tree, margin)
 
     async def begin_turn(self, turn_id: str) -> None:

@@ -49,6 +49,7 @@ _CARRIED = frozenset(
 
 _NO_WORK_TREE = (NO_REPOSITORY, "must be run in a work tree", "cannot use bare repository")
 _REMEDY = "See where its `.git` leads, and what core.worktree is set to there"
+_OPEN_AGAIN = "Try again when no turn is running: then the folder is opened anew, where it is now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,11 @@ async def see_same_repository(git: Git, repository: Repository, directory: str) 
     if found is None:
         raise GitFailed("the repository is gone")
     if found != repository or not await asyncio.to_thread(_is_in_place, repository, directory):
-        raise GitFailed("the repository of this folder is not where it was", remedy=_REMEDY)
+        is_another = await asyncio.to_thread(_is_in_place, found, directory)
+        raise GitFailed(
+            "the repository of this folder is not where it was",
+            remedy=_OPEN_AGAIN if is_another else _REMEDY,
+        )
 
 
 async def _named(git: Git, directory: str) -> Repository | None:

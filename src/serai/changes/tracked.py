@@ -46,7 +46,9 @@ from serai.errors import FileInTheWay, GitFailed, GitTimedOut, ProtocolError, Se
 
 __all__ = ["TrackedChanges"]
 
-_SEEN_LATE = "Before the folder was in a repository, only what agents edited through the host was seen"
+_SEEN_LATE = (
+    "Before the folder was in this repository, only what agents edited through the host was seen, if anything"
+)
 
 
 class TrackedChanges:

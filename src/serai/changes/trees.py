@@ -18,6 +18,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.changes.attributes import Attributes, attributes_in, entries_in, is_in_tree, unpack
 from serai.changes.diff import diff_to_tree
 from serai.changes.git import MAX_BYTES, both
+from serai.changes.inodes import take_inodes
 from serai.changes.margins import PLAIN, Earlier, Margins
 from serai.changes.mirror import Mirror, is_of_same_place
 from serai.changes.reaching import Found
@@ -266,6 +267,7 @@ class RecordedTrees:
         if not wanted:
             return
         await asyncio.to_thread(_link_objects, folder / "objects", self._mirror.folder / "objects")
+        await asyncio.to_thread(take_inodes, self._mirror, folder)
         found = await self._mirror.run(
             *("cat-file", "--batch-check=%(objectname)"),
             doing="look for bases",

@@ -5,126 +5,24 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import subprocess
 import textwrap
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from host.changes.conftest import OF_SESSION, OF_TURN, ORIGIN, URI, WITHIN, Inn, counted, idle
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams, SessionForkSource
-from serai.ahp.types import ChangesetState, UserMessage
+from serai.ahp.types import UserMessage
 from serai.changes.catalogue import SESSION, ChangesetKind, Which, uri_of
 from serai.changes.records import Outcome
 from serai.changes.tracked import TrackedChanges
 from serai.errors import ProtocolError, SessionGone
-from serai.harness.callback import Answer, CallbackHarness
 from serai.host.changes import bases, changing
-from serai.host.changes.changeset_channel import ChangesetChannel
 from serai.host.changes.changesets import changes_folder, id_of_session, session_of_id
-from serai.host.host import Host
 from serai.host.session import Session
 from serai.host.turn import Turn
-from serai.journal.subscriptions import Subscriber
-from serai.store.memory import MemoryStore
-
-WITHIN = 30.0
-ORIGIN = a.ActionOrigin(client_id="c", client_seq=0)
-URI = "ahp-session:/s"
-OF_SESSION = uri_of("s", SESSION)
-OF_TURN = uri_of("s", Which(ChangesetKind.TURN, "t"))
-
-
-class Someone(Subscriber):
-    def __init__(self) -> None:
-        self.news = asyncio.Event()
-
-    def publish(self, frames: bytes) -> None:
-        del frames
-        self.news.set()
-
-
-class Inn:
-    """A host with one session in a repository."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.work = folder / "work"
-        self.work.mkdir()
-        (self.work / "a.txt").write_text("one\n")
-        self.git("init", "-q")
-        self.git("add", "-A")
-        self.git("commit", "-q", "-m", "first")
-        self.store = MemoryStore()
-        self.someone = Someone()
-        self.answers: list[str] = []
-        self.answer: Answer = self._nothing
-        self.host = self._host()
-
-    async def _nothing(self, turn: Turn) -> None:
-        self.answers.append(turn.id)
-
-    def git(self, *arguments: str) -> None:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        person = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
-        subprocess.run(["git", *person, *arguments], cwd=self.work, env=environment, check=True)  # noqa: S607 - the same
-
-    def _host(self) -> Host:
-        async def answer(turn: Turn) -> None:
-            await self.answer(turn)
-
-        return Host(
-            self.store,
-            [CallbackHarness("agent", answer)],
-            lambda message: message,
-            home=self.folder / "home",
-            user_home=self.folder / "person",
-        )
-
-    async def restart(self) -> None:
-        await self.host.close()
-        self.host = self._host()
-        await self.host.open()
-
-    async def begin(self) -> Session:
-        params = CreateSessionParams(channel=URI, provider="agent", working_directory=self.work.as_uri())
-        session = await self.host.create(params, "c")
-        self.host.journal.subscriptions.add(URI, self.someone)
-        await session.ready()
-        return session
-
-    def start(self, session: Session, turn_id: str = "t") -> None:
-        start = a.SessionTurnStartedAction(turn_id=turn_id, user_message=UserMessage(text="go"))
-        session.dispatch(start, ORIGIN, self.someone)
-
-    async def until(self, holds: Callable[[], Any]) -> None:
-        """Wait until something holds that actions bring about."""
-        async with asyncio.timeout(WITHIN):
-            while not holds():
-                self.someone.news.clear()
-                await self.someone.news.wait()
-
-    async def follow(self, uri: str) -> ChangesetState:
-        await self.host.bring(uri)
-        channel = self.host.channels.get(uri)
-        assert isinstance(channel, ChangesetChannel)
-        self.host.journal.subscriptions.add(uri, self.someone)
-        await self.until(lambda: channel.live.head.status != "computing")
-        return channel.live.head
-
-
-@pytest.fixture
-async def inn(tmp_path: Path) -> AsyncGenerator[Inn]:
-    inn = Inn(tmp_path)
-    await inn.host.open()
-    yield inn
-    await inn.host.close()
-
-
-def counted(session: Session) -> list[Any]:
-    return [one.files for one in session.live.head.summary.changesets or ()]
 
 
 async def test_bursts_are_looked_at_once_and_one_look_follows_another(
@@ -328,13 +226,6 @@ async def test_a_session_from_before_does_not_claim_to_know_how_it_began(inn: In
     assert state.error is not None
     assert state.error.error_type == "not_recorded"
     assert (await inn.follow(uri_of("s", Which(ChangesetKind.UNCOMMITTED)))).status == "ready"
-
-
-async def idle(inn: Inn, session: Session) -> None:
-    """Wait until all is recorded and looked at; those who follow hear of it."""
-    async with asyncio.timeout(WITHIN):
-        while session.changing.bases.is_busy or session.changing._looking is not None:
-            await inn.host.journal.committed()
 
 
 def made_anew(inn: Inn) -> None:
@@ -584,3 +475,32 @@ async def test_who_waits_for_an_operation_is_told_when_the_session_does_not(
     with pytest.raises(SessionGone):
         await waiting
     assert not session.changing.operations
+
+
+async def test_what_the_last_turn_left_out_is_named_in_the_catalogue(inn: Inn) -> None:
+    def note() -> str | None:
+        return (session.live.head.summary.changesets or [])[2].description
+
+    async def writes(turn: Turn) -> None:
+        (inn.work / f"{turn.id}.txt").write_text("x\n")
+        if turn.id == "t":
+            with (inn.work / "large").open("wb") as file:
+                file.truncate(60 << 20)
+
+    inn.answer = writes
+    session = await inn.begin()
+    await inn.until(lambda: counted(session) == [0, 0, None])
+    inn.start(session)
+    named = "Left out: large (too large), in the last turn"
+    await inn.until(lambda: session.live.turn is None and note() == named)
+    await inn.restart()
+    found = await inn.host.sessions.bring(URI)
+    assert found is not None
+    session = found
+    inn.host.journal.subscriptions.add(URI, inn.someone)
+    session.changing.look_again()
+    await idle(inn, session)
+    assert note() == named
+    inn.start(session, "u")
+    await inn.until(lambda: session.live.turn is None and note() is None)
+    await inn.until(lambda: counted(session) == [2, 2, None])

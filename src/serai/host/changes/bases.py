@@ -17,7 +17,14 @@ from serai.ahp.commands import SessionForkSource
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ErrorInfo
 from serai.changes.noted import NotedChanges
-from serai.changes.opening import SessionChanges, inherit, may_be_tracked, open_changes
+from serai.changes.opening import (
+    SessionChanges,
+    Whereabouts,
+    inherit,
+    may_be_tracked,
+    open_changes,
+    whereabouts,
+)
 from serai.changes.tracked import TrackedChanges
 from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone
 from serai.host.changes.changesets import changes_folder, id_of_session
@@ -50,11 +57,11 @@ def told_of(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
     return ErrorInfo(error_type=code, message=redactor.redact(str(error)))
 
 
-def _seen_of(changes: SessionChanges) -> tuple[bool, bool, bool]:
-    """Whether a folder is there, whether its repository is gone, and whether it may have one."""
+def _seen_of(changes: SessionChanges) -> tuple[bool, bool, Whereabouts]:
+    """Whether a folder is there, whether its repository is gone, and where it is now."""
     directory = changes.directory
     is_gone = isinstance(changes, TrackedChanges) and changes.is_gone()
-    return os.path.isdir(directory), is_gone, may_be_tracked(directory)  # noqa: PTH112 - text, not a Path
+    return os.path.isdir(directory), is_gone, whereabouts(directory)  # noqa: PTH112 - text, not a Path
 
 
 async def _stopped(task: asyncio.Task[None] | None) -> None:
@@ -95,6 +102,10 @@ class Bases:
         self._edited = edited
         self._taken_back = taken_back
         self._opening: asyncio.Task[SessionChanges] | None = None
+        self._whereabouts: Whereabouts | None = None
+        """Where the folder was when the changes were opened."""
+        self._begun: set[str] = set()
+        """The turns that began in these changes: there they end, wherever the folder is by then."""
         self._may_begin = not head.turns and session.live.turn is None
         """Whether nothing has happened yet that would belong into the session's changeset."""
         self._forked_from: SessionForkSource | None = None
@@ -177,16 +188,18 @@ class Bases:
     async def current(self) -> SessionChanges:
         """The same as `opened`; but when the repository of the folder is gone, by the means that are left.
 
-        When one of them has come back they are opened anew, but not within a turn.
+        When one of them has come back they are opened anew, and when the folder is in another repository, or
+        elsewhere, since it is a link; but not within a turn.
 
         Raises:
             SeraiError: There is no folder, or the changes cannot be recorded anywhere.
         """
         changes = await self.opened()
-        is_there, is_gone, may_be_tracked = await asyncio.to_thread(_seen_of, changes)
-        has_come = self.has_lost and may_be_tracked and self._session.live.turn is None
+        is_there, is_gone, place = await asyncio.to_thread(_seen_of, changes)
+        has_come = self.has_lost and place.root is not None and self._session.live.turn is None
+        has_moved = changes.has_git and place != self._whereabouts and not self._begun
         self.has_lost |= is_gone or not is_there
-        if is_gone or (is_there and has_come):
+        if is_gone or (is_there and (has_come or has_moved)):
             if self.changes is changes:
                 self.changes = None
             changes = await self.opened()
@@ -194,13 +207,16 @@ class Bases:
         return changes
 
     async def _opened_now(self, directory: Path) -> SessionChanges:
-        return await open_changes(
+        place = await asyncio.to_thread(whereabouts, str(directory))
+        changes = await open_changes(
             str(directory),
             id_of_session(self._session.uri),
             folder=changes_folder(self._host.home, self._session.uri),
             trusted=lambda: self._is_trusted(directory),
             home=self._host.home,
         )
+        self._whereabouts = place
+        return changes
 
     async def _notice_git(self, directory: Path) -> SessionChanges:
         """The changes, as git sees them if the directory has become part of a repository."""
@@ -237,6 +253,7 @@ class Bases:
                     await asyncio.wait(self._recording)  # the end of the turn before this one
                 changes = await self._notice_git(self.directory)
                 await changes.begin_turn(turn_id)
+            self._begun.add(turn_id)
             self._patience = _PATIENCE
         except TimeoutError:
             problem = f"it took more than {self._patience:g} s to record what there was before this turn"
@@ -263,10 +280,10 @@ class Bases:
 
     async def _end(self, turn_id: str, directory: Path, task: asyncio.Task[None] | None) -> None:
         await _stopped(task)
-        changes = await self.opened()
         try:
-            await changes.end_turn(turn_id)
+            await (await self.opened()).end_turn(turn_id)
         finally:
+            self._begun.discard(turn_id)
             await self._notice_git(directory)
 
     async def seen(self) -> None:
@@ -292,6 +309,7 @@ class Bases:
 
     async def _forget_turns(self, turn_ids: Collection[str], task: asyncio.Task[None] | None) -> None:
         await _stopped(task)
+        self._begun.difference_update(turn_ids)
         changes = await self.current()
         for turn_id in turn_ids:
             await changes.forget_turn(turn_id)
@@ -311,6 +329,10 @@ class Bases:
     def _log_unrecorded(self, error: SeraiError | OSError) -> None:
         told = told_of(error, self._host.redactor)
         _log.debug("a turn of %s was not recorded: %s", self._session.uri, told.message)
+
+    def is_over(self, turn_id: str | None) -> bool:
+        """Whether nothing more will be recorded of a turn."""
+        return turn_id not in self._begun
 
     def knows(self, turn_id: str) -> bool:
         """Whether the session has a turn of that id."""

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from serai.ahp import actions as a
 from serai.ahp.types import URI, ErrorInfo
-from serai.changes.catalogue import SESSION, UNCOMMITTED, Which, summaries, uri_of
+from serai.changes.catalogue import (
+    ANY_TURN,
+    SESSION,
+    UNCOMMITTED,
+    ChangesetKind,
+    Which,
+    summaries,
+    uri_of,
+)
 from serai.changes.comparing import Counts
 from serai.changes.noted import NotedChanges
 from serai.changes.opening import SessionChanges
@@ -65,6 +73,10 @@ class Changing:
         self._watch: FolderWatch | None = None
         self._is_attending = False
         self._looked_unwatched = False
+        self._told_of: Which | None = None
+        """The last turn, once it was seen what was left out of it,"""
+        self._left_out: str | None = None
+        """and what that is."""
         self._closed = False
 
     @property
@@ -83,6 +95,7 @@ class Changing:
             self.look_again(_GATHER)
 
     def _turns_taken_back(self) -> None:
+        self._told_of = self._left_out = None
         for channel in list(self._channels.values()):
             if channel.which.turn_id is not None and not self.bases.knows(channel.which.turn_id):
                 channel.take_back()
@@ -214,7 +227,12 @@ class Changing:
         self._looked_unwatched = self._watch is None or not self._watch.is_ready.is_set()
         listed = [UNCOMMITTED, SESSION] if changes.has_git else [SESSION]
         shown = [one for one in self._channels.values() if not (changes.has_git and one.is_final)]
-        found = await self._computed(changes, list(dict.fromkeys([*listed, *(one.which for one in shown)])))
+        last = self._news_of_turns()
+        wanted = [*listed, *(one.which for one in shown), *last]
+        found = await self._computed(changes, list(dict.fromkeys(wanted)))
+        for which in last:
+            one = found[which]
+            self._left_out = told(one.left_out) if isinstance(one, Changes) else None
         await self.bases.seen()  # so that what anyone is shown of a turn is known also if the host is killed
         self._list(found, has_git=changes.has_git)
         for channel in shown:
@@ -224,6 +242,15 @@ class Changing:
                 channel.fail(one)
             else:
                 await self._show(channel, changes.directory, one)
+
+    def _news_of_turns(self) -> list[Which]:
+        """The last turn, if its end is recorded and nobody has looked yet what was left out of it."""
+        turns = self._session.live.head.turns
+        last = Which(ChangesetKind.TURN, turns[-1].id) if turns else None
+        if last is None or last == self._told_of or not self.bases.is_over(last.turn_id):
+            return []
+        self._told_of = last
+        return [last]
 
     async def _computed(self, changes: SessionChanges, wanted: list[Which]) -> _Found:
         try:
@@ -272,6 +299,7 @@ class Changing:
                 sum(change.removed or 0 for change in one.changes),
             )
             notes[which] = self._note_on(one)
+        notes[ANY_TURN] = f"{self._left_out}, in the last turn" if self._left_out else None
         catalogue = summaries(self._id, has_git=has_git, counts=counts, notes=notes)
         catalogue = self._host.redactor.redact_value(catalogue, observed=True)
         if not self._closed and catalogue != self._session.live.head.summary.changesets:
