@@ -17,17 +17,17 @@ from serai.uris import path_of, uri_of
 @pytest.mark.parametrize(
     ("uri", "path"),
     [
-        ("file:///work/a.txt", "/work/a.txt"),
-        ("file:/work/a.txt", "/work/a.txt"),
-        ("FILE://LocalHost/work/a.txt", "/work/a.txt"),
+        ("file:///inn/a.txt", "/inn/a.txt"),
+        ("file:/inn/a.txt", "/inn/a.txt"),
+        ("FILE://LocalHost/inn/a.txt", "/inn/a.txt"),
         ("file:///", "/"),
-        ("file:///work/", "/work"),
-        ("file:///work//./a", "/work/a"),
-        ("file:///work/a%20b%3F%23%25", "/work/a b?#%"),
-        ("file:///work/%C3%BC", "/work/ü"),
-        ("file:///work/ü und ö", "/work/ü und ö"),
-        ("file:///work/%0A", "/work/\n"),
-        ("file:///work/...", "/work/..."),
+        ("file:///inn/", "/inn"),
+        ("file:///inn//./a", "/inn/a"),
+        ("file:///inn/a%20b%3F%23%25", "/inn/a b?#%"),
+        ("file:///inn/%C3%BC", "/inn/ü"),
+        ("file:///inn/ü und ö", "/inn/ü und ö"),
+        ("file:///inn/%0A", "/inn/\n"),
+        ("file:///inn/...", "/inn/..."),
         ("file:///c:/a", "/c:/a"),
     ],
 )
@@ -39,32 +39,32 @@ def test_a_file_uri_names_a_path(uri: str, path: str) -> None:
     "uri",
     [
         "",
-        "/work/a",
+        "/inn/a",
         "work",
-        "http://localhost/work/a",
+        "http://localhost/inn/a",
         "virtual://client/a",
-        "files:///work/a",
+        "files:///inn/a",
         "file:",
         "file:work/a",
-        "file:./work",
+        "file:./inn",
         "file://",
-        "file://elsewhere/work/a",
-        "file://localhost:80/work/a",
-        "file://me@localhost/work/a",
-        "file://%6Cocalhost/work/a",
-        "file:///work/a?b",
-        "file:///work/a?",
-        "file:///work/a#b",
-        "file:///work/%zz",
-        "file:///work/%",
-        "file:///work/%2",
-        "file:///work/a\x00b",
-        "file:///work/a\nb",
-        "fi\nle:///work/a",
-        " file:///work/a",
-        "file:///work/a%00b",
-        "file:///work/a%00",
-        "file:///work/\ud800",
+        "file://elsewhere/inn/a",
+        "file://localhost:80/inn/a",
+        "file://me@localhost/inn/a",
+        "file://%6Cocalhost/inn/a",
+        "file:///inn/a?b",
+        "file:///inn/a?",
+        "file:///inn/a#b",
+        "file:///inn/%zz",
+        "file:///inn/%",
+        "file:///inn/%2",
+        "file:///inn/a\x00b",
+        "file:///inn/a\nb",
+        "fi\nle:///inn/a",
+        " file:///inn/a",
+        "file:///inn/a%00b",
+        "file:///inn/a%00",
+        "file:///inn/\ud800",
     ],
 )
 def test_what_names_no_file_here_is_refused(uri: str) -> None:
@@ -77,16 +77,16 @@ def test_what_names_no_file_here_is_refused(uri: str) -> None:
 @pytest.mark.parametrize(
     "uri",
     [
-        "file:///work/../etc/passwd",
-        "file:///work/a/..",
+        "file:///inn/../etc/passwd",
+        "file:///inn/a/..",
         "file:///..",
-        "file:///work/%2e%2e/etc/passwd",
-        "file:///work/%2E./etc/passwd",
-        "file:///work/.%2e/etc/passwd",
-        "file:///work/..%2fetc",
-        "file:///work/%2e%2e%2fetc",
-        "file:///work%2f..%2fetc",
-        "file:///work/a%2fb",
+        "file:///inn/%2e%2e/etc/passwd",
+        "file:///inn/%2E./etc/passwd",
+        "file:///inn/.%2e/etc/passwd",
+        "file:///inn/..%2fetc",
+        "file:///inn/%2e%2e%2fetc",
+        "file:///inn%2f..%2fetc",
+        "file:///inn/a%2fb",
         "file:///%2fetc/passwd",
     ],
 )
@@ -97,20 +97,20 @@ def test_no_way_leads_up(uri: str) -> None:
 
 @pytest.mark.parametrize(
     ("uri", "name"),
-    [("file:///work/%252e%252e", "%2e%2e"), ("file:///work/%252f", "%2f"), ("file:///work/%2500", "%00")],
+    [("file:///inn/%252e%252e", "%2e%2e"), ("file:///inn/%252f", "%2f"), ("file:///inn/%2500", "%00")],
 )
 def test_decoding_happens_once(uri: str, name: str) -> None:
-    assert path_of(uri) == Path("/work") / name
+    assert path_of(uri) == Path("/inn") / name
 
 
 def test_bytes_that_are_no_text_come_back_as_they_were() -> None:
-    path = path_of("file:///work/%FF%C3")
-    assert os.fsencode(path) == b"/work/\xff\xc3"
-    assert uri_of(path) == "file:///work/%FF%C3"
+    path = path_of("file:///inn/%FF%C3")
+    assert os.fsencode(path) == b"/inn/\xff\xc3"
+    assert uri_of(path) == "file:///inn/%FF%C3"
 
 
 def test_a_uri_is_written_as_python_writes_it() -> None:
-    path = Path("/work/a b?#%ü:@~.txt")
+    path = Path("/inn/a b?#%ü:@~.txt")
     assert uri_of(path) == path.as_uri()
 
 
@@ -131,7 +131,7 @@ def test_every_path_comes_back(names: list[bytes]) -> None:
 
 @given(st.text(max_size=40))
 def test_no_text_at_all_gives_a_path_that_leads_up_or_is_relative(text: str) -> None:
-    for uri in (text, f"file://{text}", f"file:///work/{text}"):
+    for uri in (text, f"file://{text}", f"file:///inn/{text}"):
         try:
             path = path_of(uri)
         except ProtocolError:  # any other error is what this looks for

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from changes.repositories import Repo
+from serai.changes.moved import made_at
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +28,7 @@ def private(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The repository that those of the tests are copies of: copying is quicker than committing."""
-    repo = Repo(tmp_path_factory.mktemp("model") / "work")
+    repo = Repo(tmp_path_factory.mktemp("model") / "inn")
     repo.write("a.txt", "one\ntwo\nthree\n")
     repo.write("src/b.py", "print('b')\n" * 10)
     repo.write("src/deep/c.txt", "c\n")
@@ -37,4 +38,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def repo(tmp_path: Path, model: Path) -> Repo:
-    return Repo(shutil.copytree(model, tmp_path / "work"))
+    return Repo(shutil.copytree(model, tmp_path / "inn"))
+
+
+@pytest.fixture
+def tells_birth(tmp_path: Path) -> None:
+    if made_at(bytes(tmp_path), tmp_path.lstat()) is None:
+        pytest.skip("this file system does not tell when a file was made")

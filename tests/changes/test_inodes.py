@@ -9,45 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from changes.births import OLDER, OWN_BIRTH, append, contents, settle
 from changes.repositories import Repo, brief, never, tracked
 from changes.test_guarding import begun, discarded
 from changes.test_operations import TURN
 from serai.changes import unseen
 from serai.changes.catalogue import SESSION, UNCOMMITTED, Which
-from serai.changes.moved import BIRTH_IS_ITS_OWN, Moment, made_at
 from serai.changes.noted import NotedChanges
 from serai.changes.opening import open_changes
 from serai.changes.operations import DISCARD, invoke
 from serai.errors import ProtocolError
 
-OLDER = "it may have been moved here"
+pytestmark = pytest.mark.usefixtures("tells_birth")
+
 ALL = pytest.mark.parametrize("which", [UNCOMMITTED, SESSION, TURN])
-
-
-def _tells_birth(folder: Path) -> bool:
-    place = os.fsencode(folder)
-    return made_at(place, folder.lstat()) is not None
-
-
-@pytest.fixture(autouse=True)
-def tells_birth(tmp_path: Path) -> None:
-    if not _tells_birth(tmp_path):
-        pytest.skip("this file system does not tell when a file was made")
-
-
-def append(file: Path, text: str = "more\n") -> None:
-    with file.open("a") as stream:
-        stream.write(text)
-
-
-def settle(folder: Path) -> None:
-    """Wait until all in a folder was clearly made before now."""
-    deadline = time.monotonic() + 5
-    files = [Path(above, name) for above, _, names in os.walk(folder) for name in names]
-    made = max(made_at(os.fsencode(file), file.lstat()) or 0 for file in files)
-    while not Moment(time.time_ns()).is_after(made):
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
 
 
 @ALL
@@ -98,7 +73,7 @@ async def test_what_looks_renamed_and_was_moved_here_stays_and_the_earlier_file_
     assert (repo.top / "src/b.py").read_text() == "print('b')\n" * 10
 
 
-@pytest.mark.skipif(not BIRTH_IS_ITS_OWN, reason="a file may have been made later than it says")
+@OWN_BIRTH
 @ALL
 async def test_what_was_moved_onto_a_recorded_file_and_written_to_is_not_overwritten(
     repo: Repo, private: Path, tmp_path: Path, which: Which
@@ -114,7 +89,7 @@ async def test_what_was_moved_onto_a_recorded_file_and_written_to_is_not_overwri
     assert (repo.top / "a.txt").read_text() == "precious\nmore\n"
 
 
-@pytest.mark.skipif(not BIRTH_IS_ITS_OWN, reason="a file may have been made later than it says")
+@OWN_BIRTH
 async def test_what_was_moved_to_where_an_agent_wrote_before_there_was_a_repository_stays(
     tmp_path: Path, private: Path
 ) -> None:
@@ -297,8 +272,3 @@ async def test_what_was_moved_here_and_has_the_number_of_a_committed_file_that_i
     assert f"not 1: doc: it is older than the session: {OLDER}" in await discarded(changes, UNCOMMITTED)
     assert (repo.top / "doc").read_text() == "precious\nmore\n"
     assert gone.exists()
-
-
-def contents(top: Path) -> dict[str, bytes]:
-    files = (Path(folder, name) for folder, _, names in os.walk(top) for name in names)
-    return {str(file.relative_to(top)): file.read_bytes() for file in files if ".git" not in file.parts}

@@ -6,20 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from changes.births import OLDER, OWN_BIRTH, append, contents, settle
 from changes.repositories import Repo, tracked
 from changes.test_guarding import begun, discarded
-from changes.test_inodes import OLDER, append, contents, settle
 from changes.test_operations import TURN
 from serai.changes import inodes
 from serai.changes.catalogue import SESSION
-from serai.changes.moved import BIRTH_IS_ITS_OWN, made_at
+from serai.changes.moved import BIRTH_IS_ITS_OWN
 from serai.errors import ProtocolError
 
-
-@pytest.fixture(autouse=True)
-def tells_birth(tmp_path: Path) -> None:
-    if made_at(bytes(tmp_path), tmp_path.lstat()) is None:
-        pytest.skip("this file system does not tell when a file was made")
+pytestmark = pytest.mark.usefixtures("tells_birth")
 
 
 def renamed_and_edited(repo: Repo) -> None:
@@ -27,7 +23,7 @@ def renamed_and_edited(repo: Repo) -> None:
     append(repo.top / "b.py")
 
 
-@pytest.mark.skipif(not BIRTH_IS_ITS_OWN, reason="a file may have been made later than it says")
+@OWN_BIRTH
 async def test_what_was_moved_onto_a_recorded_file_is_not_overwritten_however_long_ago_that_was(
     repo: Repo, private: Path, tmp_path: Path
 ) -> None:

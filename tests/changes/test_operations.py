@@ -189,7 +189,7 @@ async def test_what_was_not_looked_at_in_a_turn_is_named_there_and_by_who_discar
     [
         ("it%27s%20%28a%29%20b%2A", "it's%20(a)%20b*"),  # as JavaScript's encodeURI has it
         (".txt", "%2Etx%74"),
-        ("/work/", "/%77ork/"),
+        ("/inn/", "/%69nn/"),
         ("file:///", "file://localhost/"),
         ("file:", "FILE:"),
     ],

@@ -57,7 +57,7 @@ async def test_a_work_tree_around_the_repository_is_one(repo: Repo, tmp_path: Pa
     repo.git("config", "core.worktree", str(tmp_path))
     found = await find_repository(await the_git(), str(repo.top / "src"))
     assert found is not None
-    assert (found.top, found.prefix) == (str(tmp_path), "work/src/")
+    assert (found.top, found.prefix) == (str(tmp_path), f"{repo.top.name}/src/")
 
 
 async def test_a_submodule_is_one_and_a_copy_of_it_is_not(repo: Repo, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ async def test_nothing_goes_from_a_client_to_a_file_or_back(
     for method in ("resourceCopy", "resourceMove"):
         for source, destination in (
             (theirs, f"{tmp_path.as_uri()}/new.txt"),
-            (theirs, "file:///root/.bashrc"),
+            (theirs, "file:///home/ada/.bashrc"),
             (inside, theirs),
         ):
             with pytest.raises(Refused) as refused:
