@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("tells_birth")
 async def forked(repo: Repo, source: Path, folder: Path) -> TrackedChanges:
     """A fork of a session, which is gone then."""
     fork = await tracked(repo.top, folder, session_id=folder.name)
-    await fork.adopt(source, folder.with_name("none"), ["t"], directory=str(repo.top))
+    await fork.adopt(source, folder.with_name("none"), ["t"])
     await fork.begin_session()
     shutil.rmtree(source)
     return fork

@@ -238,7 +238,7 @@ async def test_a_fork_knows_what_was_there_before_the_turns_that_it_took_over(
     repo.write("new", "x\n")
     await changes.end_turn("t")
     fork = await tracked(repo.top, tmp_path / "fork", session_id="s2")
-    await fork.adopt(private, tmp_path / "none", ["t"], directory=str(repo.top))
+    await fork.adopt(private, tmp_path / "none", ["t"])
     shutil.rmtree(private)
     assert "not 1: .env: it was there before" in await discarded(fork, TURN)
     assert (repo.top / ".env").exists()

@@ -12,6 +12,7 @@ from changes.repositories import brief
 from serai.ahp.commands import ChangesetResourceTarget
 from serai.ahp.errors import AhpErrorCode
 from serai.changes.catalogue import SESSION, UNCOMMITTED
+from serai.changes.noted import NotedChanges
 from serai.changes.operations import DISCARD, invoke
 from serai.changes.records import UNSEEN, Change, Limits
 from serai.changes.restoring import Hand
@@ -152,6 +153,23 @@ async def test_files_outside_and_behind_links_are_not_noted(folder: Folder, tmp_
     os.mkfifo(folder.top / "pipe")
     assert not await folder.noted.note_before("t", "pipe")
     assert await folder.noted.note_before("t", str(folder.top / "inside"))
+
+
+@pytest.mark.parametrize("named", ["real", "link", "other"])
+@pytest.mark.parametrize("opened", ["real", "link"])
+async def test_a_file_is_noted_by_whatever_way_a_tool_names_it(
+    tmp_path: Path, private: Path, opened: str, named: str
+) -> None:
+    real = tmp_path / "real"
+    real.mkdir()
+    for link in ("link", "other"):
+        (tmp_path / link).symlink_to(real)
+    noted = NotedChanges(str(tmp_path / opened), "s1", folder=private)
+    path = tmp_path / named / "a"
+    assert await noted.note_before("t", str(path))
+    path.write_text("x\n")
+    assert await noted.note_after("t", str(path))
+    assert brief((await noted.compute(turn("t"))).changes) == ["added a +1 -0"]
 
 
 @pytest.mark.parametrize("named", ["link", "way/file", "way/new", "twice"])

@@ -12,13 +12,7 @@ from changes.repositories import Repo, brief, never
 from serai.ahp.errors import AhpErrorCode
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
 from serai.changes.noted import NotedChanges
-from serai.changes.opening import (
-    SessionChanges,
-    inherit,
-    may_be_tracked,
-    open_changes,
-    whereabouts,
-)
+from serai.changes.opening import SessionChanges, inherit, open_changes
 from serai.changes.operations import DISCARD, STAGE, invoke
 from serai.changes.showing import content_uri, show
 from serai.changes.tracked import TrackedChanges
@@ -333,8 +327,7 @@ async def test_a_link_that_leads_elsewhere_has_what_is_recorded_there(
     changes = await opened(link, private)
     assert (await changes.compute(SESSION)).changes == ()
     await edit(changes, "t2", "a.txt", "2\n")
-    with pytest.raises(ProtocolError, match="was not recorded"):
-        await changes.compute(turn("t1"))
+    await is_only_to_be_seen(changes, turn("t1"), ["modified a.txt +1 -3"])
     await invoke(changes, SESSION, DISCARD, None)
     assert (other / "a.txt").read_text() == "one\ntwo\nthree\n"
     assert (other / "draft").exists()
@@ -347,12 +340,106 @@ async def test_a_link_that_leads_elsewhere_has_what_is_recorded_there(
     assert repo.status() == []
 
 
-async def test_a_directory_behind_a_link_may_be_in_a_repository(repo: Repo, tmp_path: Path) -> None:
+async def is_only_to_be_seen(changes: SessionChanges, which: Which, expected: list[str]) -> None:
+    """See that a turn of another place is shown, can be read, and that nothing can be done about it."""
+    found = await changes.compute(which)
+    assert (brief(found.changes), found.settled) == (expected, True)
+    for change in found.changes:
+        for side, tree in ((change.before, found.start), (change.after, found.end)):
+            if side is not None:
+                assert await changes.read(content_uri("s1", side, tree))
+    for operation in (STAGE, DISCARD) if changes.has_git else (DISCARD,):
+        with pytest.raises(ProtocolError, match="it can only be looked at") as caught:
+            await invoke(changes, which, operation, None)
+        assert caught.value.number == AhpErrorCode.CONFLICT
+
+
+@pytest.mark.parametrize("has_git", [False, True])
+async def test_what_was_noted_in_one_place_is_not_undone_in_another(
+    tmp_path: Path, private: Path, has_git: bool
+) -> None:
+    one, two, link = (tmp_path / name for name in ("one", "two", "link"))
+    for folder in (one, two):
+        folder.mkdir()
+        (folder / "a.txt").write_text(f"of {folder.name}\n")
+    link.symlink_to(one)
+    changes = await opened(link, private)
+    await changes.begin_session()
+    await edit(changes, "t0", "new", "0\n")
+    await edit(changes, "t1", "a.txt", "1\n")
+    (two / "new").write_text("of the person\n")
+    if has_git:
+        Repo(two).commit()
+    link.unlink()
+    link.symlink_to(two)
+    changes = await opened(link, private)
+    assert changes.has_git is has_git
+    since = await changes.compute(SESSION)
+    assert since.changes == ()
+    assert since.lacks
+    await is_only_to_be_seen(changes, turn("t1"), ["modified a.txt +1 -1"])
+    await is_only_to_be_seen(changes, turn("t0"), ["added new +1 -0"])
+    await edit(changes, "t2", "a.txt", "2\n")
+    await invoke(changes, SESSION, DISCARD, None)
+    assert {file.name: file.read_text() for file in two.iterdir() if file.is_file()} == {
+        "a.txt": "of two\n",
+        "new": "of the person\n",
+    }
+    await changes.forget_turn("t2")
+    link.unlink()
+    link.symlink_to(one)
+    changes = await opened(link, private)
+    assert brief((await changes.compute(SESSION)).changes) == ["modified a.txt +1 -1", "added new +1 -0"]
+    for which in (turn("t1"), SESSION):
+        await invoke(changes, which, DISCARD, None)
+    assert {file.name: file.read_text() for file in one.iterdir()} == {"a.txt": "of one\n"}
+
+
+async def test_a_turn_of_another_place_can_be_forgotten(repo: Repo, private: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
+    link.symlink_to(repo.top)
+    changes = await opened(link, private)
+    await edit(changes, "t1", "a.txt", "1\n")
+    link.unlink()
     link.symlink_to(repo.top / "src")
-    assert may_be_tracked(str(link))
-    assert whereabouts(str(link)) == (str(repo.top / "src"), str(repo.top))
-    assert not may_be_tracked(str(tmp_path))
+    changes = await opened(link, private)
+    await is_only_to_be_seen(changes, turn("t1"), ["modified a.txt +1 -3"])
+    await changes.forget_turn("t1")
+    for again in (changes, await opened(link, private)):
+        with pytest.raises(ProtocolError, match="was not recorded"):
+            await again.compute(turn("t1"))
+
+
+async def test_what_was_moved_since_a_folder_came_into_a_repository_was_there_before(
+    tmp_path: Path, private: Path
+) -> None:
+    around = Repo(tmp_path / "around")
+    around.write("x", "x\n")
+    around.commit()
+    inner = Repo(around.top / "inner")
+    for name in ("b", "k/1", "r", "s"):
+        inner.write(name, f"of {name}\n" * 5)
+    inner.commit()
+    await (await opened(inner.top, private)).begin_session()
+    shutil.rmtree(inner.top / ".git")
+    changes = await opened(inner.top, private)
+    await changes.begin_turn("t")
+    (inner.top / "b").rename(inner.top / "c")
+    (inner.top / "k").rename(inner.top / "m")
+    (inner.top / "r").rename(inner.top / "q")
+    (inner.top / "q").write_text("something else\n")
+    inner.write("of s", (inner.top / "s").read_text())
+    (inner.top / "s").unlink()
+    inner.write("new", "new\n")
+    await changes.end_turn("t")
+    done, refused = await changes.discard(UNCOMMITTED, None)
+    assert [change.path for change in done] == ["new"]
+    assert {*refused.values()} == {"it was there before the folder was in this repository"}
+    left = {str(file.relative_to(inner.top)) for file in inner.top.rglob("*") if file.is_file()}
+    assert left == {"c", "m/1", "q", "of s"}
+    await changes.discard(SESSION, None)
+    left = {str(file.relative_to(inner.top)) for file in inner.top.rglob("*") if file.is_file()}
+    assert left == {"b", "k/1", "r", "s"}
 
 
 async def test_a_folder_without_git_that_is_gone_is_said_to_be(tmp_path: Path, private: Path) -> None:
@@ -382,7 +469,7 @@ async def test_a_fork_has_the_turns_of_the_other_session_also_when_that_is_gone(
     await edit(source, "t3", "new", "3\n")
     fork = await opened(repo.top, tmp_path / "fork", "fork")
     await fork.begin_session()
-    await inherit(fork, tmp_path / "source", ["t1", "t2"], directory=str(repo.top))
+    await inherit(fork, tmp_path / "source", ["t1", "t2"])
     shutil.rmtree(tmp_path / "source")
     for changes in (fork, await opened(repo.top, tmp_path / "fork", "fork")):
         assert brief((await changes.compute(turn("t1"))).changes) == ["modified a.txt +1 -3"]
@@ -408,7 +495,7 @@ async def test_a_fork_in_another_folder_says_that_it_does_not_know_the_turns(
     else:
         other.mkdir()
     fork = await opened(other, tmp_path / "fork", "fork")
-    await inherit(fork, tmp_path / "source", ["t"], directory=str(repo.top))
+    await inherit(fork, tmp_path / "source", ["t"])
     for changes in (fork, await opened(other, tmp_path / "fork", "fork")):
         for act in (changes.compute(turn("t")), invoke(changes, turn("t"), DISCARD, None)):
             with pytest.raises(ProtocolError, match="forked from") as caught:
@@ -429,7 +516,7 @@ async def test_a_fork_has_the_turns_that_were_before_there_was_a_repository(tmp_
     await edit(source, "t2", "b.txt", "2\n")
     fork = await opened(work, tmp_path / "fork", "fork")
     await fork.begin_session()
-    await inherit(fork, tmp_path / "source", ["t1", "t2"], directory=str(work))
+    await inherit(fork, tmp_path / "source", ["t1", "t2"])
     assert brief((await fork.compute(turn("t1"))).changes) == ["added a.txt +1 -0"]
     assert brief((await fork.compute(turn("t2"))).changes) == ["added b.txt +1 -0"]
     assert (await fork.compute(SESSION)).lacks is None
@@ -447,7 +534,27 @@ async def test_a_fork_has_the_turns_since_the_folder_is_a_repository_of_its_own(
     await edit(source, "t2", "b.py", "2\n")
     fork = await opened(part, tmp_path / "fork", "fork")
     await fork.begin_session()
-    await inherit(fork, tmp_path / "source", ["t1", "t2"], directory=str(part))
+    await inherit(fork, tmp_path / "source", ["t1", "t2"])
     assert brief((await fork.compute(turn("t2"))).changes) == ["modified b.py +1 -1"]
+    with pytest.raises(ProtocolError, match="forked from"):
+        await fork.compute(turn("t1"))
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+async def test_a_fork_has_the_turns_that_were_where_it_is(repo: Repo, tmp_path: Path, has_git: bool) -> None:
+    if not has_git:
+        shutil.rmtree(repo.top / ".git")
+    for name in ("one", "two"):
+        repo.write(f"{name}/f", f"{name}\n")
+    link = tmp_path / "link"
+    link.symlink_to(repo.top / "one")
+    await edit(await opened(link, tmp_path / "source"), "t1", "f", "1\n")
+    link.unlink()
+    link.symlink_to(repo.top / "two")
+    await edit(await opened(link, tmp_path / "source"), "t2", "f", "2\n")
+    fork = await opened(repo.top / "two", tmp_path / "fork", "fork")
+    await inherit(fork, tmp_path / "source", ["t1", "t2"])
+    await invoke(fork, turn("t2"), DISCARD, None)
+    assert (repo.top / "two/f").read_text() == "two\n"
     with pytest.raises(ProtocolError, match="forked from"):
         await fork.compute(turn("t1"))

@@ -17,7 +17,7 @@ from serai.changes.moved import BIRTH_IS_ITS_OWN, Moment, made_at
 from serai.changes.records import Change, ChangeKind, Side
 from serai.errors import GitFailed, GitTimedOut
 
-__all__ = ["Began", "guarded", "guarded_from_commit", "undone_in_part"]
+__all__ = ["Began", "guarded", "guarded_from_commit", "there_before", "undone_in_part"]
 
 _UNKNOWN = "it is not known whether it was there before"
 _WAS_THERE = "it was there before, and was not recorded"
@@ -27,6 +27,7 @@ _OLDER = "it is older than the {}: it may have been moved here"
 _STALE = "what it was before was not recorded"
 _SUBMODULE = "it is in a folder that was a submodule"
 _IGNORED = "the last commit has it among the ignored files"
+_CAME_WITH = "it was there before the folder was in this repository"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,56 @@ async def guarded_from_commit(
     refused |= dict.fromkeys(await _in_submodules(mirror, tree, new), _SUBMODULE)
     ignored = await _ignored_by(mirror, tree, list(new.values()))
     return refused | {path: _IGNORED for path, full in new.items() if full in ignored}
+
+
+async def there_before(
+    mirror: Mirror, changes: Sequence[Change], tree: str, began: Began | None
+) -> dict[str, str]:
+    """The new files, with a reason, that the folder had when it came into its repository.
+
+    For another repository, or for none, they may have been ignored files, or committed ones: nobody asked to
+    have them deleted. That is also so if they have another name by now.
+
+    Args:
+        mirror: The private side.
+        changes: What is not committed.
+        tree: What there was when the folder came into the repository.
+        began: What else is known of that moment.
+
+    Raises:
+        GitTimedOut: git takes too long.
+    """
+    new = _new(mirror, changes)
+    if not new:
+        return {}
+    try:
+        found = await entries_in(mirror, tree, sorted(new.values()))
+    except GitTimedOut:
+        raise
+    except GitFailed:
+        return dict.fromkeys(new, _CAME_WITH)  # what there was is gone
+    if began is None or began.since is None:
+        return dict.fromkeys(new, _CAME_WITH)
+    gone = [one for one in began.since if one.before and one.after != one.before]
+    moved = {one.path for one in gone if one.kind is ChangeKind.RENAMED}
+    contents = {one.before.content for one in gone if one.before and one.kind is not ChangeKind.MODIFIED}
+    files = await asyncio.to_thread(_files_of, mirror, [one for one in changes if one.path in new])
+    inodes = await kept_inodes(mirror, began.moment) if began.moment else None
+    moved |= {
+        file.change.path
+        for file in files
+        if file.content in contents or _is_of_then(file, began, inodes or frozenset())
+    }
+    return {path: _CAME_WITH for path, full in new.items() if full in found or path in moved}
+
+
+def _is_of_then(file: _File, began: Began, inodes: frozenset[int]) -> bool:
+    """Whether a file was there at a base, under some name; unless an agent had made it."""
+    if began.moment is None or os.fsencode(file.full) in began.margin.noted:
+        return False
+    if file.made is None or not BIRTH_IS_ITS_OWN:
+        return short(file.found.st_ino) in inodes
+    return began.moment.is_after(file.made)
 
 
 async def _not_new(mirror: Mirror, changes: Sequence[Change], began: Began) -> dict[str, str]:

@@ -13,21 +13,21 @@ from serai.ahp.types import URI
 from serai.changes.catalogue import ChangesetKind, Which
 from serai.changes.closed import Closed
 from serai.changes.contents import kept_at, read_now
+from serai.changes.elsewhere import Elsewhere
 from serai.changes.leftovers import NOTES, clean_up
 from serai.changes.reaching import Found
 from serai.changes.records import UNSEEN, Change, Changes, Limits, Outcome
 from serai.changes.scanning import is_beyond_a_link
 from serai.changes.showing import ContentAddress, path_below
-from serai.changes.snapshots import Snapshots
-from serai.changes.trees import SESSION_BASE, RecordedTrees, is_lost, names_of
+from serai.changes.snapshots import Snapshots, place_of
 from serai.changes.undoing import Undoing
-from serai.errors import FileInTheWay, FileUnreadable, GitFailed, ProtocolError, SeraiError
+from serai.errors import FileInTheWay, FileUnreadable, ProtocolError, SeraiError
 from serai.processes.uninterrupted import to_its_end
 
 __all__ = ["NotedChanges"]
 
-_GONE = "the repository in which this was recorded is gone, and with it what there was before"
 _SEEN_SINCE = "Since the folder's repository is gone, only what agents edit through the host is seen"
+_SEEN_HERE = "What agents edited while the folder was in another place is not among this"
 _CUT = "the folder's repository went away in this turn: these are the edits that came after that"
 _ELSEWHERE = (
     "this turn was in the session that this one was forked from, and what changed in it is not recorded here"
@@ -61,13 +61,15 @@ class NotedChanges:
         self.directory = directory
         self.session_id = session_id
         self.why = why
-        self.former: RecordedTrees | None = None
-        """What was recorded while the directory was in a repository, when it is in none any more."""
+        self.place = os.path.realpath(directory)
+        """Where the directory is without any link: that is where files are looked at and undone."""
+        self.elsewhere: Elsewhere | None = None
+        """What was recorded in other places, or while the directory was in a repository, if anything was."""
         self._limits = limits or Limits()
         self._closed = closed or Closed(folder)
         self._notes = folder / NOTES
         clean_up(self._notes, self._closed)
-        self._snapshots = Snapshots(directory, folder, self._limits, self._closed)
+        self._snapshots = Snapshots(self.place, folder, self._limits, self._closed)
         self._running: set[str] = set()
         self._lock = asyncio.Lock()
         self._led: dict[tuple[str, str], list[str]] = {}
@@ -99,10 +101,9 @@ class NotedChanges:
         that, or put another in the place of a link.
         """
         full = os.path.normpath(os.path.join(self.directory, path))  # noqa: PTH118 - text, not a Path
-        named, real = _below(self.directory, full), _below(*map(os.path.realpath, (self.directory, full)))
-        if named is None:
-            return []
-        if real is not None and is_beyond_a_link(self.directory, named):
+        named = _below(self.directory, full) or _below(self.place, full)
+        real = _below(self.place, os.path.realpath(full))
+        if named is not None and real is not None and is_beyond_a_link(self.place, named):
             return [real]
         return list(dict.fromkeys(filter(None, (named, real))))
 
@@ -140,22 +141,21 @@ class NotedChanges:
         async with self._lock:
             self._running.discard(turn_id)
             await asyncio.to_thread(self._snapshots.forget_turn, turn_id)
-            if self.former is not None:
-                await self.former.drop(*names_of(turn_id))
+            if self.elsewhere is not None:
+                await self.elsewhere.forget_turn(turn_id)
 
-    async def adopt(self, folder: Path, turn_ids: Sequence[str], *, directory: str) -> None:
+    async def adopt(self, folder: Path, turn_ids: Sequence[str]) -> None:
         """Take over what another session noted of its turns. Of all others it is noted that they were there.
 
         Args:
-            folder: Where that session's notes are kept.
+            folder: Where that session's notes are kept. If they are of another place they mean nothing here.
             turn_ids: The turns.
-            directory: The working directory of that session. Paths of another one mean nothing here.
         """
         async with self._lock:
-            await asyncio.to_thread(self._adopt, folder if directory == self.directory else None, turn_ids)
+            await asyncio.to_thread(self._adopt, folder, turn_ids)
 
-    def _adopt(self, folder: Path | None, turn_ids: Sequence[str]) -> None:
-        if folder is not None:
+    def _adopt(self, folder: Path, turn_ids: Sequence[str]) -> None:
+        if place_of(folder) == self.place:
             self._snapshots.adopt(folder, turn_ids)
         for turn_id in turn_ids:
             if not self._snapshots.knows_turn(turn_id):
@@ -191,33 +191,25 @@ class NotedChanges:
             FileUnreadable: The directory is gone.
         """
         async with self._lock:
-            former = self._former_of(which)
-            if former is not None:
-                return await self._computed_by(former, which)
+            elsewhere = await self._computed_elsewhere(which)
+            if elsewhere is not None:
+                return elsewhere
             found = await asyncio.to_thread(self._compute, which)
-            return replace(found, lacks=self._gap_in(which) or found.lacks)
+            return replace(found, lacks=await self._gap_in(which) or found.lacks)
 
-    def _former_of(self, which: Which) -> RecordedTrees | None:
-        """What knows a turn from before the repository went away, of which nothing was noted since."""
-        is_noted = which.kind is not ChangesetKind.TURN or self.knows_turn(which.turn_id)
-        if self.former is None or is_noted or not self.former.has(f"turn/{which.turn_id}"):
+    async def _computed_elsewhere(self, which: Which) -> Changes | None:
+        """A turn that was in another place, or before the repository went away; nothing was noted here."""
+        if self.elsewhere is None or which.turn_id is None or self.knows_turn(which.turn_id):
             return None
-        return self.former
+        return await self.elsewhere.in_turn(which.turn_id)
 
-    def _gap_in(self, which: Which) -> str | None:
-        """What notes lack, if the directory was in a repository when a changeset began."""
-        is_session = which.kind is ChangesetKind.SESSION
-        name = SESSION_BASE if is_session else f"turn/{which.turn_id}"
-        if self.former is None or not self.former.has(name):
+    async def _gap_in(self, which: Which) -> str | None:
+        """What notes lack, if the directory was in another place, or in a repository, when it began."""
+        if self.elsewhere is None:
             return None
-        return _SEEN_SINCE if is_session else _CUT
-
-    async def _computed_by(self, former: RecordedTrees, which: Which) -> Changes:
-        """A turn from before the repository went away, if all that is needed for it is ours."""
-        try:
-            return await former.in_turn(which.turn_id)
-        except GitFailed as error:
-            raise GitFailed(_GONE, words=error.words) if is_lost(error) else error from None
+        if which.kind is ChangesetKind.SESSION:
+            return _SEEN_SINCE if self.elsewhere.has_git else _SEEN_HERE
+        return _CUT if await self.elsewhere.knows(which.turn_id) else None
 
     async def compute_all(self, which: Iterable[Which]) -> dict[Which, Outcome]:
         """The same for several changesets. What is wrong with one is its own."""
@@ -231,7 +223,7 @@ class NotedChanges:
 
     def _compute(self, which: Which) -> Changes:
         if which.kind is ChangesetKind.SESSION:
-            if not os.path.isdir(self.directory):  # noqa: PTH112 - text, not a Path
+            if not os.path.isdir(self.place):  # noqa: PTH112 - text, not a Path
                 raise FileUnreadable("the folder is gone")
             return self._snapshots.since_the_session_began()
         turn_id = which.turn_id or ""
@@ -255,24 +247,14 @@ class NotedChanges:
         """
         path = path_below(self.directory, uri)
         if path is not None:
-            return await asyncio.to_thread(
-                read_now, self.directory, path, self._limits.file_bytes, self._closed
-            )
+            return await asyncio.to_thread(read_now, self.place, path, self._limits.file_bytes, self._closed)
         address = kept_at(uri, self.session_id)
         try:
             return await asyncio.to_thread(self._content, address)
         except (FileInTheWay, FileUnreadable) as error:
-            if self.former is not None:
-                return await self._read_by(self.former, address)
+            if self.elsewhere is not None:
+                return await self.elsewhere.read(address)
             raise ProtocolError(error.message, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
-
-    async def _read_by(self, former: RecordedTrees, address: ContentAddress) -> bytes:
-        async with self._lock:
-            try:
-                return await former.read(address)
-            except GitFailed:
-                gone = "this content is not kept, or was in a repository that is gone"
-                raise ProtocolError(gone, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
 
     def _content(self, address: ContentAddress) -> bytes:
         try:
@@ -303,19 +285,16 @@ class NotedChanges:
             The changes that were discarded, and the paths of those that were not, with the reason.
 
         Raises:
-            ProtocolError: There is no such turn, or it was recorded in a repository that is gone.
+            ProtocolError: There is no such turn here.
 
         Cancelling it waits for its end.
         """
-        if self._former_of(which) is not None:
-            gone = "this turn was recorded in a repository that is gone: it can only be looked at"
-            raise ProtocolError(gone, number=AhpErrorCode.CONFLICT)
         async with self._lock:
             return await to_its_end(asyncio.to_thread(self._discard, which, paths))
 
     def _discard(self, which: Which, paths: Collection[str] | None) -> tuple[list[Change], dict[str, str]]:
         undoing = Undoing(
-            self.directory,
+            self.place,
             self._snapshots,
             self._snapshots.scope(which.turn_id),
             closed=self._closed,

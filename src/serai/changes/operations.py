@@ -32,6 +32,8 @@ _BEFORE = {
     ChangesetKind.TURN: "what there was before this turn",
 }
 
+_ELSEWHERE = "this turn was in another place, or in another repository: it can only be looked at from here"
+
 
 def operations_for(
     kind: ChangesetKind, *, has_git: bool, has_commit: bool = True
@@ -99,6 +101,8 @@ async def invoke(
         raise InvalidParams(f"{operation.label} needs a file to work on", field="params.target")
     try:
         found = await changes.compute(which)
+        if found.is_elsewhere and operation_id != OPEN:
+            raise ProtocolError(_ELSEWHERE, number=AhpErrorCode.CONFLICT)
         chosen = found.changes if resource is None else (_find(changes.directory, found.changes, resource),)
         notes = (found.lacks if which.turn_id is not None else None, told(found.left_out))
         match operation_id:

@@ -6,18 +6,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from serai.changes.attributes import entries_in
-from serai.changes.guarding import Began, guarded, guarded_from_commit, undone_in_part
+from serai.changes.guarding import Began, guarded, guarded_from_commit, there_before, undone_in_part
 from serai.changes.margins import PLAIN, Margin, Margins
 from serai.changes.mirror import Mirror
 from serai.changes.reaching import FolderPermissions, as_usual
 from serai.changes.recording import LATE
 from serai.changes.records import LINK_MODE, Change, Side
 from serai.changes.trees import RecordedTrees
-from serai.errors import GitFailed, GitTimedOut
 
 __all__ = ["Prepared", "Preparing"]
-
-_BEFORE = "it was there before the folder was in this repository"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ class Preparing:
         guard = guarded_from_commit if is_uncommitted else guarded
         refused = await guard(self._mirror, changes, tree, began)
         if is_uncommitted and self._trees.has(LATE):
-            refused |= dict.fromkeys(await self._there_before(base, changes), _BEFORE)
+            refused |= await there_before(self._mirror, changes, self._trees.of(base), began)
         possible = [change for change in changes if change.path not in refused]
         possible += undone_in_part(changes, refused)
         plain: dict[str, Side] = {}
@@ -92,27 +89,6 @@ class Preparing:
         if margin is None:
             return Prepared(possible, refused, plain, keeps, as_usual)
         return Prepared(possible, refused, plain, margin.folders(), margin.permissions_of_folder)
-
-    async def _there_before(self, base: str, changes: Sequence[Change]) -> list[str]:
-        """The new files that a base has, which was recorded when the folder came into the repository.
-
-        For another repository, or for none, they may have been ignored files: nobody asked for them.
-        """
-        full = self._mirror.repository.full
-        new = {
-            full(one.path): one.path
-            for one in changes
-            if one.after is not None and (one.before is None or one.before.path != one.after.path)
-        }
-        if not new:
-            return []
-        try:
-            found = await entries_in(self._mirror, self._trees.of(base), sorted(new))
-        except GitTimedOut:
-            raise
-        except GitFailed:
-            return list(new.values())  # the base is gone
-        return [path for place, path in new.items() if place in found]
 
     async def _plain(self, recorded: str, changes: Sequence[Change]) -> dict[str, Side]:
         full = self._mirror.repository.full

@@ -143,6 +143,12 @@ class Changes:
     """The tree that it began with, if that stays the same: content from before is read as it was there."""
     end: str | None = None
     """The same for the tree that it ended with."""
+    is_elsewhere: bool = False
+    """Whether it happened while the directory was in another place: nothing can be done about it here."""
+
+    def only_to_be_seen(self) -> Changes:
+        """The same, from another place, where it stays as it is."""
+        return replace(self, settled=True, is_elsewhere=True)
 
 
 UNSEEN = "the end of this turn was not seen: these are the changes that were seen before it"

@@ -32,18 +32,21 @@ from serai.changes.sightings import sighted
 from serai.changes.writing import share
 from serai.errors import FileInTheWay, FileTooLarge, FileUnreadable
 
-__all__ = ["Snapshots"]
+__all__ = ["LOG", "Snapshots", "place_of"]
 
 
 _SESSION, _TURN, _TAKEN_BACK, _ELSEWHERE = "session", "turn", "taken back", "elsewhere"
-_LOG = "notes.jsonl"
+LOG = "notes.jsonl"
+"""The file with the notes,"""
+_PLACE = "place"
+"""and the one that says where the directory was that they are of."""
 
 
 class Snapshots:
     """The notes of one session. All methods read or write the disk, a file at a time.
 
     Args:
-        directory: The working directory. Files outside of it are not noted.
+        directory: The working directory, where it is without any link. Files outside of it are not noted.
         folder: Where notes and content are kept. It is made when it is needed, for its owner alone.
         limits: How large a file may be, and how much is kept in all.
         closed: The host's own folder. Nothing in it is noted.
@@ -61,7 +64,8 @@ class Snapshots:
         self._turns: dict[str, Scope] = {}
         self._session = Scope()
         self._bytes = 0
-        self._may_be_torn = (folder / _LOG).exists()
+        self._says_where = place_of(folder) is not None
+        self._may_be_torn = (folder / LOG).exists()
         """Whether the last line may be half written: the next note is not to be part of it."""
         self._load()
 
@@ -86,7 +90,7 @@ class Snapshots:
             folder: Where that session's notes are kept. They must be of the same directory.
             turn_ids: The turns.
         """
-        for note in notes_in(folder / _LOG):
+        for note in notes_in(folder / LOG):
             if note.turn in turn_ids and note.event != _ELSEWHERE:
                 if note.content is not None:
                     share(_place(folder, note.content), self.place(note.content))
@@ -192,6 +196,7 @@ class Snapshots:
         self._session = Scope()
         self.elsewhere.clear()
         self._bytes = 0
+        self._says_where = False
         self.has_begun = False
 
     # -- noting --------------------------------------------------------------------------------------------
@@ -278,8 +283,11 @@ class Snapshots:
         self._bytes += len(found.data)
 
     def _write(self, note: Note) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with (self._folder / _LOG).open("ab") as log:
+        if not self._says_where:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (self._folder / _PLACE).write_bytes(os.fsencode(self._directory))
+            self._says_where = True
+        with (self._folder / LOG).open("ab") as log:
             log.write(b"\n" * self._may_be_torn + msgspec.json.encode(note) + b"\n")
         self._may_be_torn = False
 
@@ -303,7 +311,7 @@ class Snapshots:
     # -- reading -------------------------------------------------------------------------------------------
 
     def _load(self) -> None:
-        for note in notes_in(self._folder / _LOG):
+        for note in notes_in(self._folder / LOG):
             with suppress(ValueError):
                 self._apply(note)
         self._bytes = sum(file.stat().st_size for file in self._folder.glob("content/*/*") if file.is_file())
@@ -347,6 +355,14 @@ class Snapshots:
         except FileNotFoundError:  # not kept: it is the file as it is now
             found = self.now(side.path)
             return found.data if found else b""
+
+
+def place_of(folder: Path) -> str | None:
+    """Where the directory is, or was, that notes are of; `None` when they do not tell. Reads the disk."""
+    try:
+        return os.fsdecode((folder / _PLACE).read_bytes())
+    except OSError:
+        return None
 
 
 class _Full(Exception):

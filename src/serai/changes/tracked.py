@@ -25,6 +25,7 @@ from serai.changes.closed import Closed
 from serai.changes.contents import kept_at, read_now
 from serai.changes.diff import diff_to_index
 from serai.changes.discarding import discard
+from serai.changes.elsewhere import Elsewhere
 from serai.changes.git import Git, both
 from serai.changes.leftovers import NOTES, clean_up
 from serai.changes.lingering import Lingering
@@ -66,6 +67,7 @@ class TrackedChanges:
         limits: How much is looked at.
         closed: The host's own folder; by default the one where the private side is.
         noted: What was noted before the directory was in a repository, if anything.
+        elsewhere: What was recorded while the directory was in other places, or repositories, if anything.
     """
 
     has_git = True
@@ -82,15 +84,17 @@ class TrackedChanges:
         limits: Limits | None = None,
         closed: Closed | None = None,
         noted: NotedChanges | None = None,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self.directory = directory
         self.session_id = session_id
         self.has_commit = True
         """Whether anything was committed, when that was last looked at."""
         self._limits = limits or Limits()
-        self._repository = repository
+        self.repository = repository
         self._closed = closed or Closed(folder)
         self._noted = noted
+        self._elsewhere = elsewhere
         self._mirror = Mirror(git, repository, folder, trusted, self._closed)
         self._scanner = Scanner(self._mirror, self._limits)
         self._lingering = Lingering(self._mirror, self._scanner, self._limits)
@@ -124,15 +128,20 @@ class TrackedChanges:
             await self.begin_session(await asyncio.to_thread(self._noted.at_first))
 
     @property
+    def place(self) -> str:
+        """Where the directory is without any link, as it was found."""
+        return f"{self.repository.top}/{self.repository.prefix}".rstrip("/") or "/"
+
+    @property
     def git_dir(self) -> str:
         """Where the repository's HEAD and index are."""
-        return self._repository.git_dir
+        return self.repository.git_dir
 
     @property
     def above(self) -> list[str]:
         """The folders of the work tree that the directory is in, from the root."""
-        names = self._repository.prefix.split("/")[:-1]
-        return ["/".join((self._repository.top, *names[:depth])) for depth in range(len(names))]
+        names = self.repository.prefix.split("/")[:-1]
+        return ["/".join((self.repository.top, *names[:depth])) for depth in range(len(names))]
 
     def is_gone(self) -> bool:
         """Whether the directory is there, and its repository no longer. Reads the disk."""
@@ -173,17 +182,18 @@ class TrackedChanges:
         """Drop what was recorded for a turn, and delete what only it needed."""
         if self._noted is not None:
             await self._noted.forget_turn(turn_id)
+        if self._elsewhere is not None:
+            await self._elsewhere.forget_turn(turn_id)
         async with self._lock:
             await self._recording.forget_turn(turn_id)
 
-    async def adopt(self, git: Path, noted: Path, turn_ids: Sequence[str], *, directory: str) -> None:
+    async def adopt(self, git: Path, noted: Path, turn_ids: Sequence[str]) -> None:
         """Take over what another session recorded of its turns, as far as it can be shown here.
 
         Args:
             git: The private side of that session.
             noted: Where its notes are kept.
             turn_ids: The turns.
-            directory: The working directory of that session.
 
         Raises:
             GitFailed: That could not be read, or not be recorded.
@@ -192,7 +202,7 @@ class TrackedChanges:
             await self._trees.adopt(git, turn_ids)
         if self._noted is not None:
             others = [turn_id for turn_id in turn_ids if not self._trees.has(f"turn/{turn_id}")]
-            await self._noted.adopt(noted, others, directory=directory)
+            await self._noted.adopt(noted, others)
 
     async def forget(self) -> None:
         """Delete everything that was recorded. Nothing can be asked afterwards."""
@@ -243,8 +253,8 @@ class TrackedChanges:
     async def _look(self, wanted: Sequence[Which]) -> str:
         """Look at the files, if one of these needs it, and at the last commit."""
         if UNCOMMITTED in wanted:
-            head, _ = await both(head_tree(self._mirror.git, self._repository), self._recording.refresh())
-            self.has_commit = head != EMPTY_TREES[self._repository.object_format]
+            head, _ = await both(head_tree(self._mirror.git, self.repository), self._recording.refresh())
+            self.has_commit = head != EMPTY_TREES[self.repository.object_format]
             return head
         if any(self.is_live(which) for which in wanted):
             await self._recording.refresh()
@@ -271,7 +281,7 @@ class TrackedChanges:
         if self._noted is not None and self._is_noted(which):
             return await self._noted.compute(which)
         if not self.is_live(which):
-            return await self._trees.in_turn(which.turn_id)
+            return await self._of_elsewhere(which) or await self._trees.in_turn(which.turn_id)
         is_session = which.kind is ChangesetKind.SESSION
         start = self._trees.of(self._base_of(which))
         found = self._result(await self._lingering.seen(start, await self._against(start)))
@@ -282,6 +292,12 @@ class TrackedChanges:
         """Whether a turn was while the directory was in no repository, or in another session."""
         is_recorded = self._trees.has(f"turn/{which.turn_id}")
         return self._noted is not None and not is_recorded and self._noted.knows_turn(which.turn_id)
+
+    async def _of_elsewhere(self, which: Which) -> Changes | None:
+        """A turn that was in another place, if it was."""
+        if self._elsewhere is None or which.turn_id is None or self._trees.has(f"turn/{which.turn_id}"):
+            return None
+        return await self._elsewhere.in_turn(which.turn_id)
 
     async def _against(self, tree: str) -> tuple[Change, ...]:
         generation = self._scanner.generation
@@ -307,16 +323,18 @@ class TrackedChanges:
         path = path_below(self.directory, uri)
         if path is not None:
             size = self._limits.file_bytes
-            return await asyncio.to_thread(read_now, self.directory, path, size, self._closed)
+            return await asyncio.to_thread(read_now, self.place, path, size, self._closed)
         address = kept_at(uri, self.session_id)
         if self._noted is not None and await asyncio.to_thread(self._noted.keeps, address.content):
             return await self._noted.read(uri)
         async with self._lock:
             await self._scanner.renew()
             try:
-                head = None if address.tree else await head_tree(self._mirror.git, self._repository)
+                head = None if address.tree else await head_tree(self._mirror.git, self.repository)
                 return await self._trees.read(address, head)
             except GitFailed as error:
+                if self._elsewhere is not None:
+                    return await self._elsewhere.read(address)
                 raise ProtocolError(error.message, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
 
     # -- operations ----------------------------------------------------------------------------------------
@@ -328,7 +346,7 @@ class TrackedChanges:
             GitFailed: The index could not be written.
         """
         async with self._lock:
-            await see_same_repository(self._mirror.git, self._repository, self.directory)
+            await see_same_repository(self._mirror.git, self.repository, self.directory)
             await self._scanner.renew()
             refused = await of_the_host(self._mirror, changes)
             refused |= await filtered(self._mirror, changes)
@@ -358,7 +376,7 @@ class TrackedChanges:
         if self._noted is not None and self._is_noted(which):
             return await self._noted.discard(which, paths)
         async with self._lock:
-            await see_same_repository(self._mirror.git, self._repository, self.directory)
+            await see_same_repository(self._mirror.git, self.repository, self.directory)
             await self._scanner.renew(force=True)  # a new file is deleted only if git sees it now
             head = await self._look((which,))
             found = await self._tried(which, head)
@@ -378,7 +396,7 @@ class TrackedChanges:
                 await self._since_session() if is_uncommitted else found.changes,
                 is_uncommitted=is_uncommitted,
             )
-            kept = {self._repository.full(path) for change in chosen for path in change.paths}
+            kept = {self.repository.full(path) for change in chosen for path in change.paths}
             kept |= {one.path for one in self._scanner.left_out}
             done, in_the_way = await discard(
                 self._mirror,

@@ -35,6 +35,7 @@
     ├── FileInTheWay            file_in_the_way           a file cannot be put back, or not be taken away
     │   └── FileTooLarge        file_too_large            it is larger than what is read of one
     ├── FileUnreadable          file_unreadable           a file that was named cannot be read
+    ├── FolderMoved             folder_moved              the folder of a session is another one
     ├── GitFailed               git_failed                a git command did not do what it was asked
     │   └── GitTimedOut         git_timed_out             it took too long and was ended
     ├── GitUnavailable          git_unavailable           there is no git that could be used
@@ -99,6 +100,7 @@ from serai.errors.machine import (
     FileInTheWay,
     FileTooLarge,
     FileUnreadable,
+    FolderMoved,
     GitFailed,
     GitTimedOut,
     GitUnavailable,
@@ -160,6 +162,7 @@ __all__ = [
     "FileInTheWay",
     "FileTooLarge",
     "FileUnreadable",
+    "FolderMoved",
     "GitFailed",
     "GitTimedOut",
     "GitUnavailable",

@@ -41,6 +41,12 @@ class FileUnreadable(SeraiError):
     code = "file_unreadable"
 
 
+class FolderMoved(SeraiError):
+    """The folder of a session is another one than it was, or is in another repository."""
+
+    code = "folder_moved"
+
+
 class GitFailed(SeraiError):
     """A git command did not do what it was asked. `words` is what git said, if anything."""
 

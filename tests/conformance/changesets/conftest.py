@@ -25,13 +25,16 @@ T2 = "ahp-changeset:/one/turn/t2"
 
 
 class Scribe:
-    """An agent that does as it is told: `name: content` on each line, or `name` to delete it."""
+    """An agent that does as it is told on each line: `name: content`, `name` to delete it, or `git …`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     async def answer(self, turn: Turn) -> None:
         for line in turn.message.text.splitlines():
+            if line.startswith("git "):
+                git(self.folder, *line.split()[1:])
+                continue
             name, _, content = line.partition(": ")
             async with turn.editing(name):
                 if content:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -23,11 +26,14 @@ from conformance.changesets.conftest import (
     shown,
     tell,
 )
-from conformance.client import Client, connecting
+from conformance.client import Client, Refused, connecting
 from conformance.conftest import ONE
 from hosts import House
 
 T3 = "ahp-changeset:/one/turn/t3"
+
+Swap: TypeAlias = Callable[[Path, Path], None]
+"""Has one folder be where another one was."""
 
 
 @pytest.fixture
@@ -44,13 +50,42 @@ def names_in(folder: Path) -> set[str]:
     return {file.name for file in folder.iterdir()}
 
 
-async def test_a_folder_that_becomes_a_repository_of_its_own_is_opened_anew_at_the_next_operation(
-    client: Client, part: Path
+@contextlib.asynccontextmanager
+async def unseen(house: House) -> AsyncGenerator[None]:
+    """Have the host look at nothing for the length of a block."""
+    session = await house.host.sessions.bring(ONE)
+    assert session is not None
+
+    def look_not(delay: float = 0.0) -> None:
+        del delay
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session.changing, "look_again", look_not)
+        yield
+    session.changing.look_again()
+
+
+async def is_refused(client: Client, *uris: str) -> None:
+    """See that nothing is done in a folder that nobody was shown."""
+    has_git = len(client.session(ONE).summary.changesets or ()) > 2
+    for uri in uris:
+        for operation in ("stage", "discard") if has_git else ("discard",):
+            with pytest.raises(Refused, match="not where it was") as caught:
+                await client.request("invokeChangesetOperation", uri, operationId=operation)
+            assert caught.value.data["code"] == "folder_moved"
+
+
+async def test_a_folder_that_becomes_a_repository_of_its_own_is_opened_anew_and_has_to_be_looked_at(
+    house: House, client: Client, part: Path
 ) -> None:
     await begin(client, part)
+    await follow(client, UNCOMMITTED)
     await tell(client, "part/b.txt: new")
     await client.until(lambda: counts(client) == (1, 1, 0))
-    git(part, "init", "-q")
+    async with unseen(house):
+        git(part, "init", "-q")
+        await is_refused(client, UNCOMMITTED)
+    await client.until(lambda: files(client, UNCOMMITTED) == {".env", "a.txt", "b.txt"})
     result = await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="stage")
     assert git(part, "diff", "--cached", "--name-only").split() == [".env", "a.txt", "b.txt"], result
 
@@ -118,5 +153,101 @@ async def test_a_folder_that_is_a_link_is_followed_to_where_it_leads(client: Cli
     assert (one / "a.txt").read_text() == "other\n"
     work.unlink()
     work.symlink_to(one)
+    await client.until(lambda: files(client, UNCOMMITTED) == {"a.txt"})
     await client.request("invokeChangesetOperation", T1, operationId="discard")
     assert git(one, "status", "--porcelain") == ""
+
+
+# -- another folder in its place ---------------------------------------------------------------------------
+
+
+def lead_elsewhere(work: Path, other: Path) -> None:
+    work.unlink()
+    work.symlink_to(other)
+
+
+def lead_elsewhere_at_once(work: Path, other: Path) -> None:
+    link = work.with_name("another link")
+    link.symlink_to(other)
+    link.replace(work)
+
+
+def put_in_its_place(work: Path, other: Path) -> None:
+    work.rename(work.with_name("moved away"))
+    other.rename(work)
+
+
+SWAPS = (lead_elsewhere, lead_elsewhere_at_once, put_in_its_place)
+
+
+def make_two(tmp_path: Path, swap: Swap, *, has_git: bool) -> tuple[Path, Path]:
+    """A folder for a session, and another one with work of the person in it."""
+    one, other = (make_folder(tmp_path / name) for name in ("one", "other"))
+    if has_git:
+        for folder in (one, other):
+            make_repository(folder)
+    (other / "a.txt").write_text("precious\n")
+    (other / "b.txt").write_text("precious, too\n")
+    work = tmp_path / "work"
+    if swap is put_in_its_place:
+        one.rename(work)
+    else:
+        work.symlink_to(one)
+    return work, other
+
+
+def is_as_it_was(work: Path) -> bool:
+    found = [(work / name).read_text() for name in ("a.txt", "b.txt")]
+    return found == ["precious\n", "precious, too\n"]
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+@pytest.mark.parametrize("swap", SWAPS)
+async def test_nothing_is_done_in_a_folder_that_nobody_was_shown(
+    house: House, client: Client, tmp_path: Path, swap: Swap, has_git: bool
+) -> None:
+    work, other = make_two(tmp_path, swap, has_git=has_git)
+    await begin(client, work)
+    await tell(client, "a.txt: other\nb.txt: new")
+    await client.until(lambda: counts(client) == (2, 2, 2))
+    async with unseen(house):
+        swap(work, other)
+        await is_refused(client, *([UNCOMMITTED] if has_git else []), SESSION, T1)
+        assert is_as_it_was(work)
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+@pytest.mark.parametrize("swap", SWAPS)
+async def test_another_folder_in_the_place_of_the_one_that_is_followed_is_shown_at_once(
+    client: Client, tmp_path: Path, swap: Swap, has_git: bool
+) -> None:
+    work, other = make_two(tmp_path, swap, has_git=has_git)
+    (other / "a.txt").write_text("1\n2\n3\n4\n5\n")
+    await begin(client, work)
+    await follow(client, SESSION)
+    await tell(client, "a.txt: other")
+    await client.until(lambda: counts(client) == (1, 1, 2))
+    swap(work, other)
+    if has_git:
+        await follow(client, UNCOMMITTED)
+        await client.until(lambda: files(client, UNCOMMITTED) == {"a.txt", "b.txt"})
+    elif swap is put_in_its_place:
+        await client.until(lambda: counts(client) == (1, 5, 2))  # the same path, and another file at it
+    else:
+        await client.until(lambda: counts(client) == (0, 0, 0))
+        assert "in another place" in str(listed(client).description)
+    (work / "a.txt").write_text("1\n")  # it is watched there, too
+    if has_git or swap is put_in_its_place:
+        await client.until(lambda: listed(client, UNCOMMITTED if has_git else SESSION).additions in {1, 2})
+
+
+async def test_a_turn_that_makes_its_folder_another_one_can_be_looked_at(client: Client, part: Path) -> None:
+    await begin(client, part)
+    await tell(client, "part/b.txt: new\ngit init -q part")
+    assert (await follow(client, T1)).status == "ready"
+    assert files(client, T1) == {"b.txt"}
+    await follow(client, UNCOMMITTED)
+    await client.until(lambda: files(client, UNCOMMITTED) == {".env", "a.txt", "b.txt"})
+    with pytest.raises(Refused, match="only be looked at"):
+        await client.request("invokeChangesetOperation", T1, operationId="discard")
+    assert names_in(part) == {".git", ".env", "a.txt", "b.txt"}

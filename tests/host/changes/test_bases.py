@@ -62,7 +62,7 @@ async def test_a_turn_that_moves_its_folder_ends_where_it_began_and_the_next_one
     session.changing.look_again()
     state = await inn.follow(OF_TURN)
     assert [file.id for file in state.files] == ["a.txt"]
-    with pytest.raises(ProtocolError, match="is not where it was") as caught:
+    with pytest.raises(ProtocolError, match="not where it was") as caught:
         await inn.host.changesets.invoke(OF_TURN, "discard", None)
     assert "opened anew" in str(caught.value.data)
     go_on.set()

@@ -17,15 +17,9 @@ from serai.ahp.commands import SessionForkSource
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ErrorInfo
 from serai.changes.noted import NotedChanges
-from serai.changes.opening import (
-    SessionChanges,
-    Whereabouts,
-    inherit,
-    may_be_tracked,
-    open_changes,
-    whereabouts,
-)
+from serai.changes.opening import SessionChanges, inherit, open_changes
 from serai.changes.tracked import TrackedChanges
+from serai.changes.whereabouts import Whereabouts, may_be_tracked, whereabouts
 from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone
 from serai.host.changes.changesets import changes_folder, id_of_session
 from serai.host.project import directory_of
@@ -169,12 +163,9 @@ class Bases:
         release = self._host.sessions.hold([fork.session])
         try:
             source = await self._host.sessions.bring(fork.session)
-            directory = None
             if source is not None:
                 await source.changing.bases.settled()
-                directory = source.changing.bases.directory
-            folder = changes_folder(self._host.home, fork.session)
-            await inherit(changes, folder, inherited, directory=str(directory or ""))
+            await inherit(changes, changes_folder(self._host.home, fork.session), inherited)
         except FAILURES as error:
             self._log_unrecorded(error)
         finally:
@@ -189,7 +180,7 @@ class Bases:
         """The same as `opened`; but when the repository of the folder is gone, by the means that are left.
 
         When one of them has come back they are opened anew, and when the folder is in another repository, or
-        elsewhere, since it is a link; but not within a turn.
+        is another one, since it is a link for instance; but not within a turn.
 
         Raises:
             SeraiError: There is no folder, or the changes cannot be recorded anywhere.
@@ -197,7 +188,7 @@ class Bases:
         changes = await self.opened()
         is_there, is_gone, place = await asyncio.to_thread(_seen_of, changes)
         has_come = self.has_lost and place.root is not None and self._session.live.turn is None
-        has_moved = changes.has_git and place != self._whereabouts and not self._begun
+        has_moved = place != self._whereabouts and not self._begun
         self.has_lost |= is_gone or not is_there
         if is_gone or (is_there and (has_come or has_moved)):
             if self.changes is changes:
@@ -205,6 +196,11 @@ class Bases:
             changes = await self.opened()
             self.has_lost = not changes.has_git
         return changes
+
+    async def is_in_place(self, changes: SessionChanges) -> bool:
+        """Whether the folder is the one that was opened, and in the same repository. Reads the disk."""
+        then, now = self._whereabouts, await asyncio.to_thread(whereabouts, changes.directory)
+        return then is not None and then.place == now.place and (then.root == now.root or not changes.has_git)
 
     async def _opened_now(self, directory: Path) -> SessionChanges:
         place = await asyncio.to_thread(whereabouts, str(directory))
@@ -252,14 +248,16 @@ class Bases:
                 if self._recording:
                     await asyncio.wait(self._recording)  # the end of the turn before this one
                 changes = await self._notice_git(self.directory)
+                self._begun.add(turn_id)
                 await changes.begin_turn(turn_id)
-            self._begun.add(turn_id)
             self._patience = _PATIENCE
         except TimeoutError:
+            self._begun.discard(turn_id)
             problem = f"it took more than {self._patience:g} s to record what there was before this turn"
             self.missed[turn_id] = told_of(GitTimedOut(problem), self._host.redactor)
             self._patience = min(_PATIENCE, _IMPATIENCE)
         except FAILURES as error:
+            self._begun.discard(turn_id)
             self.missed[turn_id] = told_of(error, self._host.redactor)
         finally:
             self._may_begin = False

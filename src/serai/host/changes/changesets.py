@@ -113,7 +113,7 @@ class Changesets:
         self, session: Session, address: Address, operation_id: str, target: ChangesetOperationTarget | None
     ) -> InvokeChangesetOperationResult:
         try:
-            changes = await session.changing.bases.current()
+            changes = await session.changing.in_hand()
             result = await invoke(changes, address.which, operation_id, target)
         except ProtocolError:
             raise

@@ -28,7 +28,7 @@ from serai.changes.operations import operations_for
 from serai.changes.records import Changes, told
 from serai.changes.showing import show
 from serai.changes.tracked import TrackedChanges
-from serai.errors import SeraiError, SessionGone
+from serai.errors import FolderMoved, SeraiError, SessionGone
 from serai.host.changes.bases import FAILURES, STOPPING, Bases, told_of
 from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
 from serai.host.changes.changesets import changes_folder, id_of_session
@@ -50,6 +50,10 @@ _SHARE = 4
 _WATCHED_WITHIN = 0.1
 """So long the first look waits for the watch. When that takes longer, there is another look."""
 
+_NOT_IN_PLACE = "the folder is not where it was, or its repository is another one"
+_LOOK_AGAIN = "Look at its changes as they are shown now, and try again if they are what you mean"
+_AFTER_THE_TURN = "Try again when no turn is running: then the folder is opened anew, where it is now"
+
 _Found: TypeAlias = dict[Which, Changes | ErrorInfo]
 
 
@@ -70,6 +74,8 @@ class Changing:
         self._hurry = asyncio.Event()
         self._rested_at = 0.0
         self._channels: dict[URI, ChangesetChannel] = {}
+        self._shown: SessionChanges | None = None
+        """What was looked at last."""
         self._watch: FolderWatch | None = None
         self._is_attending = False
         self._looked_unwatched = False
@@ -221,6 +227,8 @@ class Changing:
             self._show_problem(self._told(error))
             await self._follow_files(self._to_come())
             return
+        if changes is not self._shown:
+            self._unwatch()  # another folder may be at the same path
         if self._is_followed:
             places = await asyncio.to_thread(places_to_watch, changes, self._host.home)
             await self._follow_files((*places, *self._to_come()))
@@ -242,6 +250,7 @@ class Changing:
                 channel.fail(one)
             else:
                 await self._show(channel, changes.directory, one)
+        self._shown = changes
 
     def _news_of_turns(self) -> list[Which]:
         """The last turn, if its end is recorded and nobody has looked yet what was left out of it."""
@@ -320,6 +329,21 @@ class Changing:
         return told_of(error, self._host.redactor)
 
     # -- operations ----------------------------------------------------------------------------------------
+
+    async def in_hand(self) -> SessionChanges:
+        """The changes, for someone who is about to write: what anyone sees is about this folder.
+
+        Raises:
+            FolderMoved: The folder is another one than was looked at last, or is in another repository.
+            SeraiError: There is no folder, or the changes cannot be recorded anywhere.
+        """
+        await self.bases.settled()
+        changes = await self.bases.current()
+        if self._shown not in {None, changes}:
+            raise FolderMoved(_NOT_IN_PLACE, remedy=_LOOK_AGAIN)
+        if not await self.bases.is_in_place(changes):
+            raise FolderMoved(_NOT_IN_PLACE, remedy=_AFTER_THE_TURN)
+        return changes
 
     async def operate(self, work: Coroutine[Any, Any, T]) -> T:
         """Have something done with a changeset. Cancelling this leaves it to go on to its end.

@@ -3,7 +3,7 @@
 What is heard is only that: whoever asks looks at the files again. In a repository the whole folder is
 watched, of git's own files those that say what is committed and staged, and of the folders above what they
 say is ignored. In any other folder nothing matters but the files that tools edited, so only the folders that
-those are in are watched.
+those are in are watched. So are the links that lead to the folder: they may lead elsewhere.
 
 A folder may go away, and another one come in its place, or the same one again. Whoever asks hears of both.
 """
@@ -13,13 +13,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import posixpath
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from posixpath import basename, dirname, join
 
 from serai.ahp.errors import AhpErrorCode
+from serai.changes.closed import stations
 from serai.changes.opening import SessionChanges
 from serai.changes.tracked import TrackedChanges
 from serai.errors import ProtocolError
@@ -60,19 +61,21 @@ def places_to_watch(changes: SessionChanges, home: Path) -> tuple[Place, ...]:
         changes: The changes of a working directory.
         home: Where the host writes. What it writes there must not make it look, and write, again.
     """
+    *links, _ = stations(changes.directory)
+    leading = tuple(Place(dirname(link), includes=(_literally(basename(link)),)) for link in links)
     if not isinstance(changes, TrackedChanges):
-        folders = {posixpath.dirname(path) for path in changes.noted}
-        return tuple(
-            Place(posixpath.join(changes.directory, folder).rstrip("/") or "/")
+        folders = {dirname(path) for path in changes.noted}
+        return leading + tuple(
+            Place(join(changes.place, folder).rstrip("/") or "/")
             for folder in sorted(folders)[:_MOST_FOLDERS]
         )
     git = Place(changes.git_dir, recursive=True, includes=_OF_GIT, excludes=_NOT_OF_GIT)
     lists = tuple(Place(folder, includes=(".gitignore",)) for folder in changes.above)
-    below = os.path.relpath(os.path.realpath(home), os.path.realpath(changes.directory))
+    below = os.path.relpath(os.path.realpath(home), changes.place)
     if below == ".":
-        return (git, *lists)
+        return (git, *lists, *leading)
     own = () if below.split("/")[0] == ".." else (_literally(below),)
-    return (Place(changes.directory, recursive=True, excludes=(*_NOT_LOOKED_AT, *own)), git, *lists)
+    return (Place(changes.place, recursive=True, excludes=(*_NOT_LOOKED_AT, *own)), git, *lists, *leading)
 
 
 def _literally(path: str) -> str:
