@@ -15,18 +15,16 @@ import asyncio
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
-from serai.changes.catalogue import UNCOMMITTED, ChangesetKind, Which
+from serai.changes.catalogue import ChangesetKind, Which
 from serai.changes.closed import Closed
 from serai.changes.contents import kept_at, read_now
-from serai.changes.diff import diff_to_index
 from serai.changes.discarding import discard
 from serai.changes.elsewhere import Elsewhere
-from serai.changes.git import Git, both
+from serai.changes.git import Git
 from serai.changes.leftovers import NOTES, clean_up
 from serai.changes.lingering import Lingering
 from serai.changes.margins import Margins
@@ -37,19 +35,16 @@ from serai.changes.quiet import quiet_in
 from serai.changes.reaching import Found
 from serai.changes.recording import Recording
 from serai.changes.records import Change, Changes, Limits, Outcome
-from serai.changes.repository import EMPTY_TREES, Repository, head_tree, see_same_repository
+from serai.changes.repository import Repository, head_tree, see_same_repository
 from serai.changes.restoring import filtered
 from serai.changes.scanning import Scanner
 from serai.changes.showing import path_below
 from serai.changes.staging import of_the_host, stage
-from serai.changes.trees import SESSION_BASE, RecordedTrees, is_lost
-from serai.errors import FileInTheWay, GitFailed, GitTimedOut, ProtocolError, SeraiError
+from serai.changes.telling import Telling, base_of
+from serai.changes.trees import RecordedTrees
+from serai.errors import GitFailed, ProtocolError, SeraiError
 
 __all__ = ["TrackedChanges"]
-
-_SEEN_LATE = (
-    "Before the folder was in this repository, only what agents edited through the host was seen, if anything"
-)
 
 
 class TrackedChanges:
@@ -88,8 +83,6 @@ class TrackedChanges:
     ) -> None:
         self.directory = directory
         self.session_id = session_id
-        self.has_commit = True
-        """Whether anything was committed, when that was last looked at."""
         self._limits = limits or Limits()
         self.repository = repository
         self._closed = closed or Closed(folder)
@@ -112,7 +105,15 @@ class TrackedChanges:
             quiet=self._quiet,
             limits=self._limits,
         )
-        self._known: dict[str, tuple[int, tuple[Change, ...]]] = {}
+        self._telling = Telling(
+            self._mirror,
+            self._scanner,
+            self._lingering,
+            self._trees,
+            self._recording,
+            noted=noted,
+            elsewhere=elsewhere,
+        )
 
     async def open(self) -> None:
         """Make the private side, or take up the one that is there.
@@ -126,6 +127,11 @@ class TrackedChanges:
             await self._trees.load()
         if self._noted is not None and self._noted.has_begun:
             await self.begin_session(await asyncio.to_thread(self._noted.at_first))
+
+    @property
+    def has_commit(self) -> bool:
+        """Whether anything was committed, when that was last looked at."""
+        return self._telling.has_commit
 
     @property
     def place(self) -> str:
@@ -213,7 +219,7 @@ class TrackedChanges:
 
     def is_live(self, which: Which) -> bool:
         """Whether a changeset follows the files as they change; a turn does only while it is running."""
-        return which.kind is not ChangesetKind.TURN or self._recording.is_running(which.turn_id)
+        return self._telling.is_live(which)
 
     async def compute(self, which: Which) -> Changes:
         """What changed.
@@ -223,7 +229,10 @@ class TrackedChanges:
             GitFailed: git could not tell.
         """
         async with self._lock:
-            return await self._computed(which)
+            found = (await self._telling.all_of((which,)))[which]
+        if isinstance(found, SeraiError):
+            raise found
+        return found
 
     async def compute_all(self, which: Iterable[Which]) -> dict[Which, Outcome]:
         """The same for several changesets, with one look at the files. What is wrong with one is its own.
@@ -232,85 +241,7 @@ class TrackedChanges:
             GitFailed: git could not look at the files, or takes too long.
         """
         async with self._lock:
-            return await self._compute(tuple(which))
-
-    async def _computed(self, which: Which) -> Changes:
-        found = (await self._compute((which,)))[which]
-        if isinstance(found, SeraiError):
-            raise found
-        return found
-
-    async def _compute(self, wanted: Sequence[Which]) -> dict[Which, Outcome]:
-        head = await self._look(wanted)
-        found = {which: await self._tried(which, head) for which in wanted}
-        if isinstance(found.get(UNCOMMITTED), GitFailed):
-            # The last commit is always there. So it is the private index that needs what git has deleted.
-            self._mirror.forget_index()
-            head = await self._look(wanted)
-            found = {which: await self._tried(which, head) for which in wanted}
-        return found
-
-    async def _look(self, wanted: Sequence[Which]) -> str:
-        """Look at the files, if one of these needs it, and at the last commit."""
-        if UNCOMMITTED in wanted:
-            head, _ = await both(head_tree(self._mirror.git, self.repository), self._recording.refresh())
-            self.has_commit = head != EMPTY_TREES[self.repository.object_format]
-            return head
-        if any(self.is_live(which) for which in wanted):
-            await self._recording.refresh()
-        return ""
-
-    async def _tried(self, which: Which, head: str) -> Outcome:
-        try:
-            if which.kind is ChangesetKind.UNCOMMITTED:
-                return self._result(await self._against(head))
-            return await self._since(which)
-        except GitTimedOut:
-            raise  # the others would take as long
-        except (ProtocolError, FileInTheWay) as error:
-            return error
-        except GitFailed as error:
-            if which.kind is not ChangesetKind.UNCOMMITTED and is_lost(error):
-                lost = "what there was before this session or turn is no longer in the repository"
-                return GitFailed(
-                    f"{lost}: git has deleted it, or this is another repository", words=error.words
-                )
-            return error
-
-    async def _since(self, which: Which) -> Changes:
-        if self._noted is not None and self._is_noted(which):
-            return await self._noted.compute(which)
-        if not self.is_live(which):
-            return await self._of_elsewhere(which) or await self._trees.in_turn(which.turn_id)
-        is_session = which.kind is ChangesetKind.SESSION
-        start = self._trees.of(self._base_of(which))
-        found = self._result(await self._lingering.seen(start, await self._against(start)))
-        lacks = _SEEN_LATE if is_session and self._recording.is_late else None
-        return replace(found, lacks=lacks, start=start)
-
-    def _is_noted(self, which: Which) -> bool:
-        """Whether a turn was while the directory was in no repository, or in another session."""
-        is_recorded = self._trees.has(f"turn/{which.turn_id}")
-        return self._noted is not None and not is_recorded and self._noted.knows_turn(which.turn_id)
-
-    async def _of_elsewhere(self, which: Which) -> Changes | None:
-        """A turn that was in another place, if it was."""
-        if self._elsewhere is None or which.turn_id is None or self._trees.has(f"turn/{which.turn_id}"):
-            return None
-        return await self._elsewhere.in_turn(which.turn_id)
-
-    async def _against(self, tree: str) -> tuple[Change, ...]:
-        generation = self._scanner.generation
-        known = self._known.get(tree)
-        if known is not None and known[0] == generation:
-            return known[1]
-        changes = await diff_to_index(self._mirror, tree, self._scanner.conflicts)
-        self._known = {key: one for key, one in self._known.items() if one[0] == generation}
-        self._known[tree] = (generation, changes)
-        return changes
-
-    def _result(self, changes: tuple[Change, ...]) -> Changes:
-        return Changes(changes, self._recording.left_out)
+            return await self._telling.all_of(tuple(which))
 
     # -- content -------------------------------------------------------------------------------------------
 
@@ -373,13 +304,13 @@ class TrackedChanges:
         Raises:
             GitFailed: The earlier content could not be read, or the index not be written; nothing was done.
         """
-        if self._noted is not None and self._is_noted(which):
+        if self._noted is not None and self._telling.is_noted(which):
             return await self._noted.discard(which, paths)
         async with self._lock:
             await see_same_repository(self._mirror.git, self.repository, self.directory)
             await self._scanner.renew(force=True)  # a new file is deleted only if git sees it now
-            head = await self._look((which,))
-            found = await self._tried(which, head)
+            head = await self._telling.look((which,))
+            found = await self._telling.tried(which, head)
             if isinstance(found, SeraiError):
                 raise found
             chosen = [change for change in found.changes if paths is None or change.path in paths]
@@ -388,12 +319,12 @@ class TrackedChanges:
             if is_uncommitted:
                 refused |= await self._lingering.refused(chosen)
             elif not self.is_live(which):
-                refused |= await self._changed_since(which, chosen)
+                refused |= await self._telling.changed_since(which, chosen)
             prepared = await self._preparing.prepare(
-                self._base_of(which),
+                base_of(which),
                 [change for change in chosen if change.path not in refused],
                 found.start or head,
-                await self._since_session() if is_uncommitted else found.changes,
+                await self._telling.since_session() if is_uncommitted else found.changes,
                 is_uncommitted=is_uncommitted,
             )
             kept = {self.repository.full(path) for change in chosen for path in change.paths}
@@ -410,37 +341,3 @@ class TrackedChanges:
                 folders=prepared.folders,
             )
             return done, refused | prepared.refused | in_the_way
-
-    def _base_of(self, which: Which) -> str:
-        """The base of a changeset; for what is not committed, that of the session."""
-        return f"turn/{which.turn_id}" if which.kind is ChangesetKind.TURN else SESSION_BASE
-
-    async def _since_session(self) -> tuple[Change, ...] | None:
-        """What changed since the session began, if that can be told."""
-        try:
-            return await self._against(self._trees.of(SESSION_BASE))
-        except GitTimedOut:
-            raise
-        except (GitFailed, ProtocolError):
-            return None
-
-    async def _changed_since(self, which: Which, changes: Sequence[Change]) -> dict[str, str]:
-        """The files that have changed again since a turn ended: discarding the turn would lose that."""
-        await self._recording.refresh()
-        end = self._trees.end_of(which.turn_id)
-        later = await self._against(end)
-        ignored = {*await self._lingering.behind(later)}
-        again = {path for change in await self._lingering.seen(end, later) for path in change.paths}
-        refused = {
-            change.path: "it has changed since that turn"
-            for change in changes
-            if not again.isdisjoint(change.paths)
-        }
-        if refused:
-            start = await self._against(self._trees.of(self._base_of(which)))
-            other = {path for change in start for path in change.paths}
-            as_before = [one.path for one in changes if other.isdisjoint(one.paths)]
-            refused |= {path: "it is as it was before that turn" for path in as_before if path in refused}
-        # What is recorded comes back; what is new is left to whoever had git ignore it.
-        new = {change.path for change in changes if change.before is None}
-        return refused | dict.fromkeys(ignored & new, "git ignores it now")
