@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from processes.watching import names
-from serai.processes.census import census
+from processes.watching import children, names, until
+from serai.processes.census import MARK, census
 from serai.processes.processes import Processes
 
 
@@ -22,13 +24,24 @@ def records(tmp_path: Path) -> Path:
 @pytest.fixture
 async def processes(records: Path) -> AsyncIterator[Processes]:
     """When they are closed, nothing of them may be left: no process, no zombie, no record, no task."""
-    before = {process.pid for process in census() if process.parent == os.getpid()}
+    before = children()
     processes = Processes(records)
     yield processes
     await processes.close(grace=1)
     assert not processes.children
-    assert [
-        process for process in census() if process.parent == os.getpid() and process.pid not in before
-    ] == []
+    assert children() <= before
     assert names(records) == []
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@pytest.fixture
+async def sleeper() -> AsyncIterator[subprocess.Popen[bytes]]:
+    """A process in a session of its own, with the marks `outer` and `mark`."""
+    process = subprocess.Popen(  # noqa: ASYNC220 - it takes a millisecond
+        ["/bin/sleep", "60"], start_new_session=True, env={**os.environ, MARK: "outer:mark"}
+    )
+    if sys.platform == "linux":  # a program has started before its environment can be seen
+        await until(lambda: any(each.pid == process.pid and "mark" in each.marks for each in census()))
+    yield process
+    process.kill()
+    process.wait()

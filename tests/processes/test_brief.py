@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from processes.watching import content, runs, until, written_pid
+from processes.watching import LIMIT, children, content, runs, until, written_pid
 from serai.processes.brief import brief
-
-LIMIT = 30.0
 
 STUBBORN = """
 import os, pathlib, signal, subprocess, sys, time
@@ -27,12 +25,11 @@ time.sleep(600)
 
 POLITE = """
 import pathlib, signal, sys
-def leave(*_):
-    pathlib.Path(sys.argv[1]).write_text("bye")
-    sys.exit(3)
-signal.signal(signal.SIGTERM, leave)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 print("ready", flush=True)
-signal.pause()
+signal.sigwait([signal.SIGTERM])
+pathlib.Path(sys.argv[1]).write_text("bye")
+sys.exit(3)
 """
 
 
@@ -88,17 +85,10 @@ def test_cancelled_twice_as_the_host_ends_it_leaves_neither_a_process_nor_a_pipe
             async with asyncio.timeout(LIMIT):
                 await using
 
+    before = children()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", ResourceWarning)
         asyncio.run(host())
         gc.collect()
     assert [str(warning.message) for warning in told] == []
-    assert not any(line.startswith("sleep\0600") for line in lines_of_children())
-
-
-def lines_of_children() -> list[str]:
-    return [
-        content(Path(f"/proc/{pid}/cmdline"))
-        for task in Path("/proc/self/task").iterdir()
-        for pid in (task / "children").read_text().split()
-    ]
+    assert not any(map(runs, children() - before))

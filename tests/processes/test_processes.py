@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from processes.watching import LIMIT, names, runs, until, written_pid
+from processes.watching import LIMIT, children, names, runs, until, written_pid
 from serai.errors import ProcessNotStarted
 from serai.processes import processes as module
 from serai.processes.census import MARK, census
@@ -35,6 +35,19 @@ async def test_a_child_tells_how_it_ended(processes: Processes) -> None:
     await child.gone()
     await killed.gone()
     assert not processes.children
+
+
+async def test_what_starts_children_can_be_there_before_the_first_one(processes: Processes) -> None:
+    before = children()
+    await processes.prepare()
+    [warden] = children() - before
+    await processes.prepare()
+    child = await processes.start(shell("exit 0"), what="the first")
+    await child.gone()
+    assert children() - before == {warden}
+    await processes.close()
+    await processes.prepare()
+    assert children() == before
 
 
 async def test_a_program_is_not_taken_from_where_the_host_or_the_child_happens_to_be(
@@ -110,6 +123,7 @@ ESCAPES = {
     "with nothing of it": "env -i setsid sh -c 'echo $$ > {file}; exec sleep 60' & ",
     "as a daemon under another name": f"{sys.executable} {DAEMON} {{file}}; ",
 }
+DEAF = "as a daemon under another name"
 
 
 @pytest.mark.parametrize("escape", ESCAPES)
@@ -131,7 +145,7 @@ async def test_whatever_a_child_starts_ends_with_it(
         await child.gone()
     else:
         assert runs(other)
-        assert await child.end(grace=0.5) == Exit(signal=signal.SIGTERM)
+        assert await child.end(grace=1 if escape == DEAF else LIMIT) == Exit(signal=signal.SIGTERM)
     assert not runs(other)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 
-from serai.processes.census import look
+from serai.processes.census import census, look
 
-__all__ = ["LIMIT", "content", "names", "runs", "until", "written_pid"]
+__all__ = ["LIMIT", "children", "content", "names", "runs", "until", "written_pid"]
 
 LIMIT = 30.0
 
@@ -23,6 +24,11 @@ async def until(condition: Callable[[], bool], limit: float = LIMIT) -> None:
 def runs(pid: int) -> bool:
     process = look(pid)
     return process is not None and not process.dead
+
+
+def children() -> set[int]:
+    """The pids of the children of this process, also of those that have ended and were not waited for."""
+    return {process.pid for process in census() if process.parent == os.getpid()}
 
 
 async def written_pid(file: Path) -> int:

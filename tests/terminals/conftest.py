@@ -7,29 +7,35 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
-from serai.processes.census import census
+from processes.watching import children
 from serai.processes.processes import Processes
 from serai.terminals.terminal import Terminal
 from terminals.viewer import Viewer
 
-__all__ = ["Open"]
+__all__ = ["Open", "OpenShell"]
 
 Open = Callable[..., Awaitable[Viewer]]
+
+
+class OpenShell(Protocol):
+    """Opens a shell."""
+
+    def __call__(self, program: str, settings: str = "") -> Awaitable[Viewer]: ...
 
 
 @pytest.fixture
 async def processes(tmp_path: Path) -> AsyncIterator[Processes]:
     """When they are closed, nothing of them may be left: no process, no zombie, no file descriptor."""
     descriptors = open_files()
-    before = {process.pid for process in census() if process.parent == os.getpid()}
+    before = children()
     processes = Processes(tmp_path / "processes")
     yield processes
     await processes.close(grace=1)
-    assert [each for each in census() if each.parent == os.getpid() and each.pid not in before] == []
+    assert children() <= before
     assert open_files() <= descriptors
 
 
@@ -63,3 +69,14 @@ async def open_terminal(processes: Processes, home: Path) -> AsyncIterator[Open]
 
     yield open_one
     await asyncio.gather(*(viewer.close() for viewer in viewers))
+
+
+@pytest.fixture
+def open_shell(open_terminal: Open, home: Path) -> OpenShell:
+    """Opens shells of a person who has the prompt `me> ` and some settings in the file of that shell."""
+
+    def open_one(program: str, settings: str = "") -> Awaitable[Viewer]:
+        (home / f".{program}rc").write_text(f"PS1='me> '\n{settings}\n")
+        return open_terminal(program)
+
+    return open_one

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import serai.terminals
-from terminals.conftest import Open
+from terminals.conftest import OpenShell
 from terminals.viewer import plain
 
 INTEGRATION = Path(serai.terminals.__file__).parent / "shell"
@@ -19,10 +19,9 @@ INTEGRATION = Path(serai.terminals.__file__).parent / "shell"
 
 @pytest.mark.parametrize("program", ["bash", "zsh"])
 async def test_what_is_sent_to_a_file_has_no_marks_in_it(
-    open_terminal: Open, home: Path, program: str
+    open_shell: OpenShell, home: Path, program: str
 ) -> None:
-    (home / f".{program}rc").write_text("PS1='me> '\n")
-    shell = await open_terminal(program)
+    shell = await open_shell(program)
     lines = {"exec 5>&1 >log": 0, "echo hello": 0, "printf end": 0, "(exit 3)": 3, "exec >&5": 0, "false": 1}
     for line, code in lines.items():
         part = await shell.run(line)
@@ -35,10 +34,9 @@ async def test_what_is_sent_to_a_file_has_no_marks_in_it(
 
 @pytest.mark.parametrize("prompt", ["", "PROMPT_COMMAND='PS1=\"me> \"'"])
 async def test_what_bash_sends_to_a_file_with_its_prompt_has_no_marks_in_it(
-    open_terminal: Open, home: Path, prompt: str
+    open_shell: OpenShell, home: Path, prompt: str
 ) -> None:
-    (home / ".bashrc").write_text(f"HISTCONTROL=ignoreboth\nPS1='me> '\n{prompt}\n")
-    shell = await open_terminal("bash")
+    shell = await open_shell("bash", f"HISTCONTROL=ignoreboth\n{prompt}")
     await shell.ready()
     lines = ["exec 5>&2 2>log", "echo one", "exec 2>&5"]
     for count, line in enumerate(lines, 1):  # there is no prompt to wait for
@@ -54,10 +52,9 @@ async def test_what_bash_sends_to_a_file_with_its_prompt_has_no_marks_in_it(
 @pytest.mark.parametrize("program", ["bash", "zsh"])
 @pytest.mark.parametrize("closed", ["exec 5>&1 >&-", "exec 5>&2 2>&-"])
 async def test_a_shell_that_has_closed_what_it_prints_to_goes_on(
-    open_terminal: Open, home: Path, program: str, closed: str
+    open_shell: OpenShell, home: Path, program: str, closed: str
 ) -> None:
-    (home / f".{program}rc").write_text("PS1='me> '\ntrap 'echo failed >> ~/failed' ERR\nset -e\n")
-    shell = await open_terminal(program)
+    shell = await open_shell(program, "trap 'echo failed >> ~/failed' ERR\nset -e")
     await shell.ready()
     shell.terminal.write(f"{closed}\r\r\rtrue\rexec >&5 2>&5\rset +e\recho ba''ck\r")
     await shell.sees("back\r\n")

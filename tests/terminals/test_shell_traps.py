@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from terminals.conftest import Open
+from terminals.conftest import OpenShell
 from terminals.viewer import plain
 
 TRAPS = {
@@ -22,10 +21,8 @@ TRAPS = {
 
 
 @pytest.mark.parametrize("name", TRAPS)
-async def test_a_trap_for_what_fails_is_sprung_once(open_terminal: Open, home: Path, name: str) -> None:
-    program, trap = TRAPS[name]
-    (home / f".{program}rc").write_text(f"PS1='me> '\n{trap}\n")
-    shell = await open_terminal(program)
+async def test_a_trap_for_what_fails_is_sprung_once(open_shell: OpenShell, name: str) -> None:
+    shell = await open_shell(*TRAPS[name])
     assert (await shell.run("(exit 3)")).exit_code == 3
     assert plain((await shell.run("echo was $? ${last-3}")).output) == "was 3 3\n"
     await shell.ready()
@@ -44,11 +41,8 @@ DEBUGGING = {
 
 
 @pytest.mark.parametrize("name", DEBUGGING)
-async def test_a_trap_before_each_command_is_not_sprung_by_us(
-    open_terminal: Open, home: Path, name: str
-) -> None:
-    (home / ".bashrc").write_text(f"PS1='me> '\n{DEBUGGING[name]}\n")
-    shell = await open_terminal("bash")
+async def test_a_trap_before_each_command_is_not_sprung_by_us(open_shell: OpenShell, name: str) -> None:
+    shell = await open_shell("bash", DEBUGGING[name])
     for line in ("echo one", "echo one", "echo two"):
         part = await shell.run(line)
         assert (part.command_line, plain(part.output)) == (line, f"+ {line}\n{line[5:]}\n")
@@ -59,21 +53,17 @@ async def test_a_trap_before_each_command_is_not_sprung_by_us(
     assert "serai" not in shell.text
 
 
-async def test_what_a_person_measures_before_each_command_is_the_persons_own(
-    open_terminal: Open, home: Path
-) -> None:
+async def test_what_a_person_measures_before_each_command_is_the_persons_own(open_shell: OpenShell) -> None:
     hooks = "trap 'first=${first:-$BASH_COMMAND}' DEBUG; PROMPT_COMMAND='last=$first; unset first'"
-    (home / ".bashrc").write_text(f"PS1='[$last] me> '\n{hooks}\n")
-    shell = await open_terminal("bash")
+    shell = await open_shell("bash", f"PS1='[$last] me> '\n{hooks}")
     await shell.sees("me> ")
     for line in ("true", "false"):
         await shell.run(line)
         await shell.sees(f"[{line}] me> ")
 
 
-async def test_a_title_that_a_person_sets_before_each_command_stays(open_terminal: Open, home: Path) -> None:
-    (home / ".bashrc").write_text("PS1='me> '\ntrap 'printf \"\\033]0;%s\\007\" \"$BASH_COMMAND\"' DEBUG\n")
-    shell = await open_terminal("bash")
+async def test_a_title_that_a_person_sets_before_each_command_stays(open_shell: OpenShell) -> None:
+    shell = await open_shell("bash", 'trap \'printf "\\033]0;%s\\007" "$BASH_COMMAND"\' DEBUG')
     await shell.run("echo hello")
     await shell.ready()
     await shell.until(lambda: shell.text.endswith("me> "))
@@ -81,9 +71,8 @@ async def test_a_title_that_a_person_sets_before_each_command_stays(open_termina
     assert "serai" not in shell.text
 
 
-async def test_a_trap_for_what_returns_says_nothing_of_us(open_terminal: Open, home: Path) -> None:
-    (home / ".bashrc").write_text("PS1='me> '\ntrap 'echo back' RETURN\nset -T\n")
-    shell = await open_terminal("bash")
+async def test_a_trap_for_what_returns_says_nothing_of_us(open_shell: OpenShell) -> None:
+    shell = await open_shell("bash", "trap 'echo back' RETURN; set -T")
     await shell.sees("me> ")
     seen = shell.text.count("back")
     assert plain((await shell.run("echo hello")).output) == "hello\n"
@@ -101,10 +90,9 @@ NO_DEBUGGING = {
 
 @pytest.mark.parametrize("name", NO_DEBUGGING)
 async def test_a_trap_of_zsh_that_only_speaks_of_debugging_is_like_any_other(
-    open_terminal: Open, home: Path, name: str
+    open_shell: OpenShell, name: str
 ) -> None:
-    (home / ".zshrc").write_text(f"PS1='me> '\n{NO_DEBUGGING[name]}\n")
-    shell = await open_terminal("zsh")
+    shell = await open_shell("zsh", NO_DEBUGGING[name])
     assert (await shell.run("(exit 3)")).exit_code == 3
 
 
@@ -118,11 +106,9 @@ LATE = {
 
 @pytest.mark.parametrize("name", LATE)
 async def test_a_trap_before_each_command_that_zsh_gets_later_is_soon_not_sprung_by_us(
-    open_terminal: Open, home: Path, name: str
+    open_shell: OpenShell, name: str
 ) -> None:
-    hooks = "f() { }; g() { }; precmd_functions=(f g)"
-    (home / ".zshrc").write_text(f"PS1='me> '\n{hooks}\n")
-    shell = await open_terminal("zsh")
+    shell = await open_shell("zsh", "f() { }; g() { }; precmd_functions=(f g)")
     part = await shell.run(LATE[name])
     assert part.exit_code == 0
     await shell.until(lambda: shell.text.count("me> ") == 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import resource
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from processes.watching import until, written_pid
 from serai.ahp import actions as a
 from serai.errors import InvalidParams, ProcessNotStarted, TerminalsUnavailable
 from serai.processes.census import look
@@ -23,11 +25,20 @@ from serai.terminals import terminal as module
 from serai.terminals.pty import INPUT_BOUND
 from serai.terminals.terminal import Terminal
 from terminals.conftest import Open
-from terminals.viewer import LIMIT, plain
+from terminals.viewer import plain
 
 
 def sh(script: str) -> tuple[str, str, str]:
     return "/bin/sh", "-c", script
+
+
+def texts(actions: list[a.TerminalAction]) -> list[str]:
+    return [action.data for action in actions if isinstance(action, a.TerminalDataAction)]
+
+
+async def filled(terminal: Terminal) -> None:
+    """Wait until no more is read."""
+    await until(lambda: terminal._outbox.size >= module.BATCH)
 
 
 async def test_a_program_runs_on_its_own_terminal(open_terminal: Open) -> None:
@@ -129,10 +140,9 @@ async def test_a_hundred_megabytes_pass_in_bounded_memory_and_nobody_waits(proce
 
     ticking = asyncio.create_task(tick())
     while actions := await terminal.batch():
-        for action in actions:
-            if isinstance(action, a.TerminalDataAction):
-                read += len(action.data)
-                largest = max(largest, len(action.data))
+        for text in texts(actions):
+            read += len(text)
+            largest = max(largest, len(text))
     ticking.cancel()
     assert read == size
     assert largest <= 2 * module.BATCH
@@ -143,25 +153,21 @@ async def test_a_hundred_megabytes_pass_in_bounded_memory_and_nobody_waits(proce
 
 async def test_a_program_waits_while_nobody_takes_its_output(processes: Processes, tmp_path: Path) -> None:
     terminal = await Terminal.start(processes, argv=sh(f"yes | head -c 2000000; echo done > {tmp_path}/done"))
-    async with asyncio.timeout(LIMIT):
-        while terminal._outbox.size < module.BATCH:  # noqa: ASYNC110 - nobody is told
-            await asyncio.sleep(0.001)
+    await filled(terminal)
     waiting = terminal._outbox.size
     await asyncio.sleep(0.1)
     assert terminal._outbox.size == waiting <= 2 * module.BATCH
     assert os.listdir(tmp_path) == ["processes"]  # noqa: PTH208 - pathlib is not for here
     read = 0
     while actions := await terminal.batch():
-        read += sum(len(action.data) for action in actions if isinstance(action, a.TerminalDataAction))
+        read += sum(map(len, texts(actions)))
     assert read == 3_000_000  # a line end is two characters on a terminal
     assert (await terminal.wait()) == Exit(code=0)
 
 
 async def test_a_terminal_nobody_looks_at_is_ended_too(processes: Processes) -> None:
     terminal = await Terminal.start(processes, argv=["yes"])
-    async with asyncio.timeout(LIMIT):
-        while terminal._outbox.size < module.BATCH:  # noqa: ASYNC110 - nobody is told
-            await asyncio.sleep(0.001)
+    await filled(terminal)
     assert await terminal.end() == Exit(signal=signal.SIGHUP)
     assert (await terminal.batch())[-1] == a.TerminalExitedAction(exit_code=128 + signal.SIGHUP)
     assert await terminal.batch() == []
@@ -249,30 +255,38 @@ async def test_a_daemon_ends_with_the_terminal_that_it_left(open_terminal: Open,
     file = tmp_path / "pid"
     view.terminal.write(f"env -i setsid sh -c 'echo $$ > {file}; exec sleep 60' & disown -a; echo a''way\r")
     await view.sees("away\r\n")
-    async with asyncio.timeout(LIMIT):
-        while not (file.exists() and file.read_text().endswith("\n")):  # noqa: ASYNC110 - nobody announces it
-            await asyncio.sleep(0.005)
-    pid = int(file.read_text())
+    pid = await written_pid(file)
     assert look(pid) is not None
     await view.terminal.end()
     assert look(pid) is None
 
 
 async def test_much_output_comes_in_few_batches_and_little_at_once(processes: Processes) -> None:
-    size = 20_000_000
-    terminal = await Terminal.start(processes, argv=["sh", "-c", f"echo first; read x; yes | head -c {size}"])
-    text = ""
-    while "first" not in text:
-        text += "".join(
-            each.data for each in await terminal.batch() if isinstance(each, a.TerminalDataAction)
-        )
-    terminal.write("\r")
+    terminal = await Terminal.start(processes, argv=sh("stty raw; tty; exec sleep 60"))
+    path = ""
+    while not path.endswith("\n"):
+        path += "".join(texts(await terminal.batch()))
+    # We are the program, and write whenever there is room: one that is slow does not write much.
+    stream = os.open(path.strip(), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    size = 5_000_000
+
+    async def write() -> None:
+        left = size
+        while left:
+            with contextlib.suppress(BlockingIOError):
+                left -= os.write(stream, b"x" * min(left, 65536))
+            await asyncio.sleep(0)
+
+    began = time.monotonic()
+    writing = asyncio.create_task(write())
     sizes: list[int] = []
-    while actions := await terminal.batch():
-        sizes += [len(each.data) for each in actions if isinstance(each, a.TerminalDataAction)]
-    assert sum(sizes) >= size
+    while sum(sizes) < size:
+        sizes += map(len, texts(await terminal.batch()))
+    took = time.monotonic() - began
+    await writing
+    os.close(stream)
     assert max(sizes) < 2 * module.BATCH
-    assert len(sizes) < size / 20_000
+    assert len(sizes) <= size / module.BATCH + took / module._PATIENCE + 1, "each is full, or has waited"
     await terminal.end()
 
 
@@ -315,9 +329,7 @@ async def test_a_start_that_is_cancelled_leaves_nothing(processes: Processes) ->
         isinstance(each, asyncio.CancelledError)
         for each in await asyncio.gather(*starts, return_exceptions=True)
     )
-    async with asyncio.timeout(LIMIT):
-        while len(asyncio.all_tasks()) > 1:  # noqa: ASYNC110 - the rest is nobody's to wait for
-            await asyncio.sleep(0.005)
+    await until(lambda: len(asyncio.all_tasks()) == 1)  # the rest is nobody's to wait for
     assert not processes.children
 
 
@@ -331,9 +343,7 @@ async def test_a_batch_that_is_cancelled_loses_nothing(processes: Processes) -> 
     terminal.write("here\r")
     text = ""
     while "here\r\nhere" not in text:
-        text += "".join(
-            each.data for each in await terminal.batch() if isinstance(each, a.TerminalDataAction)
-        )
+        text += "".join(texts(await terminal.batch()))
     await terminal.end()
 
 

@@ -21,7 +21,7 @@ from serai.processes.keeper import Request
 from serai.processes.programs import find_program
 from serai.processes.records import Record, Records
 from serai.processes.streams import Pipes, Streams
-from serai.processes.uninterrupted import uninterrupted
+from serai.processes.uninterrupted import to_its_end, uninterrupted
 from serai.processes.warden import Warden
 
 __all__ = ["Processes"]
@@ -64,6 +64,16 @@ class Processes:
     def children(self) -> frozenset[Child]:
         """The children that are not gone yet."""
         return frozenset(self._children)
+
+    async def prepare(self) -> None:
+        """Start what starts the children, so that the first one need not wait for it.
+
+        Should that fail, the first one tells why. Cancelling it is safe.
+        """
+        async with self._spawning:
+            if not self._closed:
+                with contextlib.suppress(OSError):
+                    await to_its_end(asyncio.to_thread(self._warden.prepare))
 
     async def start(
         self,

@@ -43,7 +43,7 @@ class Kept(NamedTuple):
 
 
 class Warden:
-    """The process that starts children. It is started with the first of them.
+    """The process that starts children. It is started with the first of them, if not before.
 
     All methods block: they are not for the event loop.
 
@@ -67,6 +67,15 @@ class Warden:
         except ConnectionError:  # someone has killed the warden
             self.dismiss()
             return self._ask(request, streams)
+
+    def prepare(self) -> None:
+        """Start it, unless it was started.
+
+        Raises:
+            OSError: It cannot be started.
+        """
+        if self._link is None:
+            self._begin()
 
     def dismiss(self) -> None:
         """Tell it that there is nothing more to do, and wait until it is gone."""

@@ -6,7 +6,7 @@
 #     ESC ] 633 ; NONCE ; A BEL                  a prompt begins
 #     ESC ] 633 ; NONCE ; B BEL                  it ends, and what follows is typed
 #     ESC ] 633 ; NONCE ; C ; SURE ; LINE BEL    a command begins; SURE is 0 when LINE may be an earlier one
-#     ESC ] 633 ; NONCE ; D ; STATUS BEL         it has ended
+#     ESC ] 633 ; NONCE ; D ; STATUS BEL         it has ended; only the first after a command counts
 #     ESC ] 633 ; NONCE ; P ; Cwd=PATH BEL       where the shell is
 #
 # The nonce keeps the output of programs from passing for marks. A person may export PS1, so it only has the nonce's
@@ -67,6 +67,16 @@ fi
       __serai_escaped=$text
     }
 
+    # Whether a part of PROMPT_COMMAND begins with this text. Then it sees the $? of the command, which bash restores
+    # before each part; within one, what others have put before us may have changed it.
+    __serai_begins() {
+      local part
+      for part in "${PROMPT_COMMAND[@]}"; do
+        [[ $part == "$1"* ]] && return
+      done
+      return 1
+    }
+
     # These three run in subshells.
 
     # Before a command runs: PS0 calls it. If the number in the history has not changed since the prompt, the history
@@ -82,11 +92,12 @@ fi
       __serai_mark "C;$sure;$__serai_escaped"
     }
 
-    # Before each prompt, first, while $? is still the command's. It stays that for what follows.
+    # Before each prompt, first, while $? is still the command's. It stays that for what follows. If something has come
+    # to stand before, the command's end is told last.
     __serai_first() {
       local exit_status=$?
       builtin set +x
-      __serai_mark "D;$exit_status"
+      __serai_begins "$__serai_before" && __serai_mark "D;$exit_status"
       return "$exit_status"
     }
 
@@ -95,8 +106,10 @@ fi
     # that the history did not take is told as the one before it. Bash writes the prompt to 2, which is 3 here: if that
     # is no terminal, the mark has to go instead.
     __serai_last() {
-      local __serai_escaped has='' wants=''
+      local exit_status=$? __serai_escaped has='' wants=''
       builtin set +x
+      __serai_begins "$__serai_after" || exit_status=
+      __serai_mark "D;$exit_status"
       __serai_escape "$PWD"
       __serai_mark "P;Cwd=$__serai_escaped"
       __serai_mark A
@@ -107,27 +120,26 @@ fi
 
     # The number in the history is written down where the shell itself is and no command: 0 stays what it is. If 2 is
     # closed, there is nobody to tell.
-    __serai_before='{ ( __serai_first ) && __serai_done() { :; }; } >/dev/null 2>&1'
     __serai_after='{ ( __serai_last ) && if [[ ${PS1-} == *"$__serai_prompt_end"* ]]; then'
     __serai_after+=' PS1=${PS1//"$__serai_prompt_end"}; else PS1=${PS1-}$__serai_prompt_end; fi; }'
     __serai_after+=' 3>&2 >/dev/null 2>&1 <&$((__serai_number = HISTCMD, 0)) || __serai_done() { :; }'
-    if [[ $(builtin declare -p PROMPT_COMMAND) == 'declare -a'* ]]; then
-      PROMPT_COMMAND=("$__serai_before" "${PROMPT_COMMAND[@]}" "$__serai_after")
-    elif [[ -n ${PROMPT_COMMAND-} ]] && ((BASH_VERSINFO[0] > 5 || (BASH_VERSINFO[0] == 5 && BASH_VERSINFO[1] >= 1)))
-    then
-      # Between the elements of an array bash restores PIPESTATUS, but within one text any command of ours would change
-      # it. What is substituted in a redirection does not, and its status is $? for what is redirected. No array is made
-      # of a text: who writes PROMPT_COMMAND=… later would change its first element only. Whoever takes their own part
-      # out leaves something that bash can read.
-      __serai_before='<&"0$({ __serai_first; } >/dev/null 2>&1)"'
-      PROMPT_COMMAND=$'{\n'$PROMPT_COMMAND$'\n__serai_done() { :; }\n} '$__serai_before$'\n'$__serai_after
+    if ((BASH_VERSINFO[0] > 5 || (BASH_VERSINFO[0] == 5 && BASH_VERSINFO[1] >= 1))); then
+      # The person's text stays the first part, so that whoever writes PROMPT_COMMAND=… later replaces it, as without us.
+      # Between the parts bash restores PIPESTATUS, but within one any command of ours would change it. What is
+      # substituted in a redirection does not, and its status is $? for what is redirected. Whoever takes their own text
+      # out leaves something that bash can read. The tab is how this is told from braces of theirs.
+      __serai_before=$'{\t\n'
+      PROMPT_COMMAND[0]=$__serai_before${PROMPT_COMMAND-}$'\n__serai_done() { :; }\n} '
+      PROMPT_COMMAND[0]+='<&"0$({ __serai_first; } >/dev/null 2>&1)"'
+      PROMPT_COMMAND+=("$__serai_after")
     else
+      # There is only one part. What comes to stand before us hides how commands end: that is not told, then.
+      __serai_before='{ ( __serai_first ) && __serai_done() { :; }; } >/dev/null 2>&1'
       PROMPT_COMMAND=$__serai_before$'\n'${PROMPT_COMMAND-}$'\n'$__serai_after
     fi
     PS0='$({ __serai_executed; } >/dev/null 2>&1)'${PS0-}
     PS1=${PS1-}$__serai_prompt_end
     builtin export -n PROMPT_COMMAND PS0  # a shell inside has no such functions
-    builtin unset __serai_before __serai_after
   fi
 
   if [[ -n ${__serai_xtrace-} ]]; then
