@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from cli.programs import Program, make_database, run, running
+from processes.watching import runs, until
 from serai.cli.addresses import called_by, is_everywhere, url_of
 from serai.client import Client, connect
 from serai.config.keys import find_database_key
 from serai.config.paths import find_paths
+from serai.processes.census import census
 from serai.store.connection import connect as open_database
 from serai.store.opening import PAGE_SIZE
 from store.kinds import damage
@@ -36,6 +38,21 @@ async def test_the_lock_names_the_port_that_was_free(tmp_path: Path) -> None:
             assert f"is in use by the process {host.process.pid} at {address}, since" in second.err
             assert "Stop that host, or name another --home" in second.err
             assert "Traceback" not in second.err
+
+
+async def test_what_starts_agents_is_there_before_anyone_wants_one_and_goes_with_the_host(
+    tmp_path: Path,
+) -> None:
+    async with running("serve", "--port", "0", home=tmp_path) as host:
+        found: list[int] = []
+
+        def is_there() -> bool:
+            found[:] = [one.pid for one in census() if one.parent == host.process.pid]
+            return bool(found)
+
+        await until(is_there)
+        host.process.kill()
+        await until(lambda: not any(runs(pid) for pid in found))
 
 
 async def test_a_host_on_all_addresses_prints_those_that_work(tmp_path: Path) -> None:
