@@ -169,6 +169,29 @@ async def test_who_is_the_first_to_meet_a_full_disk_is_told_so_and_may_try_again
             await comer.hear("titleChanged", title="goes on")
 
 
+async def test_a_repeat_is_told_from_what_is_new_on_a_full_disk_too(tmp_path: Path) -> None:
+    disk = new_disk()
+    async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:
+        await client.initialize(ROOT)
+        session = await ready_session(client)
+        once = await client.dispatch(session, "titleChanged", title="once")
+        await client.hear("titleChanged")
+        with disk.failing("write", "-wal", apsw.SQLITE_FULL):
+            waits = await client.dispatch(session, "titleChanged", title="waits")
+            await unavailable(house)
+            for seq in (waits, once, waits + 1):
+                await client.dispatch(session, "titleChanged", seq=seq, title="again")
+            assert (await client.hear("titleChanged"))["rejectionReason"] == "duplicate"
+            refused = await client.hear("titleChanged")
+            assert refused["rejectionReason"].startswith("storage_unavailable")
+            assert refused["origin"]["clientSeq"] == waits + 1
+        assert "rejectionReason" not in await client.hear("titleChanged", title="waits")
+        repeat = await client.hear("titleChanged", title="again")
+        assert (repeat["rejectionReason"], repeat["origin"]["clientSeq"]) == ("duplicate", waits)
+        await client.dispatch(session, "titleChanged", seq=waits + 1, title="happens")
+        assert "rejectionReason" not in await client.hear("titleChanged", title="happens")
+
+
 async def test_who_follows_no_longer_need_not_wait_for_room(tmp_path: Path) -> None:
     disk = new_disk()
     async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:

@@ -253,10 +253,27 @@ async def test_who_produces_much_waits_while_the_disk_is_full(
         await waiting
 
 
-def send_back(journal: Journal, sender: Listener, *texts: str) -> None:
+async def test_who_produces_much_waits_while_a_commit_hangs(
+    journal: Journal, store: FaultyStore, kept: KeptSession
+) -> None:
+    store.gate.clear()
+    do(journal, kept, title("hangs"))
+    await asyncio.sleep(0)
+    for _ in range(8):
+        assert await asyncio.wait_for(journal.room(), WITHIN) is None
+        journal.append(SESSION, title(""), encoded=b'{"title":"' + b"x" * 1024 * 1024 + b'"}')
+    waiting = asyncio.create_task(journal.room())
+    await asyncio.wait({waiting}, timeout=0.001)
+    assert not waiting.done()
+    store.gate.set()
+    async with asyncio.timeout(WITHIN):
+        await waiting
+
+
+def send_back(journal: Journal, sender: Listener, *texts: str, waits: bool = False) -> None:
     for number, text in enumerate(texts):
         origin = a.ActionOrigin(client_id="c", client_seq=number)
-        journal.reject(SESSION, title(text), origin, "the disk is full", sender)
+        journal.reject(SESSION, title(text), origin, "the disk is full", sender, waits=waits)
 
 
 def titles(listener: Listener) -> list[tuple[int, str]]:
@@ -278,6 +295,41 @@ async def test_what_is_sent_back_passes_the_line_while_it_stands_still(
     assert [text for _, text in titles(listener)] == ["one", "two", "waits"]
     numbers = [number for number, _ in titles(listener)]
     assert numbers == sorted(numbers)
+
+
+async def test_but_not_what_says_that_something_is_written(
+    journal: Journal, store: FaultyStore, kept: KeptSession
+) -> None:
+    listener = Listener()
+    journal.subscriptions.add(SESSION, listener)
+    store.faults = [StorageUnavailable("the disk is full")]
+    store.gate.clear()
+    do(journal, kept, title("first"))
+    await asyncio.sleep(0)
+    do(journal, kept, title("gathers"))
+    store.gate.set()
+    await full(journal)
+    send_back(journal, listener, "patient", waits=True)
+    send_back(journal, listener, "passes")
+    async with asyncio.timeout(WITHIN):
+        await journal.committed()
+    assert [text for _, text in titles(listener)] == ["passes", "first", "gathers", "patient"]
+
+
+async def test_it_is_known_which_batch_gathers_and_which_is_written(
+    journal: Journal, store: FaultyStore, kept: KeptSession
+) -> None:
+    store.gate.clear()
+    do(journal, kept, title("a"))
+    its_own = journal.gathering
+    await asyncio.sleep(0)
+    assert (journal.gathering, journal.written) == (its_own + 1, its_own - 1)
+    journal.then(lambda _seq: seen.append(journal.written))
+    seen: list[int] = []
+    store.gate.set()
+    async with asyncio.timeout(WITHIN):
+        await journal.committed()
+    assert seen == [journal.written] == [its_own + 1]
 
 
 @pytest.mark.parametrize("outcome", ["written", "full"])

@@ -211,6 +211,20 @@ def test_secrets_are_masked_in_base64_that_is_damaged_or_has_something_around_it
         assert f"? {expected} and more." in base64.b64decode(words[0]).decode()
 
 
+@pytest.mark.parametrize("cut", range(1, 9))
+@pytest.mark.parametrize("behind", ["", "…"])
+def test_secrets_are_masked_in_base64_whose_beginning_is_cut_off(
+    redactor: Redactor, cut: int, behind: str
+) -> None:
+    lines = base64.encodebytes(f"{'?' * 45} {BOTH} and more, to the end".encode()).decode()
+    told = ToolResultEmbeddedResourceContent(data=lines[cut:] + behind, content_type="text/plain")
+    for observed, expected in ((True, MASKED), (False, TYPED)):
+        masked = redactor.redact_value(told, observed=observed)
+        left = masked.data.removesuffix("…")[-cut % 4 :]
+        assert f"? {expected} and more, to the end" in base64.b64decode(left).decode()
+        assert redactor.redact_value(masked, observed=observed) is masked
+
+
 @given(
     surround=st.sampled_from([*AROUND.values()]),
     data=st.binary(max_size=300),

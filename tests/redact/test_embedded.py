@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serai.redact.embedded import decode_base64, in_pieces, is_text, may_be_words
+from serai.redact import embedded
+from serai.redact.embedded import decode_base64, in_pieces, is_text, may_be_words, without_beginning
 
 
 def _bare(data: bytes) -> str:
@@ -113,6 +114,44 @@ def test_base64_is_found_in_what_is_around_it(surround: Callable[[str], str]) ->
     masked = in_pieces(text, lambda _: b"[masked]")
     assert base64.b64encode(b"[masked]").decode() in masked
     assert len(masked) < 100
+
+
+@pytest.mark.parametrize("cut", range(1, 12))
+@pytest.mark.parametrize(
+    "text", ["some words and a secret for fifty people at least ", "fünf süße Wörter, ein secret "]
+)
+@pytest.mark.parametrize("write", [base64.b64encode, base64.urlsafe_b64encode], ids=["strict", "safe"])
+def test_base64_is_read_rightly_whose_beginning_is_cut_off(
+    cut: int, text: str, write: Callable[[bytes], bytes]
+) -> None:
+    def mask(data: bytes) -> bytes:
+        return data.replace(b"secret", b"[masked]") if b"secret" in data else data
+
+    whole = (text * 3).encode()
+    left = write(whole).decode()[cut:]
+    masked = in_pieces(f"{left}…", mask).removesuffix("…")
+    assert masked[: -cut % 4] == left[: -cut % 4]
+    said = base64.b64decode(masked[-cut % 4 :])
+    assert said == whole.replace(b"secret", b"[masked]")[-(-cut // 4) * 3 :]
+    if cut % 4:
+        assert without_beginning(left, mask) == masked
+
+
+@pytest.mark.parametrize("cut", range(1, 4))
+def test_a_picture_whose_beginning_is_cut_off_is_not_looked_into(cut: int) -> None:
+    picture = base64.b64encode(random.Random(cut).randbytes(30_000)).decode()
+    seen: list[bytes] = []
+    text = f"{picture[cut:]}…"
+    assert in_pieces(text, lambda data: seen.append(data) or data) is text
+    assert len(seen) == 1
+
+
+def test_only_so_many_pieces_are_looked_at_for_their_beginnings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "_MOST_CUT", 2)
+    piece = base64.b64encode(b"words that are long enough for being read " * 3).decode()[1:]
+    seen: list[bytes] = []
+    in_pieces(f"{piece}!" * 5, lambda data: seen.append(data) or data)
+    assert sum(is_text(data) for data in seen) == 2
 
 
 @pytest.mark.parametrize(

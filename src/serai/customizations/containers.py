@@ -48,8 +48,8 @@ it fits into a message of 1 MiB, which is as long as many clients allow."""
 
 MAX_SECONDS = 5.0
 """How long the processor may work on the files of a working directory, of a home, or of a client's plugin.
-Two thousand usual files take a second or two. As many of a stranger's could take minutes, and a host that
-stops has to wait for the thread that reads them."""
+Two thousand usual files take a second or two. As many of a stranger's could take minutes, and few are read at
+the same time."""
 
 _MAX_NAME = 256
 _MAX_PROBLEMS = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from serai.ahp import wire
@@ -34,6 +34,9 @@ class Count:
     """How far a client has counted since it last began anew. Connections that share an id may count apart."""
 
     mark: int
+    steps: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """The journal's last batches in which it went on, with the mark before each. Only those matter that are
+    not written."""
 
 
 class Clients:
@@ -43,7 +46,8 @@ class Clients:
         self._journal = journal
         self._links: dict[str, list[ClientLink]] = {}
         self._counts: dict[str, Count] = {}
-        """How the clients that are connected count, by their newest connection that began anew."""
+        """How the clients that are connected count, by their newest connection that began anew. Of those that
+        are gone, until what they did is written."""
         self.handshakes = asyncio.Lock()
         """Held while a client id is looked up and bound, so that two who want it do not both get it."""
 
@@ -60,8 +64,13 @@ class Clients:
         if links:
             return False
         del self._links[client_id]
-        self._counts.pop(client_id, None)
+        # Who comes back asks the store for its mark, which is right only when all is written.
+        self._journal.then(lambda _seq: self._forget(client_id))
         return True
+
+    def _forget(self, client_id: str) -> None:
+        if client_id not in self._links:
+            self._counts.pop(client_id, None)
 
     def is_connected(self, client_id: str) -> bool:
         """Whether a client has a connection."""
@@ -121,16 +130,24 @@ class Clients:
         self._journal.side.marks.append(MarkRow(client_id, count.mark))
         return count
 
-    def is_new(self, client_id: str, count: Count, client_seq: int) -> bool:
-        """Whether a client's number is new. If so it is remembered, also on disk, with the next commit.
+    def is_repeat(self, count: Count, client_seq: int) -> bool:
+        """Whether a client's number has come before. Some clients do not count: 0 never has."""
+        return 0 < client_seq <= count.mark
 
-        Some clients do not count: 0 is always new.
-        """
+    def is_written(self, count: Count, client_seq: int) -> bool:
+        """Whether what came with a number is on disk. What is not may still be lost, and then come again."""
+        written = self._journal.written
+        return all(batch <= written or client_seq <= before for batch, before in count.steps)
+
+    def take(self, client_id: str, count: Count, client_seq: int) -> None:
+        """Take a number that is no repeat. It is remembered, also on disk, with the next commit."""
         if client_seq == 0:
-            return True
-        if client_seq <= count.mark:
-            return False
+            return
+        journal, steps = self._journal, count.steps
+        if not steps or steps[-1][0] != journal.gathering:
+            # At most one batch is being written, so no more than two steps are left.
+            steps[:] = [step for step in steps if step[0] > journal.written]
+            steps.append((journal.gathering, count.mark))
         count.mark = client_seq
         if self._counts.get(client_id) is count:  # what it would go on from
-            self._journal.side.marks.append(MarkRow(client_id, client_seq))
-        return True
+            journal.side.marks.append(MarkRow(client_id, client_seq))

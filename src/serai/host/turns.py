@@ -29,7 +29,8 @@ _log = logging.getLogger(__name__)
 _TITLE_LENGTH = 60
 _DISPOSED = "session_disposed"
 _MOST_DEFERRED, _MOST_DEFERRED_BYTES = 1000, 1024 * 1024
-"""All of it happens in one step when the turn ends."""
+"""When so much waits, no more is taken: all of it happens in one step when the turn ends. The last one that
+is taken may be as long as a message can be."""
 
 
 class Turns:
@@ -316,7 +317,7 @@ class Turns:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether so much waits for the end of the turn that nothing more can."""
+        """Whether so much waits for the end of the turn by now that no more is taken."""
         size = sum(deferred.size for deferred in self._deferred)
         return len(self._deferred) >= _MOST_DEFERRED or size >= _MOST_DEFERRED_BYTES
 

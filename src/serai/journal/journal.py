@@ -63,6 +63,10 @@ class Journal:
         self.recent = self._publisher.recent
         self.measured: Callable[[Measured], None] = _ignore
         """Is called after each batch that was committed."""
+        self.gathering = 1
+        """The number of the batch that gathers: what comes now is written with it."""
+        self.written = 0
+        """The number of the last batch that was written."""
         self._waiting: list[Item | Barrier] = []
         self._waiting_bytes = 0
         self._urgent = False
@@ -161,7 +165,7 @@ class Journal:
                 return
             urgent = False
         else:
-            self._count(_ABOUT)
+            self._count(len(encoded) or _ABOUT)
             urgent = True
         whose = origin_json(origin) if origin else None
         self._wait(Item(channel, action, origin=whose, kept=kept, encoded=encoded), urgent=urgent)
@@ -172,21 +176,29 @@ class Journal:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether no more can be sent back: nothing can be written, and there are no numbers left for it."""
+        """Whether no more can be sent back: nothing can be written, and much waits for that already."""
         return self._standstill.is_crowded
 
     def reject(
-        self, channel: str, action: StateAction, origin: ActionOrigin, reason: str, sender: Subscriber
+        self,
+        channel: str,
+        action: StateAction,
+        origin: ActionOrigin,
+        reason: str,
+        sender: Subscriber,
+        *,
+        waits: bool = False,
     ) -> None:
         """Send an action back to who dispatched it. It takes a number and is not kept.
 
-        While nothing can be written the line stands still, and this passes it.
+        While nothing can be written the line stands still, and this passes it, unless it `waits`: for it says
+        that something is written.
         """
         item = Item(channel, action, origin=origin_json(origin), kept=False, rejection=reason, only_to=sender)
         if self.unavailable is None:
             self._wait(item, urgent=True)
         else:
-            self._standstill.put_aside(item)
+            self._standstill.put_aside(item, waits=waits)
             self._tell_aside()
 
     def echo(self, channel: str, action: StateAction, origin: ActionOrigin, sender: Subscriber) -> None:
@@ -321,7 +333,7 @@ class Journal:
                 return
             self._room.set()
             if self._standstill.reason is not None and (late := self._standstill.end()):
-                self._waiting[:0] = late
+                self._waiting += late
                 self._urgent = True
             self._written(items, batch, first, time.perf_counter() - begun)
 
@@ -381,6 +393,7 @@ class Journal:
         self, items: list[Item | Barrier], batch: Batch, first: int, commit_seconds: float = 0.0
     ) -> None:
         """A batch is written: say so, and go on with what has come meanwhile."""
+        self.written = self.gathering - 1
         self._publisher.publish(items, first)
         if not batch.is_empty:
             took = self._publisher.took
@@ -405,6 +418,7 @@ class Journal:
         batch, self._side = self._side, Batch()
         batch.durable, self._urgent = self._urgent, False
         self._waiting_bytes = 0
+        self.gathering += 1
         touched, self._touched = self._touched, {}
         fill(batch, items, touched.values())
         return items, batch

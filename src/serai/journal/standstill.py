@@ -33,7 +33,9 @@ class Standstill:
         """Why nothing can be written at the moment."""
         self._since = 0.0
         self._aside: list[Item] = []
-        self._aside_bytes = 0
+        self._patient: list[Item] = []
+        self._bytes = 0
+        """Of both."""
 
     def begin(self, reason: StorageUnavailable) -> None:
         """Nothing can be written, or still not."""
@@ -43,10 +45,11 @@ class Standstill:
         self.reason = reason
 
     def end(self) -> list[Item]:
-        """It can be written again. Returns what came too late to pass the line: it follows at once."""
+        """It can be written again. Returns what did not pass the line: it comes at its end."""
         _log.warning("it can be written again, after %.1f s", time.monotonic() - self._since)
         self.reason = None
-        late, self._aside, self._aside_bytes = self._aside, [], 0
+        late = [*self._aside, *self._patient]
+        self._aside, self._patient, self._bytes = [], [], 0
         return late
 
     def stay(self, line: list[Item | Barrier]) -> list[Item | Barrier]:
@@ -66,14 +69,14 @@ class Standstill:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether no more can be sent back: there are no numbers left for it, and much waits for some."""
-        return len(self._aside) >= _MOST_ASIDE or self._aside_bytes >= _MOST_BYTES_ASIDE
+        """Whether no more can be sent back: much waits already, for numbers or for room."""
+        return len(self._aside) + len(self._patient) >= _MOST_ASIDE or self._bytes >= _MOST_BYTES_ASIDE
 
-    def put_aside(self, item: Item) -> None:
-        """Have something pass the line that is sent back to who dispatched it."""
+    def put_aside(self, item: Item, *, waits: bool = False) -> None:
+        """Have something pass the line that is sent back to who dispatched it, unless it waits for room."""
         item.write()  # so that it is known how much there is
-        self._aside.append(item)
-        self._aside_bytes += item.size
+        (self._patient if waits else self._aside).append(item)
+        self._bytes += item.size
 
     def tell_aside(self, write: _Write, publish: Callable[[list[Item | Barrier], int], None]) -> None:
         """Tell what passes the line, with numbers that need no room on the disk.
@@ -92,7 +95,7 @@ class Standstill:
             except StorageUnavailable:
                 return  # there are no more such numbers: it waits like all others
             del self._aside[: len(items)]
-            self._aside_bytes -= sum(item.size for item in items)
+            self._bytes -= sum(item.size for item in items)
             publish([*items], first)
             self.tell_aside(write, publish)
 

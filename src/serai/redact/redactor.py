@@ -14,7 +14,14 @@ from functools import partial
 from typing import TypeVar
 
 from serai.ahp.actions import StateAction
-from serai.redact.embedded import are_words, decode_base64, in_pieces, is_text, may_be_words
+from serai.redact.embedded import (
+    are_words,
+    decode_base64,
+    in_pieces,
+    is_text,
+    may_be_words,
+    without_beginning,
+)
 from serai.redact.managed import SHORTEST, ManagedStage, ManagedValues
 from serai.redact.stages import ShapeStage, redact_shapes
 from serai.redact.walk import Walker
@@ -117,13 +124,13 @@ class Redactor:
 
     def _redact_base64(self, text: str, *, observed: bool = True) -> str:
         """Bytes in base64, which they still are afterwards; what is none is a text like any other."""
-        data = decode_base64(text)
+        data, mask = decode_base64(text), partial(self.redact_bytes, observed=observed)
         if data is None:
-            text = in_pieces(text, partial(self.redact_bytes, observed=observed))
-            return self.redact(text, observed=observed)
-        said = self.redact_bytes(data, observed=observed)
-        if said is not data:
+            return self.redact(in_pieces(text, mask), observed=observed)
+        if (said := mask(data)) is not data:
             return base64.b64encode(said).decode()
+        if not is_text(data) and (cut := without_beginning(text, mask)) is not None:
+            return cut
         known = self.values.redact(text)
         # A key alone can be read as base64 too, which then says nothing.
         if not observed or is_text(data) or not may_be_words(text):

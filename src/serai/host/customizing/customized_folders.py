@@ -12,11 +12,12 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple
 
 from serai.customizations import Found, Watched, discover, watched
 from serai.errors import SeraiError
 from serai.host.customizing.hearing import Ear, hear_no_more, listen
+from serai.host.customizing.reading import Readers
 
 __all__ = ["CustomizedFolder", "CustomizedFolders"]
 
@@ -26,11 +27,6 @@ _GATHER = 0.05
 """How long changes are gathered before a folder is looked at again, in seconds."""
 _AWAY = 1.0
 """A folder that is not there is looked for as often, in seconds, while someone follows it."""
-_AT_ONCE = 2
-"""So many folders are looked at at the same time: others need threads too."""
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class _Look(NamedTuple):
@@ -51,14 +47,14 @@ class CustomizedFolder:
         directory: Path | None,
         home: Path,
         is_trusted: Callable[[Path], bool],
-        threads: asyncio.Semaphore,
+        readers: Readers,
     ) -> None:
         self.directory = directory
         self.sessions = 0
         """How many sessions work here."""
         self._home = home
         self._is_trusted = is_trusted
-        self._threads = threads
+        self._readers = readers
         self._look: _Look | None = None
         self._looked_at = -math.inf
         self._followers: dict[Callable[[], None], None] = {}
@@ -122,7 +118,7 @@ class CustomizedFolder:
             self._start()
 
     async def close(self) -> None:
-        """End what runs, and watch nothing, whoever may still ask for it."""
+        """End what runs, and watch nothing, whoever may still ask for it. What is being read is let be."""
         self._closed = True
         self._followers.clear()
         if self._due is not None:
@@ -174,12 +170,12 @@ class CustomizedFolder:
     async def _trust_has_changed(self) -> bool:
         if self.directory is None or self._look is None:
             return False
-        return await self._in_thread(self._ask_trust) != self._look.trusted
+        return await self._readers.run(self._ask_trust) != self._look.trusted
 
     async def _discover(self) -> None:
         began = asyncio.get_running_loop().time()
         try:
-            self._look = await self._in_thread(self._find)
+            self._look = await self._readers.run(self._find)
             self._looked_at = began
         except Exception:  # noqa: BLE001 - whatever it is, sessions go on with what is known
             _log.exception("the customisations of %s cannot be read", self.directory)
@@ -210,10 +206,6 @@ class CustomizedFolder:
             _log.warning("%s counts as not trusted: %s", self.directory, error)
             return False
 
-    async def _in_thread(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        async with self._threads:
-            return await asyncio.to_thread(call, *args, **kwargs)
-
     # -- watching ------------------------------------------------------------------------------------------
 
     async def _listen(self) -> None:
@@ -236,7 +228,7 @@ class CustomizedFolder:
     async def _to_watch(self) -> list[Watched]:
         if not self._listening:
             return []
-        return await self._in_thread(watched, self.directory, self._home)
+        return await self._readers.run(watched, self.directory, self._home)
 
     def _changed(self) -> None:
         self._look_later(_GATHER)
@@ -277,7 +269,8 @@ class CustomizedFolders:
     def __init__(self, home: Path, is_trusted: Callable[[Path], bool]) -> None:
         self._home = home
         self._is_trusted = is_trusted
-        self._threads = asyncio.Semaphore(_AT_ONCE)
+        self.readers = Readers()
+        """For all that reads customisations."""
         self._open: dict[Path | None, CustomizedFolder] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -285,7 +278,7 @@ class CustomizedFolders:
         """A session works in a folder from now on."""
         folder = self._open.get(directory)
         if folder is None:
-            folder = CustomizedFolder(directory, self._home, self._is_trusted, self._threads)
+            folder = CustomizedFolder(directory, self._home, self._is_trusted, self.readers)
             self._open[directory] = folder
         folder.sessions += 1
         return folder

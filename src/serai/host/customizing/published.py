@@ -122,7 +122,8 @@ class Published:
             fetched = await fetch_files(ask, plugin.uri)
         except SeraiError as error:
             return _failed(client_id, plugin, error.message)
-        return await asyncio.to_thread(self._read, client_id, plugin, fetched)
+        readers = self._session.host.customized_folders.readers
+        return await readers.run(self._read, client_id, plugin, fetched)
 
     def _read(self, client_id: str, plugin: ClientPluginCustomization, fetched: Fetched) -> Found:
         if not fetched.problems:

@@ -70,22 +70,31 @@ def _is_too_late(peer: AhpPeer, action: a.StateAction) -> bool:
 
 
 def _dispatch(peer: AhpPeer, params: DispatchActionParams) -> None:
-    host, journal = peer.host, peer.journal
-    origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
+    host, unavailable = peer.host, peer.journal.unavailable
+    channel, client_seq = params.channel, params.client_seq
+    origin = a.ActionOrigin(client_id=peer.client_id, client_seq=client_seq)
     action = host.redactor.redact_action(params.action, observed=False)
-    unavailable = journal.unavailable
-    if unavailable is not None:
-        _send_back(peer, params.channel, action, origin, f"{unavailable.code}: {unavailable}")
-    elif not host.clients.is_new(peer.client_id, peer.count, params.client_seq):
-        _send_back(peer, params.channel, action, origin, "duplicate")
+    if host.clients.is_repeat(peer.count, client_seq):
+        # What it repeats may wait for room, and be lost yet: it is no repeat before.
+        is_written = host.clients.is_written(peer.count, client_seq)
+        _send_back(peer, channel, action, origin, "duplicate", waits=not is_written)
+    elif unavailable is not None:
+        _send_back(peer, channel, action, origin, f"{unavailable.code}: {unavailable}")
     else:
-        host.dispatch(params.channel, action, origin, peer)
+        host.clients.take(peer.client_id, peer.count, client_seq)
+        host.dispatch(channel, action, origin, peer)
 
 
 def _send_back(
-    peer: AhpPeer, channel: str, action: a.StateAction, origin: a.ActionOrigin, reason: str
+    peer: AhpPeer,
+    channel: str,
+    action: a.StateAction,
+    origin: a.ActionOrigin,
+    reason: str,
+    *,
+    waits: bool = False,
 ) -> None:
     if peer.journal.is_crowded:
         peer.link.close(1013, "nothing can be written, and too much waits to be sent back")
     else:
-        peer.journal.reject(channel, action, origin, reason, peer)
+        peer.journal.reject(channel, action, origin, reason, peer, waits=waits)

@@ -29,6 +29,7 @@ from serai.errors import (
 from serai.host.clients import Count
 from serai.host.host import Host
 from serai.serve import Connection
+from serai.serve.ahp.burden import EACH, Burden
 from serai.serve.ahp.dispatching import dispatched, unreadable
 from serai.serve.ahp.following import unsubscribe
 from serai.serve.ahp.table import COMMANDS, FIRST
@@ -69,6 +70,8 @@ class AhpPeer:
         self.client_id = ""
         """Empty before the handshake."""
         self.count = Count(0)
+        self.burden = Burden(host.journal)
+        """What waits for the disk of all that came here."""
         self.is_gone = False
         self.publish = link.send
         """Hear of something: the journal's `Subscriber`."""
@@ -93,15 +96,20 @@ class AhpPeer:
         if isinstance(message, jsonrpc.Success | jsonrpc.Failure):
             self._answered(message)
             return
-        if isinstance(message, jsonrpc.Request) and not self._admit(message):
-            return
+        if isinstance(message, jsonrpc.Request) and (refusal := self._refusal(message)) is not None:
+            message = _Unreadable(b"", refusal)
+            if not self.burden.is_too_much:
+                self._take(message, len(data))  # it waits for no other
+                return
+        if self._in_line is None and self.burden.is_too_much:
+            self._in_line = asyncio.create_task(self._work(self.burden.lessened()))
         if self._in_line is not None:
             self._backlog.append((message, len(data)))
-            self._backlog_bytes += len(data)
+            self._backlog_bytes += len(data) + EACH
             if self._backlog_bytes > _MAX_BACKLOG_BYTES:
                 self.link.close(1013, "too much is under way; wait for answers")
             return
-        work = self._take(message)
+        work = self._take(message, len(data))
         if work is not None:
             self._in_line = asyncio.create_task(self._work(work))
 
@@ -112,9 +120,12 @@ class AhpPeer:
             except Exception:  # noqa: BLE001 - what comes next is not to blame
                 _log.exception("a message of %s was not dealt with", self.link.remote)
             while self._backlog and not self.is_gone:
+                if self.burden.is_too_much:
+                    work = self.burden.lessened()
+                    break
                 message, size = self._backlog.popleft()
-                self._backlog_bytes -= size
-                more = self._take(message)
+                self._backlog_bytes -= size + EACH
+                more = self._take(message, size)
                 if more is not None:
                     work = more
                     break
@@ -151,7 +162,8 @@ class AhpPeer:
 
     # -- messages ------------------------------------------------------------------------------------------
 
-    def _take(self, message: _Incoming) -> _Work | None:
+    def _take(self, message: _Incoming, size: int) -> _Work | None:
+        self.burden.add(size)
         match message:
             case jsonrpc.Request():
                 return self._request(message)
@@ -176,15 +188,14 @@ class AhpPeer:
             case _:
                 return None
 
-    def _admit(self, request: jsonrpc.Request) -> bool:
-        """Whether one more request may be under way. If not, it is answered so."""
+    def _refusal(self, request: jsonrpc.Request) -> ProtocolError | None:
+        """Why one more request may not be under way. Else it is."""
         limit = self.host.settings.requests_per_connection
         if self._under_way >= limit:
             problem = f"{limit} requests are under way; wait for answers"
-            self.fail(ProtocolError(problem, id=request.id, number=_TOO_MANY_REQUESTS))
-            return False
+            return ProtocolError(problem, id=request.id, number=_TOO_MANY_REQUESTS)
         self._under_way += 1
-        return True
+        return None
 
     def _request(self, request: jsonrpc.Request) -> _Work | None:
         unavailable = self.journal.unavailable
@@ -238,6 +249,7 @@ class AhpPeer:
         for room: it has happened, and is not undone.
         """
         message = _framed(jsonrpc.Success(id=request.id, result=result))
+        self.burden.add(len(message))
         only_asked = COMMANDS[request.method].only_asks
         self.journal.then(
             lambda _seq: self.link.respond(message),

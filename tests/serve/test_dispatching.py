@@ -1,0 +1,348 @@
+"""What becomes of a client's actions when the disk is full, or does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from conformance.memory import Wire
+from serai.errors import StorageUnavailable
+from serai.harness.demo import DemoHarness
+from serai.host.host import Host
+from serai.serve.frames import text_frame
+from serai.store.contract import Batch
+from serai.store.memory import MemoryStore
+
+SESSION = "ahp-session:/a"
+WITHIN = 30.0
+
+
+class Slow(MemoryStore):
+    """A store whose commits wait for `gate`. As on a disk, numbers alone need no room."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    def append(self, batch: Batch) -> asyncio.Future[int]:
+        if any(batch.items) or batch.has_more:
+            return super().append(batch) if self.gate.is_set() else asyncio.ensure_future(self._later(batch))
+        failure, self.failure = self.failure, None
+        try:
+            return super().append(batch)
+        finally:
+            self.failure = failure
+
+    async def _later(self, batch: Batch) -> int:
+        await self.gate.wait()
+        return await super().append(batch)
+
+
+async def opened(store: MemoryStore) -> Host:
+    host = Host(store, [DemoHarness(pace="instant")], text_frame)
+    await host.open()
+    return host
+
+
+@pytest.fixture
+def store() -> Slow:
+    return Slow()
+
+
+@pytest.fixture
+async def host(store: Slow) -> AsyncIterator[Host]:
+    host = await opened(store)
+    yield host
+    store.failure = None
+    store.gate.set()
+    await host.close()
+
+
+async def until(holds: Callable[[], Any]) -> None:
+    """Let the event loop turn until something holds."""
+    async with asyncio.timeout(WITHIN):
+        while not holds():  # noqa: ASYNC110 - what is looked at here has no events
+            await asyncio.sleep(0)
+
+
+async def answer(wire: Wire, request: int) -> dict[str, Any]:
+    """Wait for the answer to a request. What else has come stays."""
+    await until(lambda: any(message.get("id") == request for message in wire.link.inbox))
+    return next(message for message in wire.link.inbox if message.get("id") == request)
+
+
+def dispatch(wire: Wire, seq: int, title: str) -> None:
+    action = {"type": "session/titleChanged", "title": title}
+    wire.notify("dispatchAction", channel=SESSION, clientSeq=seq, action=action)
+
+
+def told(wire: Wire) -> list[tuple[int, str, str | None]]:
+    """What the client has heard of titles: its own numbers, the titles, and why each was refused."""
+    envelopes = [message["params"] for message in wire.link.inbox if message.get("method") == "action"]
+    return [
+        (one["origin"]["clientSeq"], one["action"]["title"], one.get("rejectionReason", "").split(":")[0])
+        for one in envelopes
+        if one["action"]["type"] == "session/titleChanged"
+    ]
+
+
+@pytest.fixture
+async def client(host: Host) -> Wire:
+    """One that has counted up to 2, and heard of nothing else."""
+    wire = Wire(host)
+    await answer(wire, wire.request("initialize", clientId="one", protocolVersions=["0.2.0"]))
+    await answer(wire, wire.request("createSession", SESSION))
+    await answer(wire, wire.request("subscribe", SESSION))
+    dispatch(wire, 1, "one")
+    dispatch(wire, 2, "two")
+    await host.journal.committed()
+    assert [seq for seq, _, _ in told(wire)] == [1, 2]
+    wire.link.inbox.clear()
+    return wire
+
+
+async def back(host: Host) -> Wire:
+    """The same client on a new connection."""
+    wire = Wire(host)
+    request = wire.request("reconnect", clientId="one", lastSeenServerSeq=1 << 40, subscriptions=[SESSION])
+    assert "result" in await answer(wire, request)
+    wire.link.inbox.clear()
+    return wire
+
+
+async def fill(host: Host, store: MemoryStore) -> None:
+    """Have something else meet the full disk."""
+    store.failure = StorageUnavailable("the disk is full")
+    host.journal.record("serai-test:x", b"{}")
+    await until(lambda: host.journal.unavailable)
+
+
+async def room(host: Host, store: MemoryStore) -> None:
+    store.failure = None
+    async with asyncio.timeout(WITHIN):
+        await host.journal.committed()
+        await host.journal.committed()  # what was sent back when there was room again
+
+
+def title(host: Host) -> str:
+    session = host.sessions.get(SESSION)
+    assert session is not None
+    return session.live.head.summary.title
+
+
+class TestFullDisk:
+    async def test_what_has_happened_before_is_told_to_be_a_repeat(
+        self, host: Host, store: Slow, client: Wire
+    ) -> None:
+        await fill(host, store)
+        dispatch(client, 2, "again")
+        dispatch(client, 1, "again")
+        await until(lambda: len(told(client)) == 2)
+        assert told(client) == [(2, "again", "duplicate"), (1, "again", "duplicate")]
+        assert host.journal.unavailable is not None
+        await room(host, store)
+        assert title(host) == "two"
+
+    async def test_what_was_refused_may_come_again_under_its_number(
+        self, host: Host, store: Slow, client: Wire
+    ) -> None:
+        await fill(host, store)
+        dispatch(client, 3, "refused")
+        dispatch(client, 3, "refused again")
+        await until(lambda: len(told(client)) == 2)
+        assert [reason for _, _, reason in told(client)] == ["storage_unavailable"] * 2
+        await room(host, store)
+        dispatch(client, 3, "happens")
+        dispatch(client, 3, "no more")
+        await host.journal.committed()
+        assert told(client)[2:] == [(3, "happens", ""), (3, "no more", "duplicate")]
+        assert title(host) == "happens"
+
+    async def test_what_waits_for_room_is_no_repeat_before_it_is_written(
+        self, host: Host, store: Slow, client: Wire
+    ) -> None:
+        store.failure = StorageUnavailable("the disk is full")
+        dispatch(client, 3, "waits")
+        await until(lambda: host.journal.unavailable)
+        dispatch(client, 3, "again")
+        dispatch(client, 2, "written")
+        await until(lambda: told(client))
+        assert told(client) == [(2, "written", "duplicate")]
+        await room(host, store)
+        assert told(client)[1:] == [(3, "waits", ""), (3, "again", "duplicate")]
+        assert title(host) == "waits"
+
+    async def test_it_is_known_to_the_number_what_is_written(
+        self, host: Host, store: Slow, client: Wire
+    ) -> None:
+        def written(*numbers: int) -> list[bool]:
+            return [host.clients.is_written(client.peer.count, number) for number in numbers]
+
+        for first in (3, 5, 7):
+            store.gate.clear()
+            dispatch(client, first, "is being written")
+            await until(lambda: host.journal.gathering == host.journal.written + 2)
+            dispatch(client, first + 1, "gathers")
+            assert written(first - 1, first, first + 1) == [True, False, False]
+            store.gate.set()
+            await host.journal.committed()
+            assert written(first, first + 1) == [True, True]
+        assert len(client.peer.count.steps) <= 2
+
+    async def test_what_was_lost_with_the_host_is_no_repeat_for_the_next_one(
+        self, host: Host, store: Slow, client: Wire
+    ) -> None:
+        store.failure = StorageUnavailable("the disk is full")
+        dispatch(client, 3, "lost")
+        await until(lambda: host.journal.unavailable)
+        client.drop()
+        await host.close()
+        store.failure = None
+        again = await opened(store)
+        wire = await back(again)
+        assert title(again) == "two"
+        dispatch(wire, 2, "repeat")
+        dispatch(wire, 3, "happens")
+        await again.journal.committed()
+        assert told(wire) == [(2, "repeat", "duplicate"), (3, "happens", "")]
+        await again.close()
+
+    async def test_a_client_that_comes_back_is_told_what_is_a_repeat(
+        self, host: Host, store: Slow, client: Wire
+    ) -> None:
+        store.failure = StorageUnavailable("the disk is full")
+        dispatch(client, 3, "waits")
+        await until(lambda: host.journal.unavailable)
+        dispatch(client, 4, "refused")
+        client.drop()
+        await room(host, store)
+        wire = await back(host)
+        dispatch(wire, 3, "repeat")
+        dispatch(wire, 4, "happens")
+        await host.journal.committed()
+        assert told(wire) == [(3, "repeat", "duplicate"), (4, "happens", "")]
+
+    async def test_who_repeats_without_end_what_waits_is_cut_off(
+        self, host: Host, store: Slow, client: Wire, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("serai.journal.standstill._MOST_ASIDE", 20)
+        store.failure = StorageUnavailable("the disk is full")
+        dispatch(client, 3, "waits")
+        await until(lambda: host.journal.unavailable)
+        for _ in range(20):
+            dispatch(client, 3, "again")
+        assert client.link.is_open
+        dispatch(client, 3, "again")
+        assert client.link.code == 1013
+
+
+class TestCommitThatHangs:
+    @pytest.fixture(autouse=True)
+    def bounds(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("serai.serve.ahp.burden._MOST_BYTES", 20_000)
+        monkeypatch.setattr("serai.serve.ahp.peer._MAX_BACKLOG_BYTES", 40_000)
+
+    @pytest.fixture
+    async def other(self, host: Host, client: Wire, store: Slow) -> Wire:
+        """Another client. What it has begun hangs."""
+        assert not told(client)
+        wire = Wire(host)
+        await answer(wire, wire.request("initialize", clientId="two", protocolVersions=["0.2.0"]))
+        await answer(wire, wire.request("subscribe", SESSION))
+        wire.link.inbox.clear()
+        store.gate.clear()
+        dispatch(wire, 1, "hangs")
+        await until(lambda: host.journal.gathering == host.journal.written + 2)
+        return wire
+
+    async def test_what_comes_meanwhile_happens_in_the_end(
+        self, host: Host, store: Slow, client: Wire, other: Wire
+    ) -> None:
+        for seq in range(3, 103):
+            dispatch(client, seq, str(seq))
+        ping = client.request("ping")
+        assert 0 < len(client.peer._backlog) < 100
+        dispatch(other, 2, "passes")  # it has a bound of its own
+        assert title(host) == "passes"
+        assert not told(client)
+        store.gate.set()
+        await answer(client, ping)
+        assert [seq for seq, _, _ in told(client) if seq > 2] == list(range(3, 103))
+        assert title(host) == "102"
+        assert client.link.is_open
+
+    @pytest.mark.parametrize("kind", ["dispatch", "large", "unreadable", "ping", "listSessions", "no JSON"])
+    async def test_who_does_not_stop_is_cut_off(
+        self, host: Host, store: Slow, client: Wire, other: Wire, kind: str
+    ) -> None:
+        held: list[int] = []
+        for number in range(1000):
+            match kind:
+                case "dispatch":
+                    dispatch(client, 0, "more")
+                case "large":
+                    dispatch(client, 0, "x" * 10_000)
+                case "unreadable":
+                    client.notify("dispatchAction", channel=SESSION, clientSeq=number, action=5)
+                case "no JSON":
+                    client.peer.received(b'{"a":')
+                case _:
+                    client.request(kind)
+            held.append(len(host.journal._waiting))
+            if client.link.code is not None:
+                break
+        assert client.link.code == 1013
+        assert held[-1] < 400
+        client.drop()
+        store.gate.set()
+        await answer(other, other.request("ping"))
+        assert told(other)[0] == (1, "hangs", "")
+
+    @pytest.mark.usefixtures("other")
+    async def test_what_still_waits_when_the_disk_is_full_after_all_goes_back(
+        self, host: Host, store: Slow, client: Wire
+    ) -> None:
+        for seq in range(3, 103):
+            dispatch(client, seq, str(seq))
+        waiting = len(client.peer._backlog)
+        store.failure = StorageUnavailable("the disk is full")
+        store.gate.set()
+        await until(lambda: len(told(client)) == waiting)
+        assert {reason for _, _, reason in told(client)} == {"storage_unavailable"}
+        ping = client.request("ping")
+        await answer(client, ping)
+        await room(host, store)
+        dispatch(client, 102, "again")
+        await answer(client, client.request("ping"))
+        assert told(client)[-1] == (102, "again", "")
+
+    @pytest.mark.usefixtures("other")
+    async def test_who_is_gone_leaves_nothing_behind(self, host: Host, store: Slow, client: Wire) -> None:
+        for seq in range(3, 103):
+            dispatch(client, seq, str(seq))
+        taken = 100 - len(client.peer._backlog)
+        client.drop()
+        store.gate.set()
+        await until(lambda: client.peer._in_line is None)
+        await host.journal.committed()
+        assert title(host) == str(2 + taken)
+        wire = await back(host)
+        dispatch(wire, 2 + taken, "repeat")
+        dispatch(wire, 3 + taken, "happens")
+        await host.journal.committed()
+        assert [reason for _, _, reason in told(wire)] == ["duplicate", ""]
+
+    @pytest.mark.usefixtures("other")
+    async def test_answers_are_counted_that_wait(self, store: Slow, client: Wire) -> None:
+        requests: list[int] = []
+        for _ in range(50):  # of these alone many more could wait
+            requests.append(client.request("subscribe", SESSION))
+            await asyncio.sleep(0)
+        assert len(client.peer._backlog) > 30
+        store.gate.set()
+        for request in requests:
+            assert "result" in await answer(client, request)
