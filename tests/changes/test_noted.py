@@ -52,6 +52,26 @@ async def test_edits_of_a_turn_and_of_the_session(folder: Folder) -> None:
     ]
 
 
+@pytest.mark.parametrize("was_there", [True, False])
+async def test_what_a_tool_did_not_edit_is_not_undone_when_a_person_does(
+    folder: Folder, was_there: bool
+) -> None:
+    file = folder.top / "a"
+    if was_there:
+        file.write_bytes(b"x\n")
+    await folder.noted.begin_session()
+    for turn_id in ("t1", "t2"):
+        await folder.do(turn_id, lambda: None, "a")
+    file.write_bytes(b"of the person\n")
+    assert (await folder.noted.compute(SESSION)).changes == ()
+    await invoke(folder.noted, SESSION, DISCARD, None)
+    assert file.read_bytes() == b"of the person\n"
+    await folder.edit("t2", "a", b"of the tool\n")
+    await folder.edit("t3", "a", b"of the tool again\n")
+    await invoke(folder.noted, SESSION, DISCARD, None)
+    assert file.read_bytes() == b"of the person\n"
+
+
 async def test_an_edit_that_did_not_happen_is_no_change(folder: Folder) -> None:
     (folder.top / "a").write_bytes(b"x")
     assert await folder.noted.note_before("t", "a")

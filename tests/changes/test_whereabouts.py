@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from changes.repositories import Repo
 from serai.changes.whereabouts import may_be_tracked, whereabouts
 
@@ -33,6 +35,24 @@ def test_another_folder_at_the_same_path_is_told_apart(repo: Repo, tmp_path: Pat
     assert whereabouts(str(repo.top)) == there
 
 
+def test_so_is_one_that_was_given_the_same_number(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    there = whereabouts(str(folder))
+    for _ in range(200):
+        folder.rmdir()
+        folder.mkdir()
+        again = whereabouts(str(folder))
+        if again.place.number == there.place.number:
+            break
+    else:
+        pytest.skip("this file system does not give numbers anew at once")
+    if there.place.made is None:
+        pytest.skip("this file system does not tell when a folder was made")
+    assert again != there
+    assert again.digest(has_git=False) != there.digest(has_git=False)
+
+
 def test_so_is_another_repository_in_the_same_folder(repo: Repo) -> None:
     there = whereabouts(str(repo.top))
     (repo.top / ".git").rename(repo.top / "before.git")
@@ -43,4 +63,4 @@ def test_so_is_another_repository_in_the_same_folder(repo: Repo) -> None:
 
 
 def test_a_directory_that_is_not_there_is_nothing(tmp_path: Path) -> None:
-    assert whereabouts(str(tmp_path / "none")).place.identity is None
+    assert whereabouts(str(tmp_path / "none")).place.number is None

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-__all__ = ["Closed", "Identity", "identity", "stations"]
+__all__ = ["Closed", "Identity", "identity"]
 
 Identity: TypeAlias = tuple[int, int]
 """Tells a file or folder from all others of this machine."""
@@ -31,12 +31,12 @@ class Closed:
 
     def identities(self) -> frozenset[Identity]:
         """What may be neither entered, nor replaced, nor taken away."""
-        found = (identity(place) for place in stations(self._folder))
+        found = (identity(place) for place in _places(self._folder))
         return frozenset(one for one in found if one is not None)
 
     def names_below(self, directory: str) -> tuple[str, ...]:
         """The paths, from a directory, of the folder and of the links that lead to it, if they are there."""
-        found = (_path_from(directory, place) for place in stations(self._folder))
+        found = (_path_from(directory, place) for place in _places(self._folder))
         return tuple(sorted({path for path in found if path is not None}))
 
     def surrounds(self, directory: str) -> bool:
@@ -66,8 +66,8 @@ def identity(place: str | int) -> Identity | None:
     return found.st_dev, found.st_ino
 
 
-def stations(path: str) -> Iterator[str]:
-    """Where the links on a way are, and where it ends; each by a path without links. Reads the disk."""
+def _places(path: str) -> Iterator[str]:
+    """Where the links on a way are, and where it ends; each by a path without links."""
     names = path.split("/")[::-1]
     here, links = "", 0
     while names:

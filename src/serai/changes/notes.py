@@ -54,6 +54,11 @@ class Kept(msgspec.Struct):
     """Why the last note does not say what was there."""
 
     @property
+    def is_untouched(self) -> bool:
+        """Whether a tool was about to edit it and did not, as when it fails: what comes later is not its own."""
+        return not self.is_open and self.left_out is None and self.before == self.after
+
+    @property
     def began_known(self) -> bool:
         """Whether it is known what was there before, if anything was."""
         return self.before is None or self.before.content != NOT_KEPT
@@ -89,7 +94,9 @@ class Scope:
             before = self.files[path].before if path in self.files else unknown
             self.files[path] = Kept(before, side)
         else:
-            self.files.setdefault(path, Kept(side, side, is_open=True))
+            kept = self.files.get(path)
+            if kept is None or kept.is_untouched:
+                self.files[path] = Kept(side, side, is_open=True)
 
     @property
     def left_out(self) -> list[LeftOut]:

@@ -105,7 +105,8 @@ class Snapshots:
 
         Only the first note of a turn counts, and for the session the first of all.
         """
-        if path in self.scope(turn_id).files:
+        kept = self.scope(turn_id).files.get(path)
+        if kept is not None and not kept.is_untouched:
             return True
         return self._note(turn_id, path, after=False)
 
@@ -150,7 +151,7 @@ class Snapshots:
         own = self._closed.among(self._directory, self._session.files)
         for path, kept in self._session.files.items():
             side = kept.before
-            if path in own:
+            if path in own or kept.is_untouched:
                 continue
             try:
                 found[path] = Found(self.content(side.content), side.mode, side.permissions) if side else None
@@ -170,6 +171,8 @@ class Snapshots:
                 found = self.now(path, beyond_links=kept.began_known)
             except FileInTheWay as error:
                 left_out.append(LeftOut(path, _reason(error)))
+                continue
+            if found is not None and kept.is_untouched:
                 continue
             pairs[path] = (kept.before, _side(path, found))
         return self._changes(pairs, left_out)

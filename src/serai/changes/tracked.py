@@ -151,7 +151,8 @@ class TrackedChanges:
 
     def is_gone(self) -> bool:
         """Whether the directory is there, and its repository no longer. Reads the disk."""
-        return os.path.isdir(self.directory) and not os.path.isdir(self.git_dir)  # noqa: PTH112 - text, not Paths
+        is_there = os.path.isdir(self.directory)  # noqa: PTH112 - text, not a Path
+        return is_there and not os.path.lexists(f"{self.git_dir}/HEAD")
 
     # -- bases ---------------------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from conformance.changesets.conftest import (
 from conformance.client import Client, Refused, connecting
 from conformance.conftest import ONE
 from hosts import House
+from serai.host.changes import folder_watch
 
 T3 = "ahp-changeset:/one/turn/t3"
 
@@ -44,6 +45,12 @@ def part(folder: Path) -> Path:
     (part / ".env").write_text("the only copy\n")
     make_repository(folder)
     return part
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is looked often whether a folder is still the same one."""
+    monkeypatch.setattr(folder_watch, "_AGAIN", 0.05)
 
 
 def names_in(folder: Path) -> set[str]:
@@ -241,11 +248,96 @@ async def test_another_folder_in_the_place_of_the_one_that_is_followed_is_shown_
         await client.until(lambda: listed(client, UNCOMMITTED if has_git else SESSION).additions in {1, 2})
 
 
+@pytest.mark.parametrize("has_git", [True, False])
+async def test_nor_is_it_after_a_restart(house: House, client: Client, tmp_path: Path, has_git: bool) -> None:
+    work, other = make_two(tmp_path, lead_elsewhere, has_git=has_git)
+    await begin(client, work)
+    await follow(client, SESSION)
+    await tell(client, "a.txt: other\nb.txt: new")
+    await client.until(lambda: counts(client) == (2, 2, 2))
+    await client.close()
+    await house.close()
+    lead_elsewhere(work, other)
+    await house.restart()
+    async with connecting(house.url, "after") as again:
+        await again.initialize()
+        for _ in range(2):  # to be refused is not to be shown anything
+            with pytest.raises(Refused, match="not where it was"):
+                await again.request("invokeChangesetOperation", SESSION, operationId="discard")
+        assert is_as_it_was(work)
+        assert (await follow(again, SESSION)).status == "ready"
+        await again.request("invokeChangesetOperation", SESSION, operationId="discard")
+        assert is_as_it_was(work)
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+@pytest.mark.usefixtures("quick")
+async def test_a_folder_above_that_is_another_one_is_noticed(
+    client: Client, tmp_path: Path, has_git: bool
+) -> None:
+    above, other = tmp_path / "above", tmp_path / "other"
+    (tmp_path / "work").symlink_to(above / "part")  # where the agent writes
+    for folder in (above, other):
+        folder.mkdir()
+        make_folder(folder / "part")
+        if has_git:
+            make_repository(folder / "part")
+    (other / "part/a.txt").write_text("1\n2\n3\n4\n")
+    await begin(client, above / "part")
+    await follow(client, SESSION)
+    await tell(client, "a.txt: other")
+    await client.until(lambda: counts(client) == (1, 1, 2))
+    put_in_its_place(above, other)
+    await client.until(lambda: counts(client) == (1, 4, 2))
+    above.rename(tmp_path / "gone")
+    await client.until(lambda: "the folder is gone" in str(listed(client).description))
+    with pytest.raises(Refused, match="the folder is gone"):
+        await client.request("invokeChangesetOperation", SESSION, operationId="discard")
+
+
+@pytest.mark.usefixtures("quick")
+async def test_a_link_that_is_taken_away_leads_nowhere(client: Client, tmp_path: Path) -> None:
+    work, _ = make_two(tmp_path, lead_elsewhere, has_git=True)
+    await begin(client, work)
+    await follow(client, UNCOMMITTED)
+    work.unlink()
+    await client.until(lambda: shown(client, UNCOMMITTED).status == "error")
+    assert "the folder is gone" in str(listed(client).description)
+    work.symlink_to(tmp_path / "one")
+    await client.until(lambda: shown(client, UNCOMMITTED).status == "ready")
+
+
+@pytest.mark.parametrize("loss", ["moved", "broken", "emptied"])
+@pytest.mark.usefixtures("quick")
+async def test_a_folder_whose_git_cannot_be_used_any_more_is_done_with_notes(
+    client: Client, tmp_path: Path, loss: str
+) -> None:
+    work, main = tmp_path / "work", make_repository(make_folder(tmp_path / "main"))
+    git(main, "worktree", "add", "-q", str(work))
+    await begin(client, work)
+    await follow(client, SESSION)
+    if loss == "moved":
+        main.rename(tmp_path / "elsewhere")
+    elif loss == "broken":
+        (work / ".git").write_text("gitdir: /nowhere\n")
+    else:
+        (work / ".git").unlink()
+        (work / ".git").mkdir()
+    await client.until(lambda: len(client.session(ONE).summary.changesets or ()) == 2)
+    await tell(client, "a.txt: other\nb.txt: new")
+    await client.until(lambda: counts(client) == (2, 2, 2))
+    for uri in (T1, SESSION):
+        await client.request("invokeChangesetOperation", uri, operationId="discard")
+        assert names_in(work) == {".git", "a.txt"}
+        assert (work / "a.txt").read_text() == "one\ntwo\n"
+
+
 async def test_a_turn_that_makes_its_folder_another_one_can_be_looked_at(client: Client, part: Path) -> None:
     await begin(client, part)
     await tell(client, "part/b.txt: new\ngit init -q part")
     assert (await follow(client, T1)).status == "ready"
     assert files(client, T1) == {"b.txt"}
+    await client.until(lambda: [one.id for one in shown(client, T1).operations or ()] == ["open"])
     await follow(client, UNCOMMITTED)
     await client.until(lambda: files(client, UNCOMMITTED) == {".env", "a.txt", "b.txt"})
     with pytest.raises(Refused, match="only be looked at"):

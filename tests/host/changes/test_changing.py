@@ -63,6 +63,7 @@ async def test_a_folder_is_not_watched_for_nobody_and_looked_at_for_the_next_one
     async with asyncio.timeout(WITHIN):
         while len(inn.host.watches):
             await inn.host.journal.committed()
+    await idle(inn, session)
     (inn.work / "b.txt").write_text("x\n")
     assert not session.changing.is_busy
     inn.host.journal.subscriptions.add(URI, inn.someone)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from serai.changes.opening import SessionChanges, open_changes
+from serai.changes.whereabouts import whereabouts
 from serai.host.changes import folder_watch
 from serai.host.changes.folder_watch import FolderWatch, Place, places_to_watch
 from serai.watching.globs import PathFilter
@@ -43,7 +44,7 @@ class Ears:
         self.ready = asyncio.Event()
 
     def watch(self, watches: Watches, places: tuple[Place, ...]) -> FolderWatch:
-        return FolderWatch(watches, places, self.ready.set, self._heard.set)
+        return FolderWatch(watches, "/", whereabouts("/"), places, self.ready.set, self._heard.set)
 
     async def watching(self, watches: Watches, places: tuple[Place, ...]) -> FolderWatch:
         """A watch that has begun."""

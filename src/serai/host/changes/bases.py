@@ -11,7 +11,7 @@ import logging
 import os
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from serai.ahp.commands import SessionForkSource
 from serai.ahp.errors import AhpErrorCode
@@ -39,6 +39,7 @@ _PATIENCE = 10.0
 """So long a turn waits until it is recorded what there is before it, in seconds,"""
 _IMPATIENCE = 1.0
 """and so long after that was not enough, until it is again."""
+GONE = "the folder is gone"
 STOPPING = 2.0
 """So long an agent that was cancelled may take to stop, and what is under way to end when the host does."""
 
@@ -51,11 +52,25 @@ def told_of(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
     return ErrorInfo(error_type=code, message=redactor.redact(str(error)))
 
 
-def _seen_of(changes: SessionChanges) -> tuple[bool, bool, Whereabouts]:
-    """Whether a folder is there, whether its repository is gone, and where it is now."""
-    directory = changes.directory
-    is_gone = isinstance(changes, TrackedChanges) and changes.is_gone()
-    return os.path.isdir(directory), is_gone, whereabouts(directory)  # noqa: PTH112 - text, not a Path
+class _Seen(NamedTuple):
+    """What there is of a folder now."""
+
+    is_there: bool
+    is_gone: bool
+    """Whether it is there, and its repository is not."""
+    leads_nowhere: bool
+    """Whether it is a link that is gone, and the folder that it led to is there."""
+    whereabouts: Whereabouts
+
+
+def _look_at(changes: SessionChanges) -> _Seen:
+    is_there = os.path.isdir(changes.directory)  # noqa: PTH112 - text, not a Path
+    return _Seen(
+        is_there,
+        isinstance(changes, TrackedChanges) and changes.is_gone(),
+        not is_there and os.path.isdir(changes.place),  # noqa: PTH112 - text, not a Path
+        whereabouts(changes.directory),
+    )
 
 
 async def _stopped(task: asyncio.Task[None] | None) -> None:
@@ -96,6 +111,7 @@ class Bases:
         self._edited = edited
         self._taken_back = taken_back
         self._opening: asyncio.Task[SessionChanges] | None = None
+        self._renewing = asyncio.Lock()
         self._whereabouts: Whereabouts | None = None
         """Where the folder was when the changes were opened."""
         self._begun: set[str] = set()
@@ -185,22 +201,38 @@ class Bases:
         Raises:
             SeraiError: There is no folder, or the changes cannot be recorded anywhere.
         """
-        changes = await self.opened()
-        is_there, is_gone, place = await asyncio.to_thread(_seen_of, changes)
-        has_come = self.has_lost and place.root is not None and self._session.live.turn is None
-        has_moved = place != self._whereabouts and not self._begun
-        self.has_lost |= is_gone or not is_there
-        if is_gone or (is_there and (has_come or has_moved)):
-            if self.changes is changes:
-                self.changes = None
+        async with self._renewing:
             changes = await self.opened()
-            self.has_lost = not changes.has_git
+            seen = await asyncio.to_thread(_look_at, changes)
+            self.has_lost |= seen.is_gone or not seen.is_there
+            if seen.leads_nowhere:
+                raise FileUnreadable(GONE)
+            has_moved = seen.is_there and seen.whereabouts != self._whereabouts and not self._begun
+            if seen.is_gone or has_moved:
+                if self.changes is changes:
+                    self.changes = None
+                changes = await self.opened()
+                self.has_lost = not changes.has_git
+            elif seen.is_there and self.has_lost and self._session.live.turn is None:
+                changes = await self._with_git(changes)
         return changes
 
     async def is_in_place(self, changes: SessionChanges) -> bool:
-        """Whether the folder is the one that was opened, and in the same repository. Reads the disk."""
-        then, now = self._whereabouts, await asyncio.to_thread(whereabouts, changes.directory)
-        return then is not None and then.place == now.place and (then.root == now.root or not changes.has_git)
+        """Whether the folder is the one that was opened, and in the same repository.
+
+        Raises:
+            FileUnreadable: There is none.
+        """
+        now = await asyncio.to_thread(whereabouts, changes.directory)
+        if now.place.number is None:
+            raise FileUnreadable(GONE)
+        return now.digest(has_git=changes.has_git) == self.digest
+
+    @property
+    def digest(self) -> str:
+        """Stands for the folder that was opened last (`Whereabouts.digest`); nothing if none was."""
+        has_git = self.changes is not None and self.changes.has_git
+        return self._whereabouts.digest(has_git=has_git) if self._whereabouts is not None else ""
 
     async def _opened_now(self, directory: Path) -> SessionChanges:
         place = await asyncio.to_thread(whereabouts, str(directory))
@@ -214,16 +246,22 @@ class Bases:
         self._whereabouts = place
         return changes
 
-    async def _notice_git(self, directory: Path) -> SessionChanges:
+    async def _notice_git(self) -> SessionChanges:
         """The changes, as git sees them if the directory has become part of a repository."""
         changes = await self.current()
-        if changes.has_git or not await asyncio.to_thread(may_be_tracked, str(directory)):
+        async with self._renewing:
+            return await self._with_git(self.changes or changes)
+
+    async def _with_git(self, changes: SessionChanges) -> SessionChanges:
+        """The changes, as git sees them if it can by now; else the same ones."""
+        directory = changes.directory
+        if changes.has_git or not await asyncio.to_thread(may_be_tracked, directory):
             return changes
-        found = await self._opened_now(directory)
-        if found.has_git:
-            self.changes = found
-            return found
-        return changes
+        found = await self._opened_now(Path(directory))
+        if not found.has_git:
+            return changes
+        self.changes, self.has_lost = found, False
+        return found
 
     def _is_trusted(self, directory: Path) -> bool:
         try:
@@ -247,7 +285,7 @@ class Bases:
             async with asyncio.timeout(self._patience):
                 if self._recording:
                     await asyncio.wait(self._recording)  # the end of the turn before this one
-                changes = await self._notice_git(self.directory)
+                changes = await self._notice_git()
                 self._begun.add(turn_id)
                 await changes.begin_turn(turn_id)
             self._patience = _PATIENCE
@@ -272,17 +310,17 @@ class Bases:
         if self.directory is None:
             return
         if self.knows(turn_id):
-            self._record(self._end(turn_id, self.directory, task))
+            self._record(self._end(turn_id, task))
         else:
             self._forget([turn_id], task)
 
-    async def _end(self, turn_id: str, directory: Path, task: asyncio.Task[None] | None) -> None:
+    async def _end(self, turn_id: str, task: asyncio.Task[None] | None) -> None:
         await _stopped(task)
         try:
             await (await self.opened()).end_turn(turn_id)
         finally:
             self._begun.discard(turn_id)
-            await self._notice_git(directory)
+            await self._notice_git()
 
     async def seen(self) -> None:
         """The files have been looked at: when a turn is running, that may be the last that is seen of it."""

@@ -24,15 +24,17 @@ from serai.changes.catalogue import (
 from serai.changes.comparing import Counts
 from serai.changes.noted import NotedChanges
 from serai.changes.opening import SessionChanges
-from serai.changes.operations import operations_for
+from serai.changes.operations import OPEN, operations_for
 from serai.changes.records import Changes, told
 from serai.changes.showing import show
 from serai.changes.tracked import TrackedChanges
+from serai.changes.whereabouts import Whereabouts, whereabouts
 from serai.errors import FolderMoved, SeraiError, SessionGone
 from serai.host.changes.bases import FAILURES, STOPPING, Bases, told_of
 from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
 from serai.host.changes.changesets import changes_folder, id_of_session
 from serai.host.changes.folder_watch import FolderWatch, Place, places_to_watch
+from serai.host.changes.shown import Shown
 
 if TYPE_CHECKING:
     from serai.host.session import Session
@@ -51,7 +53,7 @@ _WATCHED_WITHIN = 0.1
 """So long the first look waits for the watch. When that takes longer, there is another look."""
 
 _NOT_IN_PLACE = "the folder is not where it was, or its repository is another one"
-_LOOK_AGAIN = "Look at its changes as they are shown now, and try again if they are what you mean"
+_LOOK_AGAIN = "Subscribe to its changes, look at them, and try again if they are what you mean"
 _AFTER_THE_TURN = "Try again when no turn is running: then the folder is opened anew, where it is now"
 
 _Found: TypeAlias = dict[Which, Changes | ErrorInfo]
@@ -74,8 +76,8 @@ class Changing:
         self._hurry = asyncio.Event()
         self._rested_at = 0.0
         self._channels: dict[URI, ChangesetChannel] = {}
-        self._shown: SessionChanges | None = None
-        """What was looked at last."""
+        self._looked_at: SessionChanges | None = None
+        self._shown = Shown(changes_folder(session.host.home, session.uri) / "shown")
         self._watch: FolderWatch | None = None
         self._is_attending = False
         self._looked_unwatched = False
@@ -166,12 +168,7 @@ class Changing:
         if watch is not None:
             self._host.run(watch.close())
 
-    def _to_come(self) -> tuple[Place, ...]:
-        """Where a folder or a repository may come that is not there."""
-        is_lost = self.bases.has_lost or self.bases.changes is None
-        return (Place(str(self.bases.directory), includes=(".git",)),) if is_lost else ()
-
-    async def _follow_files(self, places: tuple[Place, ...]) -> None:
+    async def _follow_files(self, here: Whereabouts, places: tuple[Place, ...] = ()) -> None:
         """Watch what is to be watched, if anyone wants to know."""
         if self._closed or not self._is_followed:
             return
@@ -179,7 +176,12 @@ class Changing:
             self._unwatch()
             self._looked_unwatched = False
             self._watch = FolderWatch(
-                self._host.watches, places, self._is_watched, lambda: self.look_again(_GATHER)
+                self._host.watches,
+                str(self.bases.directory),
+                here,
+                places,
+                self._is_watched,
+                lambda: self.look_again(_GATHER),
             )
         if not self._watch.is_ready.is_set():
             with contextlib.suppress(TimeoutError):
@@ -221,20 +223,24 @@ class Changing:
             self._looking = None
 
     async def _look(self) -> None:
+        here = await asyncio.to_thread(whereabouts, str(self.bases.directory or ""))
         try:
             changes = await self.bases.current()
         except FAILURES as error:
             self._show_problem(self._told(error))
-            await self._follow_files(self._to_come())
+            await self._follow_files(here)
             return
-        if changes is not self._shown:
+        digest, is_followed = self.bases.digest, self._is_followed
+        is_new = changes is not self._looked_at
+        if is_new:
             self._unwatch()  # another folder may be at the same path
+        self._looked_at = changes
         if self._is_followed:
             places = await asyncio.to_thread(places_to_watch, changes, self._host.home)
-            await self._follow_files((*places, *self._to_come()))
+            await self._follow_files(here, places)
         self._looked_unwatched = self._watch is None or not self._watch.is_ready.is_set()
         listed = [UNCOMMITTED, SESSION] if changes.has_git else [SESSION]
-        shown = [one for one in self._channels.values() if not (changes.has_git and one.is_final)]
+        shown = [one for one in self._channels.values() if is_new or not (changes.has_git and one.is_final)]
         last = self._news_of_turns()
         wanted = [*listed, *(one.which for one in shown), *last]
         found = await self._computed(changes, list(dict.fromkeys(wanted)))
@@ -244,13 +250,14 @@ class Changing:
         await self.bases.seen()  # so that what anyone is shown of a turn is known also if the host is killed
         self._list(found, has_git=changes.has_git)
         for channel in shown:
-            self._offer(channel)
             one = found[channel.which]
+            self._offer(channel, only_seen=isinstance(one, Changes) and one.is_elsewhere)
             if isinstance(one, ErrorInfo):
                 channel.fail(one)
             else:
                 await self._show(channel, changes.directory, one)
-        self._shown = changes
+        if is_followed:
+            await asyncio.to_thread(self._shown.note, digest)
 
     def _news_of_turns(self) -> list[Which]:
         """The last turn, if its end is recorded and nobody has looked yet what was left out of it."""
@@ -272,10 +279,11 @@ class Changing:
             for which, one in found.items()
         }
 
-    def _offer(self, channel: ChangesetChannel) -> None:
+    def _offer(self, channel: ChangesetChannel, *, only_seen: bool = False) -> None:
         changes = self.bases.changes
         has_commit = not isinstance(changes, TrackedChanges) or changes.has_commit
-        channel.offer(operations_for(channel.which.kind, has_git=self._has_git(), has_commit=has_commit))
+        offered = operations_for(channel.which.kind, has_git=self._has_git(), has_commit=has_commit)
+        channel.offer([one for one in offered if one.id == OPEN] if only_seen else offered)
 
     async def _show(self, channel: ChangesetChannel, directory: str, changes: Changes) -> None:
         chosen = changes.changes[:MOST_FILES]
@@ -334,15 +342,15 @@ class Changing:
         """The changes, for someone who is about to write: what anyone sees is about this folder.
 
         Raises:
-            FolderMoved: The folder is another one than was looked at last, or is in another repository.
+            FolderMoved: The folder is another one than was shown last, or is in another repository.
             SeraiError: There is no folder, or the changes cannot be recorded anywhere.
         """
         await self.bases.settled()
         changes = await self.bases.current()
-        if self._shown not in {None, changes}:
-            raise FolderMoved(_NOT_IN_PLACE, remedy=_LOOK_AGAIN)
         if not await self.bases.is_in_place(changes):
             raise FolderMoved(_NOT_IN_PLACE, remedy=_AFTER_THE_TURN)
+        if await asyncio.to_thread(self._shown.is_another, self.bases.digest):
+            raise FolderMoved(_NOT_IN_PLACE, remedy=_LOOK_AGAIN)
         return changes
 
     async def operate(self, work: Coroutine[Any, Any, T]) -> T:

@@ -3,9 +3,11 @@
 What is heard is only that: whoever asks looks at the files again. In a repository the whole folder is
 watched, of git's own files those that say what is committed and staged, and of the folders above what they
 say is ignored. In any other folder nothing matters but the files that tools edited, so only the folders that
-those are in are watched. So are the links that lead to the folder: they may lead elsewhere.
+those are in are watched.
 
-A folder may go away, and another one come in its place, or the same one again. Whoever asks hears of both.
+A folder may go away, and another one come in its place, or the same one again; so may the folders above, and
+the links that lead to it. Whoever asks hears of all that, but for this it is looked now and then: no watch
+tells it.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from posixpath import basename, dirname, join
+from posixpath import dirname, join
 
 from serai.ahp.errors import AhpErrorCode
-from serai.changes.closed import stations
+from serai.changes.closed import Identity, identity
 from serai.changes.opening import SessionChanges
 from serai.changes.tracked import TrackedChanges
+from serai.changes.whereabouts import Whereabouts, whereabouts
 from serai.errors import ProtocolError
 from serai.watching.watch import Watches
 
@@ -39,7 +42,7 @@ _NOT_OF_GIT = (
     "worktrees",
 )
 _AGAIN = 1.0
-"""So often it is looked whether a folder that is not there has come, in seconds."""
+"""So often it is looked whether a folder is still the same one, or has come, in seconds."""
 _MOST_FOLDERS = 64
 """So many folders with edited files are watched."""
 
@@ -61,11 +64,9 @@ def places_to_watch(changes: SessionChanges, home: Path) -> tuple[Place, ...]:
         changes: The changes of a working directory.
         home: Where the host writes. What it writes there must not make it look, and write, again.
     """
-    *links, _ = stations(changes.directory)
-    leading = tuple(Place(dirname(link), includes=(_literally(basename(link)),)) for link in links)
     if not isinstance(changes, TrackedChanges):
         folders = {dirname(path) for path in changes.noted}
-        return leading + tuple(
+        return tuple(
             Place(join(changes.place, folder).rstrip("/") or "/")
             for folder in sorted(folders)[:_MOST_FOLDERS]
         )
@@ -73,9 +74,9 @@ def places_to_watch(changes: SessionChanges, home: Path) -> tuple[Place, ...]:
     lists = tuple(Place(folder, includes=(".gitignore",)) for folder in changes.above)
     below = os.path.relpath(os.path.realpath(home), changes.place)
     if below == ".":
-        return (git, *lists, *leading)
+        return (git, *lists)
     own = () if below.split("/")[0] == ".." else (_literally(below),)
-    return (Place(changes.place, recursive=True, excludes=(*_NOT_LOOKED_AT, *own)), git, *lists, *leading)
+    return (Place(changes.place, recursive=True, excludes=(*_NOT_LOOKED_AT, *own)), git, *lists)
 
 
 def _literally(path: str) -> str:
@@ -84,10 +85,12 @@ def _literally(path: str) -> str:
 
 
 class FolderWatch:
-    """Watches places until it is closed. It begins at once.
+    """Watches a folder until it is closed. It begins at once.
 
     Args:
         watches: The watches of the host.
+        directory: The folder, as the session names it,
+        here: and where it is, or was when it was last looked at.
         places: What to watch.
         ready: Is called when all that can be watched is watched: what happens from then on is heard.
         changed: Is called when something may have changed.
@@ -96,6 +99,8 @@ class FolderWatch:
     def __init__(
         self,
         watches: Watches,
+        directory: str,
+        here: Whereabouts,
         places: tuple[Place, ...],
         ready: Callable[[], None],
         changed: Callable[[], None],
@@ -103,7 +108,7 @@ class FolderWatch:
         self.places = places
         self.is_ready = asyncio.Event()
         self.has_ended = False
-        """Whether one of the folders is gone, or has come since: what is there now is to be watched anew.
+        """Whether one of the folders is gone or another one, or has come: what is there is to be watched.
 
         It does not help that others are watched still. They may have been moved away with that one.
         """
@@ -112,6 +117,7 @@ class FolderWatch:
         self._changed = changed
         self._unready = len(places)
         self._tasks = [asyncio.create_task(self._watch(place)) for place in places]
+        self._tasks.append(asyncio.create_task(self._until_another(directory, here)))
         if not places:
             self._one_ready()
 
@@ -139,6 +145,19 @@ class FolderWatch:
             self._not_watched(error)
         finally:
             await watch.close()
+
+    async def _until_another(self, directory: str, here: Whereabouts) -> None:
+        there = await asyncio.to_thread(self._numbers)
+        while True:
+            is_here = await asyncio.to_thread(whereabouts, directory) == here
+            if not is_here or await asyncio.to_thread(self._numbers) != there:
+                self._end()
+                return
+            await asyncio.sleep(_AGAIN)
+
+    def _numbers(self) -> list[Identity | None]:
+        """Which folders are at the places. One that was moved away is still watched where it is."""
+        return [identity(place.folder) for place in self.places]
 
     async def _until_there(self, folder: str) -> None:
         while True:
