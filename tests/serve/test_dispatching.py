@@ -240,6 +240,34 @@ class TestFullDisk:
         assert client.link.code == 1013
 
 
+async def test_a_number_below_zero_is_a_repeat(host: Host, client: Wire) -> None:
+    for seq in (-1, 1, 3):
+        dispatch(client, seq, "x")
+    await host.journal.committed()
+    assert [reason for _, _, reason in told(client)] == ["duplicate", "duplicate", ""]
+
+
+async def test_what_waits_for_its_session_happens_once_though_its_connection_dies(
+    host: Host, store: Slow, client: Wire
+) -> None:
+    client.drop()
+    await host.close()
+    again = await opened(store)
+    gone = Wire(again)
+    request = gone.request("reconnect", clientId="one", lastSeenServerSeq=1 << 40, subscriptions=[])
+    await answer(gone, request)
+    assert again.sessions.peek(SESSION) is None
+    dispatch(gone, 3, "three")
+    gone.drop()
+    await again.journal.committed()
+    wire = await back(again)
+    dispatch(wire, 3, "repeat")
+    await until(lambda: told(wire))
+    await again.journal.committed()
+    assert (title(again), told(wire)[-1]) == ("three", (3, "repeat", "duplicate"))
+    await again.close()
+
+
 class TestCommitThatHangs:
     @pytest.fixture(autouse=True)
     def bounds(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,21 +348,57 @@ class TestCommitThatHangs:
         await answer(client, client.request("ping"))
         assert told(client)[-1] == (102, "again", "")
 
-    @pytest.mark.usefixtures("other")
-    async def test_who_is_gone_leaves_nothing_behind(self, host: Host, store: Slow, client: Wire) -> None:
+    async def test_what_came_from_who_is_gone_happens_once(
+        self, host: Host, store: Slow, client: Wire, other: Wire
+    ) -> None:
         for seq in range(3, 103):
             dispatch(client, seq, str(seq))
-        taken = 100 - len(client.peer._backlog)
+        assert client.peer._backlog
+        asked = client.request("listSessions")
         client.drop()
         store.gate.set()
+        wire = await back(host)
+        for seq in range(3, 104):
+            dispatch(wire, seq, str(seq))
+        await answer(wire, wire.request("ping"))
         await until(lambda: client.peer._in_line is None)
         await host.journal.committed()
-        assert title(host) == str(2 + taken)
-        wire = await back(host)
-        dispatch(wire, 2 + taken, "repeat")
-        dispatch(wire, 3 + taken, "happens")
-        await host.journal.committed()
-        assert [reason for _, _, reason in told(wire)] == ["duplicate", ""]
+        assert [seq for seq, _, reason in told(other) if not reason] == [1, *range(3, 104)]
+        assert title(host) == "103"
+        assert not client.link.inbox, asked
+
+    async def test_so_much_in_line_holds_up_who_sends_more(
+        self, store: Slow, client: Wire, other: Wire, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("serai.serve.ahp.peer._FULL", 10_000)
+        heard: list[bool] = []
+        monkeypatch.setattr(client.link, "read_on", lambda: heard.append(client.peer.is_full))
+        for seq in range(3, 60):
+            dispatch(client, seq, "x" * 300)
+        assert client.peer.is_full
+        assert not other.peer.is_full
+        store.gate.set()
+        await answer(client, client.request("ping"))
+        assert not client.peer.is_full
+        assert heard[-1] is False
+
+    @pytest.mark.usefixtures("other")
+    async def test_content_is_not_read_before_it_can_be_sent(
+        self, store: Slow, client: Wire, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read: list[str] = []
+
+        async def blob(digest: str) -> None:
+            read.append(digest)
+
+        monkeypatch.setattr(store, "blob", blob)
+        request = client.request("resourceRead", uri="serai-blob:/abc")
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not read
+        store.gate.set()
+        await answer(client, request)
+        assert read == ["abc"]
 
     @pytest.mark.usefixtures("other")
     async def test_answers_are_counted_that_wait(self, store: Slow, client: Wire) -> None:

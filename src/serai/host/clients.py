@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -48,6 +49,8 @@ class Clients:
         self._counts: dict[str, Count] = {}
         """How the clients that are connected count, by their newest connection that began anew. Of those that
         are gone, until what they did is written."""
+        self._at_work: Counter[str] = Counter()
+        """How many connections of a client may still do something, also some that are gone."""
         self.handshakes = asyncio.Lock()
         """Held while a client id is looked up and bound, so that two who want it do not both get it."""
 
@@ -56,20 +59,29 @@ class Clients:
     def connected(self, client_id: str, link: ClientLink) -> None:
         """A client has one more connection."""
         self._links.setdefault(client_id, []).append(link)
+        self._at_work[client_id] += 1
 
     def disconnected(self, client_id: str, link: ClientLink) -> bool:
-        """A client has one connection less. Returns whether it is gone with it."""
+        """A client has one connection less. Returns whether it is gone with it.
+
+        What came on that connection may still be under way, until it is `finished`.
+        """
         links = self._links[client_id]
         links.remove(link)
         if links:
             return False
         del self._links[client_id]
-        # Who comes back asks the store for its mark, which is right only when all is written.
-        self._journal.then(lambda _seq: self._forget(client_id))
         return True
 
+    def finished(self, client_id: str) -> None:
+        """Nothing more will come of a connection that is gone."""
+        self._at_work[client_id] -= 1
+        # Who comes back asks the store for its mark, which is right only when all is written.
+        self._journal.then(lambda _seq: self._forget(client_id))
+
     def _forget(self, client_id: str) -> None:
-        if client_id not in self._links:
+        if self._at_work[client_id] <= 0:
+            del self._at_work[client_id]
             self._counts.pop(client_id, None)
 
     def is_connected(self, client_id: str) -> bool:
@@ -132,7 +144,7 @@ class Clients:
 
     def is_repeat(self, count: Count, client_seq: int) -> bool:
         """Whether a client's number has come before. Some clients do not count: 0 never has."""
-        return 0 < client_seq <= count.mark
+        return client_seq != 0 and client_seq <= count.mark
 
     def is_written(self, count: Count, client_seq: int) -> bool:
         """Whether what came with a number is on disk. What is not may still be lost, and then come again."""

@@ -42,6 +42,8 @@ class Burden:
 
     async def lessened(self) -> None:
         """Wait until all that waits now is written, or it turns out that it cannot be."""
-        with suppress(SeraiError):
-            await self._journal.committed(patient=False)
-        self._bytes = 0
+        try:
+            with suppress(SeraiError):
+                await self._journal.committed(patient=False)
+        finally:
+            self._bytes = 0

@@ -39,7 +39,9 @@ __all__ = ["AhpPeer"]
 
 _log = logging.getLogger(__name__)
 
-_MAX_BACKLOG_BYTES = 16 * 1024 * 1024
+_MAX_BACKLOG_BYTES = 20 * 1024 * 1024
+_FULL = 1024 * 1024
+"""When so much is in line behind what waits for the disk, no more is read; one message may come beside it."""
 _MAX_DEPTH = MAX_DEPTH - 28
 """What comes in comes out again inside an envelope or a snapshot, and a client reads no deeper than that."""
 _MAX_VALUES = 100_000
@@ -78,6 +80,9 @@ class AhpPeer:
         self._backlog: deque[tuple[_Incoming, int]] = deque()
         self._backlog_bytes = 0
         self._in_line: asyncio.Task[None] | None = None
+        self._waits_for_disk = False
+        self._is_client = False
+        """Whether the host knows of it as a connection of a client."""
         self._alongside: set[asyncio.Task[None]] = set()
         self._under_way = 0
         self._asked: dict[float, asyncio.Future[jsonrpc.Success]] = {}
@@ -102,7 +107,7 @@ class AhpPeer:
                 self._take(message, len(data))  # it waits for no other
                 return
         if self._in_line is None and self.burden.is_too_much:
-            self._in_line = asyncio.create_task(self._work(self.burden.lessened()))
+            self._in_line = asyncio.create_task(self._work(self._relief()))
         if self._in_line is not None:
             self._backlog.append((message, len(data)))
             self._backlog_bytes += len(data) + EACH
@@ -113,15 +118,30 @@ class AhpPeer:
         if work is not None:
             self._in_line = asyncio.create_task(self._work(work))
 
+    @property
+    def is_full(self) -> bool:
+        """See `Peer`. Not so while something else is waited for: that may be an answer of the client."""
+        return self._waits_for_disk and self._backlog_bytes > _FULL
+
+    def _relief(self) -> _Work:
+        self._waits_for_disk = True  # from now on, not when the work begins
+        return self._relieved()
+
+    async def _relieved(self) -> None:
+        try:
+            await self.burden.lessened()
+        finally:
+            self._waits_for_disk = False
+
     async def _work(self, work: _Work) -> None:
         while True:
             try:
                 await work
             except Exception:  # noqa: BLE001 - what comes next is not to blame
                 _log.exception("a message of %s was not dealt with", self.link.remote)
-            while self._backlog and not self.is_gone:
+            while self._backlog:
                 if self.burden.is_too_much:
-                    work = self.burden.lessened()
+                    work = self._relief()
                     break
                 message, size = self._backlog.popleft()
                 self._backlog_bytes -= size + EACH
@@ -131,20 +151,40 @@ class AhpPeer:
                     break
             else:
                 self._in_line = None
+                self.link.read_on()
+                if self.is_gone:
+                    self._finish_counting()
                 return
+            self.link.read_on()
 
     def disconnected(self) -> None:
-        """The connection is gone. That changes nothing but presence, and ends what only it waited for."""
+        """The connection is gone. That changes nothing but presence, and ends what only it waited for.
+
+        What the client did happens all the same, though it wait for others: it was received.
+        """
         self.is_gone = True
-        self._backlog.clear()
+        self._keep_what_was_done()
         self.journal.subscriptions.forget(self)
         for task in self._alongside:
             task.cancel()
         for answer in self._asked.values():
             if not answer.done():
                 answer.set_exception(ConnectionLost(f"the client {self.client_id!r} is gone"))
-        if self.client_id:
+        if self._is_client:
             self.host.client_disconnected(self.client_id, self)
+        if self._in_line is None:
+            self._finish_counting()
+
+    def _keep_what_was_done(self) -> None:
+        """Drop from the line what only asks: nobody hears the answer."""
+        kept = [one for one in self._backlog if _is_dispatch(one[0])]
+        self._backlog = deque(kept)
+        self._backlog_bytes = sum(size + EACH for _, size in kept)
+
+    def _finish_counting(self) -> None:
+        if self._is_client:
+            self._is_client = False
+            self.host.clients.finished(self.client_id)
 
     @contextmanager
     def holding(self) -> Generator[None]:
@@ -281,12 +321,14 @@ class AhpPeer:
         """From now on this is the connection of that client."""
         self.client_id = client_id
         if not self.is_gone:
+            self._is_client = True
             self.host.client_connected(client_id, self)
 
     def become_nobody(self) -> None:
         """The handshake has failed after all: the client may try it again."""
         if not self.is_gone:
             self.host.client_disconnected(self.client_id, self)
+            self._finish_counting()
         self.client_id = ""
 
     # -- questions to the client ---------------------------------------------------------------------------
@@ -328,6 +370,10 @@ class AhpPeer:
         else:
             error = response.error
             answer.set_exception(ProtocolError(error.message, number=error.code, data=error.data))
+
+
+def _is_dispatch(message: _Incoming) -> bool:
+    return isinstance(message, jsonrpc.Notification) and isinstance(message.params, DispatchActionParams)
 
 
 def _framed(response: jsonrpc.Success | jsonrpc.Failure) -> bytes:

@@ -43,6 +43,7 @@ Serve = Callable[["AhpPeer", jsonrpc.Request], Coroutine[Any, Any, None]]
 async def read(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """The content of a resource, however long it is."""
     params: c.ResourceReadParams = request.params
+    await peer.journal.committed(patient=False)  # all that happened before goes first; content need not wait
     if params.uri.startswith(BLOB_SCHEME):
         peer.respond(request, await read_blob(peer.journal.store, params))
         return
@@ -58,7 +59,6 @@ async def read(peer: AhpPeer, request: jsonrpc.Request) -> None:
         if content.size <= _LONG:
             peer.respond(request, await asyncio.to_thread(content.whole))
             return
-        await peer.journal.committed(patient=False)  # all that happened before goes first
         await peer.link.respond_in_pieces(_answer_in_pieces(request, content))
 
 
