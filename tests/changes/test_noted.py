@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from changes.folders import Folder, turn
+from changes.folders import Folder, turn, until_it_is_older
 from changes.repositories import brief
 from serai.ahp.commands import ChangesetResourceTarget
 from serai.ahp.errors import AhpErrorCode
-from serai.changes.catalogue import SESSION, UNCOMMITTED
+from serai.changes import beginnings
+from serai.changes.catalogue import SESSION, UNCOMMITTED, Which
 from serai.changes.noted import NotedChanges
 from serai.changes.operations import DISCARD, invoke
 from serai.changes.records import UNSEEN, Change, Limits
@@ -319,3 +322,237 @@ async def test_what_is_written_while_something_is_discarded_stays(
         with pytest.raises(ProtocolError, match="nothing was done: a: it has changed since"):
             await invoke(folder.noted, which, DISCARD, None)
         assert (folder.top / "a").read_bytes() == (folder.top / "new").read_bytes() == b"typed meanwhile\n"
+
+
+# -- what is told when it is done --------------------------------------------------------------------------
+
+
+async def told_late(folder: Folder, work: Callable[[], object], *paths: str) -> None:
+    """A tool is heard of, does something, and only then names these paths."""
+    since = time.time_ns()
+    work()
+    for path in paths:
+        await folder.noted.note_before("t", path, since=since)
+    for path in paths:
+        await folder.noted.note_after("t", path)
+
+
+def removed(*places: Path) -> None:
+    for place in places:
+        place.rmdir() if place.is_dir() else place.unlink()
+
+
+both = pytest.mark.parametrize("which", [turn("t"), SESSION], ids=["turn", "session"])
+
+
+@both
+@pytest.mark.parametrize("ends", [True, False])
+async def test_edits_that_are_told_of_afterwards_are_seen_and_can_be_discarded(
+    folder: Folder, which: Which, ends: bool
+) -> None:
+    in_place, anew = folder.write("in place", b"1\n2\n"), folder.write("anew", b"old\n")
+    again, gone = folder.write("again", b"old\n"), folder.write("away/gone", b"x\n")
+    in_place.chmod(0o640)
+    before = folder.everything()
+    await folder.noted.begin_turn("t")
+
+    def work() -> None:
+        in_place.write_bytes(b"1\ntwo\n")
+        folder.write("draft", b"new\n").replace(anew)
+        again.unlink()
+        again.write_bytes(b"new\n")  # it may have the number of the old one
+        folder.write("sub/deep/new", b"n\n")
+        removed(gone, gone.parent)
+
+    await told_late(folder, work, "in place", "anew", "again", "sub/deep/new", "away/gone")
+    if ends:
+        await folder.noted.end_turn("t")
+        folder.noted = folder.open()  # the host was started again
+    assert brief((await folder.noted.compute(which)).changes) == [
+        "modified again +1 -1",
+        "modified anew +1 -1",
+        "deleted away/gone +0 -1",
+        "modified in place +1 -1",
+        "added sub/deep/new +1 -0",
+    ]
+    done, refused = await folder.noted.discard(which, None)
+    assert (len(done), refused) == (5, {})
+    assert folder.everything() == before
+    assert in_place.stat().st_mode & 0o777 == 0o640
+
+
+@both
+async def test_a_move_that_is_told_of_afterwards_is_a_rename(folder: Folder, which: Which) -> None:
+    file = folder.write("a", b"same\n")
+    await until_it_is_older(file)
+    await folder.noted.begin_turn("t")
+    await told_late(folder, lambda: file.rename(folder.top / "b"), "a", "b")
+    assert brief((await folder.noted.compute(which)).changes) == ["renamed a -> b +0 -0"]
+    await folder.noted.discard(which, None)
+    assert folder.everything() == {"a": b"same\n"}
+
+
+async def test_a_file_that_became_a_folder_is_seen_when_it_is_told_of_afterwards(folder: Folder) -> None:
+    file = folder.write("a", b"mine\n")
+    await folder.noted.begin_turn("t")
+
+    def work() -> None:
+        file.unlink()
+        folder.write("a/b", b"new\n")
+
+    await told_late(folder, work, "a", "a/b")
+    assert brief((await folder.noted.compute(turn("t"))).changes) == ["deleted a +0 -1", "added a/b +1 -0"]
+    await folder.noted.discard(turn("t"), None)
+    assert folder.everything() == {"a": b"mine\n"}
+
+
+@pytest.mark.parametrize("named", ["link", "way/file"])
+async def test_what_was_edited_through_a_link_is_seen_where_it_is_when_it_is_told_of_afterwards(
+    folder: Folder, named: str
+) -> None:
+    file = folder.write("real/file", b"one\n")
+    (folder.top / "link").symlink_to("real/file")
+    (folder.top / "way").symlink_to("real")
+    await folder.noted.begin_turn("t")
+    await told_late(folder, lambda: file.write_bytes(b"two\n"), named)
+    assert brief((await folder.noted.compute(turn("t"))).changes) == ["modified real/file +1 -1"]
+    await folder.noted.discard(turn("t"), None)
+    assert file.read_bytes() == b"one\n"
+
+
+async def test_a_link_that_was_replaced_comes_back_when_it_is_told_of_afterwards(folder: Folder) -> None:
+    link = folder.top / "link"
+    link.symlink_to("nowhere")
+    await folder.noted.begin_turn("t")
+
+    def work() -> None:
+        link.unlink()
+        link.write_bytes(b"no link\n")
+
+    await told_late(folder, work, "link")
+    await folder.noted.discard(turn("t"), None)
+    assert link.readlink() == Path("nowhere")
+
+
+async def test_what_a_person_did_before_the_tool_began_is_not_the_tools(folder: Folder) -> None:
+    edited, gone = folder.write("edited", b"old\n"), folder.write("sub/gone", b"old\n")
+    await folder.noted.begin_turn("t")
+    edited.write_bytes(b"the person's\n")
+    new = folder.write("new", b"the person's\n")
+    gone.unlink()
+    await until_it_is_older(edited, new, gone.parent)
+    await told_late(folder, lambda: None, "edited", "new", "sub/gone")
+    assert (await folder.noted.compute(turn("t"))).changes == ()
+    assert (await folder.noted.compute(SESSION)).changes == ()
+
+
+async def test_nothing_of_the_beginning_counts_for_one_who_tells_before(folder: Folder) -> None:
+    file = folder.write("a", b"old\n")
+    await folder.noted.begin_turn("t")
+    file.write_bytes(b"the person's\n")
+    await folder.edit("t", "a", b"the tool's\n")
+    await folder.noted.discard(turn("t"), None)
+    assert file.read_bytes() == b"the person's\n"
+
+
+async def test_what_was_noted_in_the_turn_counts_more_than_its_beginning(folder: Folder) -> None:
+    file = folder.write("a", b"old\n")
+    await folder.noted.begin_turn("t")
+    file.write_bytes(b"the person's\n")
+    await folder.do("t", lambda: None, "a")  # as a tool does that fails
+    await told_late(folder, lambda: file.write_bytes(b"the tool's\n"), "a")
+    for noted in (folder.noted, folder.open()):
+        assert brief((await noted.compute(turn("t"))).changes) == ["modified a +1 -1"]
+    await folder.noted.discard(turn("t"), None)
+    assert file.read_bytes() == b"the person's\n"
+
+
+async def test_an_edit_that_is_tried_again_is_seen(folder: Folder) -> None:
+    file = folder.write("a", b"old\n")
+    await folder.noted.begin_turn("t")
+    await told_late(folder, lambda: None, "a", "new")  # it failed
+    await told_late(folder, lambda: file.write_bytes(b"edited\n"), "a")
+    await told_late(folder, lambda: folder.write("new", b"new\n"), "new")
+    assert brief((await folder.noted.compute(turn("t"))).changes) == ["modified a +1 -1", "added new +1 -0"]
+    await folder.noted.discard(turn("t"), None)
+    assert folder.everything() == {"a": b"old\n"}
+
+
+async def test_an_edit_that_was_told_of_afterwards_and_cut_off_is_told_of(folder: Folder) -> None:
+    file = folder.write("a", b"old\n")
+    await folder.noted.begin_turn("t")
+    for _ in range(2):
+        since = time.time_ns()
+        file.write_bytes(b"edited\n")
+        await folder.noted.note_before("t", "a", since=since)
+        assert (await folder.open().compute(turn("t"))).lacks == UNSEEN
+        file.write_bytes(b"old\n")
+        await folder.noted.note_after("t", "a")
+
+
+async def test_what_was_not_remembered_is_noted_as_it_is(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beginnings, "_LARGEST", 3)
+    file = folder.write("a", b"more than that\n")
+    await folder.noted.begin_turn("t")
+    await told_late(folder, lambda: file.write_bytes(b"edited\n"), "a")
+    assert (await folder.noted.compute(turn("t"))).changes == ()
+    await folder.edit("t", "a", b"edited again\n")
+    assert brief((await folder.noted.compute(turn("t"))).changes) == ["modified a +1 -1"]
+
+
+@both
+async def test_a_file_that_was_moved_in_from_elsewhere_stays_when_it_is_told_of_afterwards(
+    folder: Folder, which: Which
+) -> None:
+    file, persons = folder.write("a", b"A\n"), folder.top.parent / "p"
+    persons.write_bytes(b"the person's\n")
+    await until_it_is_older(persons)
+    await folder.noted.begin_turn("t")
+    await told_late(folder, lambda: persons.replace(file), "a")
+    assert (await folder.noted.discard(which, None))[1] == {
+        "a": "it is older than the edit: it may have been moved here"
+    }
+    assert file.read_bytes() == b"the person's\n"
+
+
+@pytest.mark.parametrize("over", ["ended", "forgotten", "of another host"])
+async def test_the_beginning_of_a_turn_is_let_go_with_it(folder: Folder, over: str) -> None:
+    file = folder.write("a", b"old\n")
+    await folder.noted.begin_turn("t")
+    match over:
+        case "ended":
+            await folder.noted.end_turn("t")
+        case "forgotten":
+            await folder.noted.forget_turn("t")
+        case _:
+            folder.noted = folder.open()
+    await told_late(folder, lambda: file.write_bytes(b"edited\n"), "a")
+    assert (await folder.noted.compute(turn("t"))).changes == ()
+
+
+async def test_a_later_turn_begins_with_what_there_is_then(folder: Folder) -> None:
+    file = folder.write("a", b"one\n")
+    for turn_id, content in (("t", b"two\n"), ("t2", b"three\n")):
+        await folder.noted.begin_turn(turn_id)
+        since = time.time_ns()
+        file.write_bytes(content)
+        await folder.noted.note_before(turn_id, "a", since=since)
+        await folder.noted.note_after(turn_id, "a")
+        await folder.noted.end_turn(turn_id)
+    await folder.noted.discard(turn("t2"), None)
+    assert file.read_bytes() == b"two\n"
+    await folder.noted.discard(SESSION, None)
+    assert file.read_bytes() == b"one\n"
+
+
+async def test_the_hosts_own_folder_is_in_no_beginning(tmp_path: Path) -> None:
+    top = tmp_path / "plain"
+    folder = Folder(top, top / "home/of the host")
+    own = folder.write("home/of the host/own", b"secret\n")
+    await folder.noted.begin_turn("t")
+    since = time.time_ns()
+    own.write_bytes(b"other\n")
+    assert not await folder.noted.note_before("t", str(own), since=since)
+    assert (await folder.noted.compute(turn("t"))).changes == ()

@@ -7,12 +7,16 @@
     counting.py    lines added and removed, without git            pure
 
     opening.py     the changes of a directory: begin here
+    whereabouts.py where it is, and whether it is still the same one
+    sides.py       where it is kept what is recorded of it
+    elsewhere.py   what was recorded while it was another one
     tracked.py     in a repository
       git.py         running git so that it runs nothing else
       repository.py  the repository of a directory
       mirror.py      the private side: an index and objects of our own
       recording.py   when and what is recorded
       trees.py       what was recorded there
+      telling.py     what changed since
       margins.py     what was there beside it
       unseen.py      looking into folders that git does not look into
       moved.py       knowing a file by what it is, not by its name
@@ -34,6 +38,7 @@
     noted.py       in any other folder
       snapshots.py   what tools edited, kept by digest
       notes.py       what was noted of it
+      beginnings.py  what there was when a turn began
       sightings.py   knowing a file that was moved there from one that was made there
       undoing.py     bringing files back
     contents.py    what content URIs lead to

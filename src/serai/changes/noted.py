@@ -6,10 +6,12 @@ import asyncio
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
+from serai.changes.beginnings import Beginnings
 from serai.changes.catalogue import ChangesetKind, Which
 from serai.changes.closed import Closed
 from serai.changes.contents import kept_at, read_now
@@ -71,22 +73,29 @@ class NotedChanges:
         clean_up(self._notes, self._closed)
         self._snapshots = Snapshots(self.place, folder, self._limits, self._closed)
         self._running: set[str] = set()
+        self._beginnings: dict[str, Beginnings] = {}
+        """What there was when the running turns began."""
         self._lock = asyncio.Lock()
         self._led: dict[tuple[str, str], list[str]] = {}
         """Where a path led when a tool began with it, by the turn and the path."""
 
     # -- notes ---------------------------------------------------------------------------------------------
 
-    async def note_before(self, turn_id: str, path: str) -> bool:
-        """Note a file that a tool is about to change. Says whether it could be noted.
+    async def note_before(self, turn_id: str, path: str, *, since: int | None = None) -> bool:
+        """Note a file that a tool is about to change, or has changed. Says whether it could be noted.
+
+        What there is now was there before the tool, unless it has come since then. Then it was what was noted
+        of it in the turn, or else what there was when the turn began, if that is known (`Beginnings`).
 
         Args:
             turn_id: The turn.
             path: The file; absolute, or from the working directory.
+            since: When the tool was first heard of, in nanoseconds, if it may have changed the file already.
         """
         async with self._lock:
             places = self._led[turn_id, path] = await asyncio.to_thread(self._places, path)
-            return await asyncio.to_thread(_all_noted, self._snapshots.note_before, turn_id, places)
+            note = partial(self._snapshots.note_before, since=since, began=self._beginnings.get(turn_id))
+            return await asyncio.to_thread(_all_noted, note, turn_id, places)
 
     async def note_after(self, turn_id: str, path: str) -> bool:
         """Note a file that a tool has changed. Says whether it could be noted."""
@@ -127,19 +136,27 @@ class NotedChanges:
             await asyncio.to_thread(self._snapshots.begin_session)
 
     async def begin_turn(self, turn_id: str) -> None:
-        """Note that a turn begins. One without any note of a file has no changes."""
+        """Note that a turn begins, and what there is. One without any note of a file has no changes."""
         async with self._lock:
             self._running.add(turn_id)
             await asyncio.to_thread(self._snapshots.begin_turn, turn_id)
+        # Not under the lock: who wants to see changes need not wait for a slow disk.
+        began = await asyncio.to_thread(Beginnings.take, self.place, self._closed)
+        if turn_id in self._running:
+            self._beginnings[turn_id] = began
 
     async def end_turn(self, turn_id: str) -> None:
         """Notes that come later are still part of the turn that they name."""
+        self._let_go(turn_id)
+
+    def _let_go(self, turn_id: str) -> None:
         self._running.discard(turn_id)
+        self._beginnings.pop(turn_id, None)
 
     async def forget_turn(self, turn_id: str) -> None:
         """Drop the notes of a turn. Content is kept for as long as the session is."""
         async with self._lock:
-            self._running.discard(turn_id)
+            self._let_go(turn_id)
             await asyncio.to_thread(self._snapshots.forget_turn, turn_id)
             if self.elsewhere is not None:
                 await self.elsewhere.forget_turn(turn_id)

@@ -55,7 +55,7 @@ class Kept(msgspec.Struct):
 
     @property
     def is_untouched(self) -> bool:
-        """Whether a tool was about to edit it and did not, as when it fails: what comes later is not its own."""
+        """Whether a tool was about to edit it and did not, since it failed: what comes later is another's."""
         return not self.is_open and self.left_out is None and self.before == self.after
 
     @property

@@ -13,7 +13,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace as replace_side
 from pathlib import Path
@@ -22,9 +22,10 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 import msgspec
 from msgspec.structs import replace
 
+from serai.changes.beginnings import Beginning, Beginnings, folders_now, has_changed_since
 from serai.changes.closed import Closed
 from serai.changes.counting import count_lines, is_binary
-from serai.changes.notes import NOT_KEPT, Note, Scope, folders_to, notes_in
+from serai.changes.notes import NOT_KEPT, Kept, Note, Scope, notes_in
 from serai.changes.reaching import Found, look, parent, read_file
 from serai.changes.records import Change, Changes, LeftOut, LeftOutReason, Limits, Side
 from serai.changes.scanning import is_beyond_a_link
@@ -100,15 +101,23 @@ class Snapshots:
         """Note that a turn was in another session, and that nothing is known of it."""
         self._log_and_apply(Note(turn_id, event=_ELSEWHERE))
 
-    def note_before(self, turn_id: str, path: str) -> bool:
-        """Note a file that a tool is about to change. Says whether it could be noted.
+    def note_before(
+        self, turn_id: str, path: str, *, since: int | None = None, began: Beginnings | None = None
+    ) -> bool:
+        """Note a file that a tool is about to change, or has changed. Says whether it could be noted.
 
         Only the first note of a turn counts, and for the session the first of all.
+
+        Args:
+            turn_id: The turn.
+            path: The file.
+            since: When the tool was first heard of, in nanoseconds, if it may have changed the file since.
+            began: What there was when the turn began.
         """
         kept = self.scope(turn_id).files.get(path)
         if kept is not None and not kept.is_untouched:
             return True
-        return self._note(turn_id, path, after=False)
+        return self._note(turn_id, path, after=False, earlier=self._earlier(path, kept, since, began))
 
     def note_after(self, turn_id: str, path: str) -> bool:
         """Note a file that a tool has changed. Says whether it could be noted.
@@ -154,7 +163,7 @@ class Snapshots:
             if path in own or kept.is_untouched:
                 continue
             try:
-                found[path] = Found(self.content(side.content), side.mode, side.permissions) if side else None
+                found[path] = self._found(side)
             except FileUnreadable:  # no longer kept
                 continue
         return found
@@ -188,6 +197,9 @@ class Snapshots:
         except OSError:
             raise FileUnreadable("this content is not kept, or no longer") from None
 
+    def _found(self, side: Side | None) -> Found | None:
+        return Found(self.content(side.content), side.mode, side.permissions) if side is not None else None
+
     def place(self, digest: str) -> Path:
         """The file that holds content with that digest."""
         return _place(self._folder, digest)
@@ -204,7 +216,26 @@ class Snapshots:
 
     # -- noting --------------------------------------------------------------------------------------------
 
-    def _note(self, turn_id: str, path: str, *, after: bool) -> bool:
+    def _earlier(
+        self, path: str, kept: Kept | None, since: int | None, began: Beginnings | None
+    ) -> Beginning | None:
+        """What was at a path, if it is known, before what is there now has come since a moment."""
+        place = f"{self._directory}/{path}"
+        if since is None or not has_changed_since(place, since):
+            return None
+        if kept is None:
+            earlier = began.of(path) if began is not None else None
+            is_as_it_was = earlier is not None and earlier.found is None and not os.path.lexists(place)
+            return earlier if not is_as_it_was else None
+        try:
+            found = self._found(kept.before)
+        except FileUnreadable:  # no longer kept
+            return None
+        return Beginning(
+            found, time.time_ns(), sighted(os.fsencode(place)), tuple(folders_now(self._directory, path))
+        )
+
+    def _note(self, turn_id: str, path: str, *, after: bool, earlier: Beginning | None = None) -> bool:
         if self._closed.among(self._directory, [path]):
             return False
         kept = self.scope(turn_id).files.get(path)
@@ -212,23 +243,23 @@ class Snapshots:
             turn_id,
             quote_from_bytes(os.fsencode(path)),
             after=after,
-            at=time.time_ns(),
-            folders=tuple(self._folders_to(path)),
+            at=earlier.at if earlier else time.time_ns(),
+            folders=earlier.folders if earlier else tuple(folders_now(self._directory, path)),
         )
         place = os.fsencode(f"{self._directory}/{path}")
         try:
-            found = self.now(path, beyond_links=after and kept is not None and kept.began_known)
+            if earlier is not None:
+                found, seen = earlier.found, earlier.seen
+            else:
+                found = self.now(path, beyond_links=after and kept is not None and kept.began_known)
+                seen = sighted(place) if found is not None else None
+            note = replace(note, seen=seen)
             if found is not None:
                 self._keep(found)
-                note = replace(
-                    note,
-                    content=found.digest,
-                    mode=found.mode,
-                    permissions=found.permissions,
-                    seen=sighted(place),
-                )
+                note = replace(note, content=found.digest, mode=found.mode, permissions=found.permissions)
         except (FileInTheWay, _Full) as error:
-            note = replace(note, left_out=_reason(error), seen=sighted(place))
+            seen = earlier.seen if earlier else sighted(place)
+            note = replace(note, left_out=_reason(error), seen=seen)
         self._log_and_apply(note)
         return note.left_out is None
 
@@ -257,17 +288,6 @@ class Snapshots:
         except OSError:
             return False
         return found is not None and stat.S_ISDIR(found.st_mode)
-
-    def _folders_to(self, path: str) -> Iterator[int]:
-        """The permissions of the folders on the way to a path, and of one at it, as far as there are any."""
-        for folder in folders_to(path):
-            try:
-                found = os.lstat(f"{self._directory}/{folder}")
-            except OSError:
-                return
-            if not stat.S_ISDIR(found.st_mode):
-                return
-            yield found.st_mode & 0o777
 
     def _log_and_apply(self, note: Note) -> None:
         self._write(note)

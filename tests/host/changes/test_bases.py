@@ -1,8 +1,9 @@
-"""A folder that comes into another repository, or elsewhere, while a turn is running."""
+"""What is recorded of a folder while a turn is running."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -79,3 +80,35 @@ async def test_a_turn_that_moves_its_folder_ends_where_it_began_and_the_next_one
     await inn.host.changesets.invoke(next_turn, "discard", None)
     assert not (folder / "b.txt").exists()
     assert (part / "a.txt").read_text() == "two\n"
+
+
+async def test_what_an_agent_wrote_before_it_told_of_it_is_seen_in_a_folder_without_git(inn: Inn) -> None:
+    folder = inn.folder / "plain"
+    folder.mkdir()
+    old, gone = folder / "old.txt", folder / "gone.txt"
+    for file in (old, gone):
+        file.write_text("one\n")
+
+    async def writes(turn: Turn) -> None:
+        since = time.time_ns()
+        old.write_text("two\n")
+        gone.unlink()
+        (folder / "new.txt").write_text("x\n")
+        async with turn.editing("old.txt", gone, "new.txt", since=since):
+            pass
+
+    session = await inn.begin(folder)
+    inn.answer = writes
+    inn.start(session)
+    await inn.until(lambda: session.live.turn is None)
+    await idle(inn, session)
+    for uri in (OF_TURN, OF_SESSION):
+        assert [file.id for file in (await inn.follow(uri)).files] == ["gone.txt", "new.txt", "old.txt"]
+    await inn.restart()
+    inn.host.journal.subscriptions.add(OF_TURN, inn.someone)
+    assert [file.id for file in (await inn.follow(OF_TURN)).files] == ["gone.txt", "new.txt", "old.txt"]
+    await inn.host.changesets.invoke(OF_TURN, "discard", None)
+    assert {file.name: file.read_text() for file in folder.iterdir()} == {
+        "gone.txt": "one\n",
+        "old.txt": "one\n",
+    }

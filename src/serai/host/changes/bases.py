@@ -379,25 +379,35 @@ class Bases:
     # -- edits ---------------------------------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
-    async def editing(self, turn_id: str, paths: Iterable[str | Path]) -> AsyncGenerator[None]:
-        """Note files before and after a block that may change them, where git does not see that by itself."""
+    async def editing(
+        self, turn_id: str, paths: Iterable[str | Path], since: int | None = None
+    ) -> AsyncGenerator[None]:
+        """Note files before and after a block that may change them, where git does not see that by itself.
+
+        Args:
+            turn_id: The turn.
+            paths: The files.
+            since: When it was first heard of what may have changed them already, in nanoseconds.
+        """
         names = [str(path) for path in paths]
-        await self._note(turn_id, names, before=True)
+        await self._note(turn_id, names, before=True, since=since)
         try:
             yield
         finally:
             await self._note(turn_id, names, before=False)
             self._edited()
 
-    async def _note(self, turn_id: str, paths: list[str], *, before: bool) -> None:
+    async def _note(self, turn_id: str, paths: list[str], *, before: bool, since: int | None = None) -> None:
         if self.directory is None:
             return
         try:
             changes = await self.current()
             if isinstance(changes, NotedChanges):
-                note = changes.note_before if before else changes.note_after
                 for path in paths:
-                    await note(turn_id, path)
+                    if before:
+                        await changes.note_before(turn_id, path, since=since)
+                    else:
+                        await changes.note_after(turn_id, path)
         except FAILURES as error:
             told = told_of(error, self._host.redactor)
             _log.warning("an edit in %s is not among its changes: %s", self._session.uri, told.message)
