@@ -40,7 +40,28 @@ def failures() -> Failures:
         ("HTTP 429 Too Many Requests", RateLimited),
         ("overloaded_error", AgentOverloaded),
         ("503 Service Unavailable", AgentOverloaded),
+        ("429 status code (no body)", RateLimited),
+        ('429 {"type":"error"}', RateLimited),
+        ("API Error: 429 from the model", RateLimited),
+        ("APIError(429)", RateLimited),
+        ('{"statusCode":429,"url":"https://example.org/v1/messages"}', RateLimited),
+        ("Request failed with status code 503", AgentOverloaded),
+        (r"failed: {\"error\":{\"code\":503}}", AgentOverloaded),
+        ("HTTP/1.1 529", AgentOverloaded),
+        ("503", AgentOverloaded),
+        ("the model said:\n503 Backend is away", AgentOverloaded),
         ("No such file: 4290.txt", None),
+        ("no session file /var/sessions/503/x.json", None),
+        ("cannot read ses-429-a.json", None),
+        ("error 429.json is empty", None),
+        ("503-a.json is empty", None),
+        ("there is no session 503", None),
+        ("503 lines were skipped", None),
+        ("x.py:529: assertion failed", None),
+        ("cannot open /srv/rate-limit/unauthorized.txt", None),
+        ("cannot open 'C:\\work\\rate limit\\a.txt'", None),
+        ("cannot open https://example.org/usage-limit/a", None),
+        ("rate_limit_error, see https://example.org/docs/x", RateLimited),
         ("the author wrote a limit of 5 pages", None),
     ],
 )
@@ -124,6 +145,37 @@ def test_other_errors_say_what_was_asked(method: str, error: Any, failures: Fail
     assert (told.number, told.data) == (1001, {"x": ["***", 1]})
     assert method in str(told)
     assert "hunter2" not in str(told)
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
+@pytest.mark.parametrize(
+    ("number", "words", "error"),
+    [
+        (-32603, "the conversation exceeds the context window", SessionLoadFailed),
+        (-32603, "prompt is too long", SessionLoadFailed),
+        (-32002, "rate limit", SessionLoadFailed),
+        (-32002, "unauthorized", SessionLoadFailed),
+        (-32603, "Session 'fix rate limit' not found", SessionLoadFailed),
+        (-32603, "there is no conversation of the name usage-limit", SessionLoadFailed),
+        (-32603, "unknown thread overloaded", SessionLoadFailed),
+        (-32603, "Session not found: please log in", AuthRequired),
+        (-32000, "Session not found", AuthRequired),
+        (-32603, "rate limit reached in this session", RateLimited),
+        (-32603, "overloaded", AgentOverloaded),
+        (-32603, "usage limit", UsageLimitReached),
+        (503, "later", AgentOverloaded),
+    ],
+)
+def test_a_session_is_refused_for_good_unless_a_person_can_wait_pay_or_sign_in(
+    method: str, number: int, words: str, error: Any, failures: Failures
+) -> None:
+    assert type(failures.of(method, {"code": number, "message": words})) is error
+
+
+@pytest.mark.parametrize("method", ["session/new", "session/prompt"])
+def test_elsewhere_a_conversation_that_is_too_long_is_one(method: str, failures: Failures) -> None:
+    told = failures.of(method, {"code": -32603, "message": "prompt is too long"})
+    assert type(told) is ContextTooLong
 
 
 def test_words_that_say_nothing_are_helped_by_the_data(failures: Failures) -> None:

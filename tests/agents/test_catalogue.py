@@ -129,6 +129,17 @@ def test_what_was_measured_is_data() -> None:
     assert not gemini.fs
     assert Quirk.LOADS_UNRELIABLY in gemini.quirks
     assert dict(catalogue.definition_for("claude").mcp_env) == {"ENABLE_TOOL_SEARCH": "false"}
+    assert [one.id for one in catalogue if one.cumulative_tokens] == ["copilot"]
+
+
+def test_configuration_says_how_an_agent_counts_its_tokens() -> None:
+    entries = {
+        "mine": AgentSettings(command="mine", cumulative_tokens=True),
+        "copilot": AgentSettings(cumulative_tokens=False),
+        "codex": AgentSettings(fs=True),
+    }
+    catalogue = make_catalogue(entries)
+    assert [one.id for one in catalogue if one.cumulative_tokens] == ["mine"]
 
 
 @pytest.mark.parametrize("one", list(built_in()), ids=lambda one: one.id)
@@ -170,6 +181,19 @@ def test_an_unknown_name_lists_what_there_is() -> None:
     for name in built_in().ids:
         assert name in str(caught.value.remedy)
     assert built_in().resolve("cloude") is None
+
+
+@pytest.mark.parametrize("typed", ["claud", "Cloude ", "cluade", "codx", "copiolt", "qwn", "opncode"])
+def test_a_name_is_guessed_where_little_is_wrong_with_it(typed: str) -> None:
+    with pytest.raises(AgentUnknown, match="Did you mean "):
+        built_in().definition_for(typed)
+
+
+@pytest.mark.parametrize("typed", ["nope", "x", "", "test", "foo", "mine"])
+def test_nothing_is_guessed_from_what_is_like_no_name(typed: str) -> None:
+    with pytest.raises(AgentUnknown) as caught:
+        built_in().definition_for(typed)
+    assert str(caught.value.remedy).startswith("There are: ")
 
 
 def test_case_does_not_matter() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agents.players import ALL, Players
+from agents.summing import Summing
 from serai import agents
 from serai.acp import Cost
 from serai.agents import CostTracker, Price
@@ -192,6 +193,19 @@ async def test_tokens_have_a_price_where_no_cost_is_told(players: Players) -> No
     assert players.warnings == []
 
 
+async def test_tokens_that_an_agent_counts_over_its_session_are_paid_once() -> None:
+    agent, tracker = Summing(), CostTracker(prices={"summing": Price(1, 1)})
+    turn = {"inputTokens": 100, "cachedReadTokens": 7, "outputTokens": 20, "totalTokens": 120}
+    async with agents.session(agent, costs=tracker) as session:
+        results = [await session.ask("go") for _ in range(4)]
+    assert [result.usage for result in results] == [turn] * 4
+    assert [result.raw["usage"]["inputTokens"] for result in results] == [100, 200, 300, 400]
+    async with agents.session(agent, load=session.id, costs=tracker) as session:
+        results = [await session.ask("go") for _ in range(2)]
+    assert [result.usage for result in results] == [turn] * 2
+    assert tracker.spent_usd == pytest.approx(6 * 120 / 1_000_000)
+
+
 async def test_a_budget_for_an_agent_whose_cost_nobody_knows_is_warned_of(players: Players) -> None:
     tracker = CostTracker(1)
     for _ in range(2):
@@ -205,6 +219,13 @@ def test_cached_tokens_have_prices_of_their_own() -> None:
     assert Price(1, 1).of(usage) == pytest.approx(0.00111)
     assert Price(1, 1, cached_read=0, cached_write=2).of(usage) == pytest.approx(0.00201)
     assert Price(1, 1).of({"inputTokens": 10, "outputTokens": -10}) == pytest.approx(0.00001)
+
+
+def test_a_token_is_paid_once_whatever_it_is_told_as() -> None:
+    price = Price(1, 10, cached_read=0.1)
+    parts = {"inputTokens": 100, "cachedReadTokens": 10, "outputTokens": 20, "thoughtTokens": 5}
+    assert price.of({**parts, "totalTokens": 120}) == pytest.approx((90 + 1 + 200) / 1_000_000)
+    assert price.of({**parts, "totalTokens": 135}) == pytest.approx((100 + 1 + 250) / 1_000_000)
 
 
 @pytest.mark.parametrize(

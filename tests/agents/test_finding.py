@@ -168,8 +168,10 @@ async def test_launching_adds_what_a_session_needs(machine: Machine) -> None:
     assert list(launch.argv[2:]) == ["-c", 'model="gpt-5"', "-c", 'model_reasoning_effort="low"']
     with pytest.raises(ConfigInvalid):
         found.launching(model='"')
+    assert not launch.cumulative_tokens
     machine.package(machine.global_modules, "packed-acp")
-    packed = await find(machine, PACKAGE)
+    packed = await find(machine, msgspec.structs.replace(PACKAGE, cumulative_tokens=True))
+    assert packed.launching().cumulative_tokens
     assert dict(packed.launching().env) == {"A": "1"}
     assert dict(packed.launching(with_mcp=True).env) == {"A": "1", "B": "2"}
 

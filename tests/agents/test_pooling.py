@@ -122,6 +122,22 @@ async def test_where_it_cannot_that_is_told() -> None:
     assert "knows nothing of what was said before" in warning
 
 
+@pytest.mark.parametrize(("can_load", "context"), [(True, Context.LOADED), (False, Context.LOST)])
+async def test_a_worker_whose_agent_offers_to_resume_and_cannot_is_not_lost(
+    can_load: bool, context: Context
+) -> None:
+    renewed: list[Renewed] = []
+    can = {"loadSession": can_load, "sessionCapabilities": {"resume": {}}}
+    missing = {"code": -32601, "message": "Method not found"}
+    agent = ScriptedAgent(["one", "two"], capabilities=can, fails={"session/resume": missing})
+    async with agents.pool([agent], on_renewed=renewed.append, on_warning=lambda _: None) as pool:
+        await pool.ask("go")
+        await end(pool, agent)
+        result = await pool.ask("go on")
+        assert result.text == "two"
+        assert renewed == [Renewed(Why.GONE, context, result.session_id)]
+
+
 async def test_a_worker_whose_agent_does_not_start_once_is_not_lost() -> None:
     agent = ScriptedAgent(["one", "two"], capabilities=EVERYTHING)
     async with agents.pool([agent]) as pool:

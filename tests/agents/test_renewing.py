@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from processes.watching import until
 from serai import agents
 from serai.agents import Context, Renewed, Why
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.agents.testing.inside import Ended
-from serai.errors import AgentError, AgentInitFailed, CapabilityNotSupportedError
+from serai.errors import AgentError, AgentInitFailed, CapabilityNotSupportedError, RateLimited
 from serai.processes.child import Exit
 
 LIMIT = 10.0
@@ -59,6 +60,51 @@ async def test_nor_when_the_agent_was_started_anew() -> None:
         await session.ask("go")
         assert (await session.ask("go on")).text == "new"
     assert [one.context for one in renewed] == [Context.RESUMED]
+
+
+# -- ways that the agent refuses ---------------------------------------------------------------------------
+
+MISSING = {"code": -32601, "message": "Method not found"}
+TOO_LONG = {"code": -32603, "message": "cannot restore: the context window of the model is exceeded"}
+NO_FILE = {"code": -32002, "message": "no session file /var/sessions/503/x.json"}
+
+
+@pytest.mark.parametrize("refusal", [MISSING, TOO_LONG, NO_FILE])
+@pytest.mark.parametrize(
+    ("ways", "context"),
+    [(["resume"], Context.LOADED), (["resume", "load"], Context.LOST)],
+)
+async def test_an_agent_that_refuses_one_way_is_asked_for_the_next(
+    refusal: dict[str, Any], ways: list[str], context: Context
+) -> None:
+    renewed: list[Renewed] = []
+    fails = {f"session/{way}": refusal for way in ways}
+    agent = ScriptedAgent(["one", "two", "three"], capabilities=EVERYTHING, fails=fails)
+    async with agents.session(
+        agent, retries=1, on_renewed=renewed.append, on_warning=lambda _: None
+    ) as session:
+        await session.ask("go")
+        agent.exit(3)
+        await until(lambda: not session.host.is_running)
+        assert (await session.ask("go")).text == "two"
+        assert renewed == [Renewed(Why.GONE, context, session.id)]
+        assert (await session.ask("go")).text == "three"
+    assert agent.starts == 2
+
+
+async def test_a_session_that_can_be_opened_later_is_not_given_up() -> None:
+    renewed: list[Renewed] = []
+    agent = ScriptedAgent(["one", "two"], capabilities=EVERYTHING)
+    async with agents.session(agent, recycle_after=1, on_renewed=renewed.append) as session:
+        await session.ask("go")
+        agent.fails["session/resume"] = {"code": -32603, "message": "429 Too Many Requests"}
+        for _ in range(2):
+            with pytest.raises(RateLimited):
+                await session.ask("go")
+        agent.fails.clear()
+        assert (await session.ask("go")).text == "two"
+        assert renewed == [Renewed(Why.TURN_LIMIT, Context.RESUMED, session.id)]
+    assert len(agent.asked("session/new")) == 1
 
 
 # -- what cannot be chosen again ---------------------------------------------------------------------------

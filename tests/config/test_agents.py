@@ -25,6 +25,7 @@ label = "Mine"
 aliases = ["my-own"]
 login = ["mine", "login"]
 fs = true
+cumulative_tokens = true
 """
 
 
@@ -58,6 +59,7 @@ def test_the_persons_file_describes_agents_beside_its_settings(paths: Paths) -> 
             aliases=("my-own",),
             login=("mine", "login"),
             fs=True,
+            cumulative_tokens=True,
         )
     }
     assert configuration.agent_provenance == {"mine": Provenance(Source.USER, str(paths.user_config))}

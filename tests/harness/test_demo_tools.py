@@ -337,4 +337,6 @@ class TestClientTools:
         demo.start("client tool look")
         await demo.call(ToolCallRunningState)
         demo.cancel()
-        assert cancelled(await demo.end()).reason == "skipped"
+        call = completed(await demo.end())
+        assert call.error is not None
+        assert (call.success, call.error.code) == (False, "outcome_unknown")

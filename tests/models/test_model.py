@@ -22,6 +22,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import override_allow_model_requests
 
 from agents.players import Players
+from agents.summing import Summing
 from models.conversing import ROME, ROME_JSON, City, Making, answer_of, said, texts
 from serai import agents
 from serai.agents.policies import Policy
@@ -94,6 +95,15 @@ async def test_the_cost_of_a_session_is_not_summed(players: Players) -> None:
     assert (first.usage.cost, second.usage.cost) == (Decimal("0.5"), Decimal("0.25"))
     assert second.provider_details is not None
     assert second.provider_details["session_cost"] == {"amount": 0.75, "currency": "USD"}
+
+
+async def test_tokens_that_an_agent_counts_over_its_session_are_not_summed() -> None:
+    async with agents.session(Summing()) as session:
+        agent = Agent(AgentModel.of(session))
+        first = await agent.run("go")
+        second = await agent.run("go on", message_history=first.all_messages())
+    for usage in (first.usage, second.usage):
+        assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (100, 7, 20)
 
 
 async def test_it_can_be_used_without_a_loop(model: Making) -> None:

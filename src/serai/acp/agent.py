@@ -94,6 +94,7 @@ class Agent:
                 warn=warn,
                 patience=self._patience,
                 cancel_patience=cancel_timeout,
+                cumulative_tokens=launch.cumulative_tokens,
             )
         )
 

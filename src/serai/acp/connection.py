@@ -65,6 +65,9 @@ class Launch:
     """Lines of its log with one of these say that a person has to sign in: then it is ended at once."""
     usage_patterns: tuple[str, ...] = ()
     """The same for an account that has nothing left to spend."""
+    cumulative_tokens: bool = False
+    """Whether the tokens that it tells with the end of a turn are those of the session since that was opened,
+    and not those of the turn."""
 
 
 class Connection:

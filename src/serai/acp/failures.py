@@ -2,6 +2,10 @@
 
 Agents pass on what their model said, each in its own way, and mostly as -32603. The words tell whether a
 person must sign in, wait, pay, or begin a new conversation.
+
+Where the agent refuses to open an earlier session, only what may be otherwise later is told apart. All else
+is a `SessionLoadFailed`, after which one can go on in a new session. So the name of a session or of a file
+must not pass for such words.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from typing import Any
 
 from serai.acp.auth_context import masking
 from serai.acp.capabilities import AuthMethod
-from serai.acp.frames import AUTH_REQUIRED, INTERNAL_ERROR, METHOD_NOT_FOUND
+from serai.acp.frames import AUTH_REQUIRED, INTERNAL_ERROR, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND
 from serai.acp.shapes import is_list, is_object
 from serai.errors import (
     AgentError,
@@ -55,7 +59,17 @@ _PLAIN: dict[str, type[AgentError]] = {
 
 
 def _any(*words: str) -> re.Pattern[str]:
-    return re.compile("|".join(words), re.IGNORECASE)
+    return re.compile("|".join(words), re.IGNORECASE | re.MULTILINE)
+
+
+def _status(numbers: str) -> str:
+    """The status of a model's answer, and no other number: named as one, or where a line begins.
+
+    There it must not be a count, as in "503 lines were skipped".
+    """
+    named = r"(?:\bhttp(?:/\d(?:\.\d)?)?|status|code|error|response|\bgot|\breturned)[ \"\\':=(\[]{1,4}"
+    begins = r"(?=\s*$|:\s|:? ?[{(\[\"]| (?-i:[A-Z])| (?:status|error)\b)"
+    return rf"{named}(?:{numbers})\b(?![-./:]\w)|^[^\w\n]*(?:{numbers}){begins}"
 
 
 # In this order: a spent account is often told as a rate limit, and a rate limit as an overload.
@@ -87,17 +101,30 @@ _WORDS: dict[type[AgentError], re.Pattern[str]] = {
         r"too many (?:input )?tokens",
         r"token limit exceeded",
     ),
-    RateLimited: _any(r"rate[ _-]?limit", r"too many requests", r"resource[ _-]exhausted", r"\b429\b"),
+    RateLimited: _any(r"rate[ _-]?limit", r"too many requests", r"resource[ _-]exhausted", _status("429")),
     AgentOverloaded: _any(
         r"overloaded",
         r"(?:over|at) capacity",
         r"service (?:is )?(?:temporarily )?unavailable",
         r"server (?:is )?(?:too )?busy",
-        r"\b(?:503|529)\b",
+        _status("503|529"),
     ),
 }
 _NUMBERS: dict[int, type[AgentError]] = {429: RateLimited, 503: AgentOverloaded, 529: AgentOverloaded}
 """What the status of a model's answer means, which some agents pass on as their own number."""
+_IN_WORD = r"[^\s\"'`(){}\[\]<>,;:=|/]"
+_PATHS = _any(
+    rf"(?<!/)(?<!{_IN_WORD}){_IN_WORD}*(?:/{_IN_WORD}*){{2,}}",
+    r"\b[a-z]:\\[^\s\"'`]*",
+)
+"""Paths and addresses. What stands in them is a name, and says nothing. `/login` is none of them."""
+_EARLIER = r"(?:session|conversation|thread|chat)"
+_GONE = _any(
+    rf"\b(?:no|no such|unknown) {_EARLIER}\b",
+    rf"\b{_EARLIER}\b.{{0,200}}?\b(?:not found|not exist|doesn't exist|is unknown)\b",
+    rf"\b(?:not|cannot|can't) find\b.{{0,50}}?\b{_EARLIER}\b",
+)
+"""An earlier session is not there: also when its name tells of something else."""
 _EMPTY = frozenset({"Internal error", "Error", "Server error"})
 """Words that say nothing: then the data may."""
 _SHOWN = 500
@@ -106,7 +133,20 @@ _DEEPEST = 6
 
 def meaning(text: str) -> type[AgentError] | None:
     """Which of the known troubles some words tell of; `None` for none of them."""
+    text = _PATHS.sub(" ", text)
     return next((error for error, words in _WORDS.items() if words.search(text)), None)
+
+
+def _sort(method: str, number: int, text: str) -> type[AgentError]:
+    """Which error it is, by all that was said."""
+    plain = _PLAIN.get(method, AgentRequestFailed)
+    is_earlier = plain is SessionLoadFailed
+    if is_earlier and number == RESOURCE_NOT_FOUND:
+        return plain
+    error = meaning(text) or _NUMBERS.get(number) or plain
+    if is_earlier and error is not AuthRequired and (error is ContextTooLong or _GONE.search(text)):
+        return plain
+    return error
 
 
 class Failures:
@@ -127,17 +167,20 @@ class Failures:
         """The command to sign in with, when it is known from elsewhere."""
 
     def of(self, method: str, told: Any) -> AgentError:
-        """What the error means that a request was answered with."""
+        """What the error means that a request was answered with.
+
+        Where an earlier session was to be opened, it is a `SessionLoadFailed` unless a person can sign in,
+        wait or pay: the session will be there then.
+        """
         number, words, data = _parts(told)
         words = self._mask(words)
         if number == AUTH_REQUIRED:
             return self.auth_required(words, number, data)
         if number == METHOD_NOT_FOUND and method in _CAPABILITIES:
             return CapabilityNotSupportedError(_CAPABILITIES[method], agent=self._agent)
-        error = meaning(" ".join([words, *_texts(data)])) or _NUMBERS.get(number)
+        error = _sort(method, number, "\n".join([words, *_texts(data)]))
         if error is AuthRequired:
             return self.auth_required(words, number, data)
-        error = error or _PLAIN.get(method, AgentRequestFailed)
         if words in _EMPTY and (more := next(_texts(data), None)):
             words = f"{words} ({self._mask(more)[:_SHOWN]})"
         message = f"the agent {self._agent!r} answered {method} with the error {number}: {words}"

@@ -15,6 +15,7 @@ from serai.acp.prompts import fit_prompt, text_block
 from serai.acp.serving import Serving
 from serai.acp.shapes import object_of
 from serai.acp.stream import Item, Stream
+from serai.acp.tokens import SessionTokens
 from serai.acp.turn import Failure, Finished, PromptTurn, Silence
 from serai.acp.updates import (
     AvailableCommandsUpdate,
@@ -58,6 +59,8 @@ class Surroundings:
     """How long nothing may be heard during a prompt, in seconds; `None` for ever."""
     cancel_patience: float
     """How long the agent may take to stop, in seconds."""
+    cumulative_tokens: bool
+    """See `Launch`."""
 
 
 class AcpSession:
@@ -103,6 +106,7 @@ class AcpSession:
         self._replayed_last = 0.0
         self._told_options: tuple[ConfigOption, ...] = ()  # as the agent told them last
         self._stream = Stream(on_update, self._filled)
+        self._tokens = SessionTokens() if surroundings.cumulative_tokens else None
         self._turn: PromptTurn | None = None
         self._silence: Silence | None = None
         self._deadline: asyncio.TimerHandle | None = None
@@ -265,7 +269,7 @@ class AcpSession:
             return
         self._rest()
         if error is None:
-            outcome = Finished.of(result)
+            outcome = Finished.of(result, self._tokens)
         elif turn.cancelled:  # some agents call it an error to have been stopped
             outcome = Finished("cancelled", raw={"error": error})
         else:

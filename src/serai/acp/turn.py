@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from serai.acp.shapes import is_amount, object_of, text_of
+from serai.acp.tokens import SessionTokens
 from serai.errors import AgentError
 
 __all__ = ["Failure", "Finished", "PromptTurn", "Silence"]
@@ -25,8 +26,13 @@ class Finished:
     raw: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @classmethod
-    def of(cls, result: Any) -> Finished:
-        """What the answer to `session/prompt` says. An agent that gives no reason has ended its turn."""
+    def of(cls, result: Any, tokens: SessionTokens | None = None) -> Finished:
+        """What the answer to `session/prompt` says. An agent that gives no reason has ended its turn.
+
+        Args:
+            result: The answer.
+            tokens: Those of the session so far, for an agent that tells them and not those of the turn.
+        """
         raw = dict(object_of(result))
         told = object_of(raw.get("usage"))
         usage = {
@@ -34,6 +40,8 @@ class Finished:
             for name, value in told.items()
             if not isinstance(value, int | float) or is_amount(value)
         }
+        if tokens is not None:
+            usage = tokens.of_turn(usage)
         return cls(
             stop_reason=text_of(raw.get("stopReason")) or "end_turn",
             usage=usage or None,

@@ -38,7 +38,7 @@ class PermissionAsked:
     def __init__(self, request: PermissionRequest) -> None:
         self.request = request
         self.options = request.options
-        self.call = ToolUse(request.tool_call.tool_call_id).after(request.tool_call)
+        self.call = ToolUse(request.tool_call.tool_call_id).after(request.tool_call, asked=True)
         """The tool call, with all that was told of it before."""
         self.is_open = False
         """Whether an answer is waited for."""

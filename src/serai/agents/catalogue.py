@@ -17,6 +17,14 @@ from serai.errors import AgentUnknown, ConfigInvalid
 
 __all__ = ["Catalogue", "built_in", "make_catalogue"]
 
+_NEAR = 0.7
+"""How like a name something is, of 1, that was meant for it. A wrong letter in a name of four leaves 0.75."""
+_SIMPLE = (
+    *("label", "description", "aliases", "homepage", "install", "login"),
+    *("fs", "terminal", "cumulative_tokens"),
+)
+"""What an entry of a file says in the same words as a definition."""
+
 
 class Catalogue:
     """A list of agents, found by id or alias. It does not change; adding makes another one.
@@ -63,7 +71,7 @@ class Catalogue:
         """
         found = self.resolve(name)
         if found is None:
-            near = get_close_matches(name, self._ids, n=1)
+            near = get_close_matches(name.strip().lower(), self._ids, n=1, cutoff=_NEAR)
             hint = f"Did you mean {near[0]}? " if near else ""
             raise AgentUnknown(
                 f"there is no agent {name!r}", remedy=f"{hint}There are: {', '.join(self._definitions)}"
@@ -142,11 +150,7 @@ def _new(name: str, entry: AgentSettings) -> AgentDefinition:
 
 def _changed(definition: AgentDefinition, entry: AgentSettings) -> AgentDefinition:
     """What configuration says, over what was known. A command of its own keeps the arguments."""
-    changes: dict[str, Any] = {
-        name: value
-        for name in ("label", "description", "aliases", "homepage", "install", "login", "fs", "terminal")
-        if (value := getattr(entry, name)) is not None
-    }
+    changes: dict[str, Any] = {name: value for name in _SIMPLE if (value := getattr(entry, name)) is not None}
     ways = definition.started_by(entry.command).ways if entry.command is not None else definition.ways
     if entry.args is not None:
         ways = tuple(msgspec.structs.replace(way, args=entry.args) for way in ways if way.is_acp) or ways

@@ -13,6 +13,7 @@ from typing import Any
 
 from serai.acp import Cost
 from serai.agents.results import AskResult
+from serai.agents.tokens import Tokens
 from serai.errors import BudgetExceeded
 
 __all__ = ["CostTracker", "Meter", "Price"]
@@ -30,6 +31,7 @@ class Price:
 
     input: float
     output: float
+    """Also for thoughts."""
     cached_read: float | None = None
     """By default as `input`."""
     cached_write: float | None = None
@@ -37,13 +39,14 @@ class Price:
 
     def of(self, usage: Mapping[str, Any]) -> float:
         """What the tokens of a turn cost, as `AskResult.usage` tells them."""
+        tokens = Tokens.of(usage)
         parts = (
-            (self.input, "inputTokens"),
-            (self.output, "outputTokens"),
-            (self.input if self.cached_read is None else self.cached_read, "cachedReadTokens"),
-            (self.input if self.cached_write is None else self.cached_write, "cachedWriteTokens"),
+            (self.input, tokens.input),
+            (self.input if self.cached_read is None else self.cached_read, tokens.cached_read),
+            (self.input if self.cached_write is None else self.cached_write, tokens.cached_write),
+            (self.output, tokens.output + tokens.thought),
         )
-        return sum(price * _number(usage.get(name)) for price, name in parts) / _MILLION
+        return sum(price * count for price, count in parts) / _MILLION
 
 
 class CostTracker:
@@ -295,7 +298,3 @@ class Meter:
     def _warn_once(self, warning: str) -> None:
         if self.tracker.is_first(warning):
             self._warn(warning)
-
-
-def _number(value: Any) -> float:
-    return max(0.0, float(value)) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0

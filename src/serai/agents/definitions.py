@@ -111,6 +111,9 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Whether it is offered to have commands run in terminals of the host."""
     native_system_prompt: bool = False
     """Whether it takes a system prompt of its own; elsewhere that goes before the first message."""
+    cumulative_tokens: bool = False
+    """Whether the tokens that it tells with the end of a turn are those of its session since that was opened.
+    That is how ACP describes them, but most agents tell those of the turn."""
     auth_patterns: tuple[Pattern, ...] = ()
     """Regular expressions, without regard to case: a line of its log with one says that it wants someone to
     sign in. Then it is ended at once, and whoever waits for it is told. Without any, its log counts only when

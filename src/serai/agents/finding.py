@@ -262,6 +262,7 @@ class Finder:
             install=_how_to_install(found.definition),
             auth_patterns=found.definition.auth_patterns,
             usage_patterns=found.definition.usage_patterns,
+            cumulative_tokens=found.definition.cumulative_tokens,
         )
         return replace(found, launch=launch)
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 from serai.acp import AcpSession
 from serai.agents.options import OPENINGS, Options
 from serai.agents.retrying import Context, Renewed, Why
-from serai.errors import AgentClosed, AgentInactive, LineTooLong, SessionLoadFailed
+from serai.errors import (
+    AgentClosed,
+    AgentInactive,
+    CapabilityNotSupportedError,
+    LineTooLong,
+    SessionLoadFailed,
+)
 from serai.processes.uninterrupted import to_its_end
 
 if TYPE_CHECKING:
@@ -17,6 +23,10 @@ if TYPE_CHECKING:
     from serai.agents.sessions import WireSession
 
 __all__ = ["Renewal", "renew", "tell_of"]
+
+
+_WAYS = frozenset({"loadSession", "sessionCapabilities.resume"})
+"""What an agent does not have that offers a way to open a session, and does not know the method."""
 
 
 class Renewal:
@@ -66,10 +76,11 @@ async def renew(
 ) -> tuple[WireHost, AcpSession, Context]:
     """A new agent for a session whose own has been ended, and the session there.
 
-    It is resumed where the agent can, else loaded; where it can do neither, it is a new one. An agent that
-    does not survive one way, or falls silent over it, is started again for the next. When this fails or is
-    cancelled, nothing of the new agent is left. What cannot be had in a new session either, such as a mode,
-    is an error at once: the earlier session is not given up for it.
+    It is resumed where the agent can, else loaded; where it can do neither, or refuses, it is a new one. An
+    agent that does not survive one way, or falls silent over it, is started again for the next. When this
+    fails or is cancelled, nothing of the new agent is left. What cannot be had in a new session either, such
+    as a mode, is an error at once: the earlier session is not given up for it. Nor is it where someone must
+    sign in, wait or pay: it can be opened then.
 
     Args:
         session: The session.
@@ -89,6 +100,10 @@ async def renew(
                 try:
                     acp = await host.admit(session, cast("Options", {**plain, name: session.id}))
                 except SessionLoadFailed:
+                    continue
+                except CapabilityNotSupportedError as error:
+                    if error.capability not in _WAYS:
+                        raise
                     continue
                 except (AgentClosed, AgentInactive, LineTooLong):
                     await host.close()

@@ -144,7 +144,7 @@ class RunningTurn:
 
     def _take_asked(self, data: dict[str, Any]) -> PermissionAsked:
         asked: PermissionAsked = data["asked"]
-        use, is_new = self.gathering.uses.take(asked.request.tool_call)
+        use, is_new = self.gathering.uses.take(asked.request.tool_call, asked=True)
         if is_new:
             self.gathering.add(ToolCalled(use))
         self._asked[use.id] = use

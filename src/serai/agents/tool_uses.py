@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from serai.acp import ToolCall, ToolCallUpdate
-from serai.acp.shapes import object_of, text_of
+from serai.acp.shapes import object_of, objects_of, text_of
 
-__all__ = ["Diff", "ToolUse", "ToolUses"]
+__all__ = ["Content", "Diff", "ToolUse", "ToolUses", "content_after", "content_answered", "text_in"]
 
 _OVER = frozenset({"completed", "failed"})
+
+Content: TypeAlias = tuple[Mapping[str, Any], ...]
+"""The content of a tool call, as ACP has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +40,15 @@ class ToolUse:
     """`pending`, `in_progress`, `completed`, `failed`, or something newer."""
     name: str | None = None
     """The tool's own name, from agents that tell it."""
-    content: tuple[Mapping[str, Any], ...] = ()
-    """What it has produced so far, as the agent tells it."""
+    content: Content = ()
+    """What it has produced so far, as the agent tells it; before that, what it asked permission with."""
     locations: tuple[Mapping[str, Any], ...] = ()
     input: Any = None
     output: Any = None
     update: ToolCall | ToolCallUpdate | None = field(default=None, repr=False, compare=False)
     """What was told last."""
+    before: Content | None = field(default=None, repr=False, compare=False)
+    """While `content` is what it asked permission with: the content that it had until then."""
 
     @property
     def diffs(self) -> tuple[Diff, ...]:
@@ -67,29 +72,35 @@ class ToolUse:
     def text(self) -> str:
         """What it has produced, as far as that is text."""
         blocks = (object_of(each.get("content")) for each in self.content if each.get("type") == "content")
-        return "\n".join(
+        texts = [
             text for block in blocks if block.get("type") == "text" and (text := text_of(block.get("text")))
-        )
+        ]
+        return "\n".join(texts) or text_in(self.output)
 
     @property
     def is_over(self) -> bool:
         """Whether it has been completed, or has failed."""
         return self.status in _OVER
 
-    def after(self, told: ToolCall | ToolCallUpdate) -> ToolUse:
-        """The same call when more is known. What was not told stays as it was; content is replaced."""
+    def after(self, told: ToolCall | ToolCallUpdate, *, asked: bool = False) -> ToolUse:
+        """The same call when more is known. What was not told stays as it was; content is replaced.
+
+        Args:
+            told: What is known.
+            asked: Whether that came with a request for permission.
+        """
+        content, before = content_after(self.content, self.before, told, asked=asked)
         changes: dict[str, Any] = {
             "title": told.title,
             "kind": told.tool_kind,
             "status": told.status,
             "name": _name_in(told.meta),
-            "content": None if told.content is None else tuple(told.content),
             "locations": None if told.locations is None else tuple(told.locations),
             "input": told.raw_input,
             "output": told.raw_output,
         }
         known = {name: value for name, value in changes.items() if value is not None}
-        return replace(self, update=told, **known)
+        return replace(self, update=told, content=content, before=before, **known)
 
 
 class ToolUses:
@@ -101,12 +112,63 @@ class ToolUses:
     def __iter__(self) -> Iterator[ToolUse]:
         return iter(self._uses.values())
 
-    def take(self, told: ToolCall | ToolCallUpdate) -> tuple[ToolUse, bool]:
-        """The call as it is now, and whether this is the first that is heard of it."""
+    def take(self, told: ToolCall | ToolCallUpdate, *, asked: bool = False) -> tuple[ToolUse, bool]:
+        """The call as it is now, and whether this is the first that is heard of it.
+
+        Args:
+            told: What is new of it.
+            asked: Whether that came with a request for permission.
+        """
         before = self._uses.get(told.tool_call_id)
-        use = (before or ToolUse(told.tool_call_id)).after(told)
+        use = (before or ToolUse(told.tool_call_id)).after(told, asked=asked)
         self._uses[use.id] = use
         return use, before is None
+
+
+def content_after(
+    content: Content, before: Content | None, told: ToolCall | ToolCallUpdate, *, asked: bool
+) -> tuple[Content, Content | None]:
+    """The content of a call when more is told of it.
+
+    Agents put into a request for permission what a person should know, and not what has come of the call: it
+    stands there only as long as there is nothing else.
+
+    Args:
+        content: Its content until now.
+        before: While that is what it asked permission with: the content that it had until then.
+        told: What is new.
+        asked: Whether that came with a request for permission.
+
+    Returns:
+        Its content, and `before` of that.
+    """
+    if told.content is not None:
+        own = content if before is None else before
+        return tuple(told.content), own if asked else None
+    if asked or before is None:
+        return content, before
+    left = content_answered(content, before)
+    return (left, None) if left or told.raw_output is not None else (content, before)
+
+
+def content_answered(asked: Content, before: Content) -> Content:
+    """What a call has once its question is answered: the edits that it asked with, or what it had before."""
+    return tuple(each for each in asked if each.get("type") == "diff") or before
+
+
+def text_in(value: Any) -> str:
+    """The text of a value that a tool put out: what it says, and not how it is wrapped."""
+    if isinstance(value, str):
+        return value
+    for name in ("error", "message", "text", "output", "formatted_output", "stdout"):
+        found = object_of(value).get(name)
+        if isinstance(found, str) and found:
+            return found
+    return "\n".join(
+        text
+        for entry in objects_of(value)
+        if (text := text_of(object_of(entry.get("content")).get("text")) or text_of(entry.get("text")))
+    )
 
 
 def _name_in(meta: Mapping[str, Any] | None) -> str | None:

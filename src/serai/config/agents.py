@@ -40,6 +40,8 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Whether the agent may have files read and written by the host."""
     terminal: bool | None = None
     """Whether the agent may have commands run in terminals of the host."""
+    cumulative_tokens: bool | None = None
+    """Whether the tokens that the agent tells are those of its session, and not those of a turn."""
 
     @property
     def is_whole(self) -> bool:

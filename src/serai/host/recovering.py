@@ -8,6 +8,7 @@ from serai.ahp import actions as a
 from serai.ahp.types import SessionLifecycle
 from serai.contract import Failed
 from serai.host.deliveries import Unsettled
+from serai.host.ending import end_calls
 from serai.host.mailbox import Waiting
 from serai.host.turns import HELD, error_info
 
@@ -30,6 +31,7 @@ def recover(session: Session, unsettled: Unsettled) -> None:
     session.mailbox.restore({Waiting(**d.context.metadata["pendingMessage"]): d for d in unsettled.held})
     turn = session.live.turn
     if turn is not None:
+        end_calls(session)
         error = error_info("interrupted", "the host was stopped while this turn was running")
         session.act(a.SessionErrorAction(turn_id=turn.id, error=error))
         session.changing.bases.turn_ended(turn.id)

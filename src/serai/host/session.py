@@ -181,14 +181,13 @@ class Session:
         if isinstance(action, a.SessionTruncatedAction):
             self.turns.truncate(action, origin)
             return
+        if isinstance(action, a.SessionTurnCancelledAction):
+            self.turns.cancel(action, origin)
+            return
         answers = all_answers(self.live, action)
-        had_turn = self.live.turn is not None
         self.act(action, origin)
         self._file(action, origin)
-        if had_turn and self.live.turn is None:
-            self.turns.cancelled()
-        else:
-            self.followed(action, answers)
+        self.followed(action, answers)
 
     def _file(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
         """Keep what stands beside the state in step with it: the mailbox, the customisations."""

@@ -42,6 +42,8 @@ class ToolCall:
         """The option that was chosen."""
         self.suggestion: UserMessage | None = None
         """What the person would rather have, when they said no."""
+        self.shown: list[ToolResultContent] = []
+        """What it has shown so far."""
         self._answer: asyncio.Future[Any] | None = None
         self._result: asyncio.Future[Any] | None = None
         self._leave: asyncio.Future[Any] | None = None
@@ -73,6 +75,8 @@ class ToolCall:
         `meta` says what this confirmation is about. It goes out with the action and is not kept.
         """
         asked = confirmed is None
+        if asked and self.approved:
+            self.begun()
         answer = self._session.expecting.expect(("call", self.id)) if asked else None
         self._session.act_in_turn(
             self._turn,
@@ -118,8 +122,16 @@ class ToolCall:
             ),
         )
 
+    def begun(self) -> None:
+        """Say that the call runs already, though someone is asked whether it may.
+
+        When the turn ends it has failed then, and was not skipped.
+        """
+        self._turn.begun[self.id] = self
+
     def show(self, *content: ToolResultContent) -> None:
         """Show what the running tool has so far."""
+        self.shown = list(content)
         self._session.act_in_turn(
             self._turn,
             a.SessionToolCallContentChangedAction(
@@ -134,7 +146,7 @@ class ToolCall:
         text: str | None = None,
         content: list[ToolResultContent] | None = None,
         structured: FreeForm | None = None,
-        error: str | None = None,
+        error: str | ToolCallError | None = None,
         confirm_result: bool = False,
         meta: FreeForm | None = None,
     ) -> bool:
@@ -149,7 +161,7 @@ class ToolCall:
             past_tense_message=message,
             content=content,
             structured_content=structured,
-            error=ToolCallError(message=error) if error is not None else None,
+            error=ToolCallError(message=error) if isinstance(error, str) else error,
         )
         answer = self._session.expecting.expect(("result", self.id)) if confirm_result else None
         self._session.act_in_turn(

@@ -72,6 +72,8 @@ class Turn:
         self._part: tuple[type, str] | None = None
         self._parts = 0
         self._calls = 0
+        self.begun: dict[str, ToolCall] = {}
+        """The calls that run already while someone is asked whether they may."""
         self.task: asyncio.Task[None] | None = None
 
     def run(self, answer: Coroutine[Any, Any, None]) -> None:
@@ -334,7 +336,7 @@ class Turn:
         )
         return call
 
-    def editing(self, *paths: str | Path) -> AbstractAsyncContextManager[None]:
+    def editing(self, *paths: str | Path, since: int | None = None) -> AbstractAsyncContextManager[None]:
         """Say which files a block is about to make, change or delete, so that it is seen what it did.
 
             async with turn.editing("notes.md"):
@@ -344,8 +346,9 @@ class Turn:
 
         Args:
             paths: Absolute, or from the working directory. What is outside of that is not looked at.
+            since: For what may have changed them already: when it was first heard of (`time.time_ns()`).
         """
-        return self._session.changing.bases.editing(self.id, paths)
+        return self._session.changing.bases.editing(self.id, paths, since)
 
     async def terminal(
         self,

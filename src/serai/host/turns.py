@@ -16,6 +16,7 @@ from serai.ahp.types import Turn as AhpTurn
 from serai.contract import Delivered, DeliveryMode, Failed, MessageReceipt
 from serai.errors import AgentClosed, SeraiError, SessionGone
 from serai.host.deliveries import Deferred, Delivery
+from serai.host.ending import end_calls
 from serai.host.mailbox import Waiting
 from serai.host.turn import Turn
 
@@ -162,8 +163,7 @@ class Turns:
             return await end
         except asyncio.CancelledError:
             if live.turn is not None and live.turn.id == turn_id:
-                self._session.act(a.SessionTurnCancelledAction(turn_id=turn_id))
-                self.cancelled()
+                self.cancel(a.SessionTurnCancelledAction(turn_id=turn_id), None)
             raise
         finally:
             self._ends.pop(turn_id, None)
@@ -222,6 +222,7 @@ class Turns:
         if not self.is_running(turn):
             return  # it was cancelled or truncated in the meantime
         session = self._session
+        self._end_calls()
         if error is None:
             session.act(a.SessionTurnCompleteAction(turn_id=turn.id))
         else:
@@ -230,7 +231,17 @@ class Turns:
         session.changing.bases.turn_ended(turn.id, turn.task)
         self._after(None if error is None else "error")
 
-    def cancelled(self) -> None:
+    def cancel(self, action: a.SessionTurnCancelledAction, origin: a.ActionOrigin | None) -> None:
+        """Someone cancels the turn that runs: it is over at once."""
+        self._end_calls()
+        self._session.act(action, origin)
+        self._cancelled()
+
+    def _end_calls(self) -> None:
+        turn = next(iter(self._running.values()), None)
+        end_calls(self._session, turn.begun if turn is not None else {})
+
+    def _cancelled(self) -> None:
         """The turn is no longer in the state: its agent is stopped once that is committed."""
         for turn in self._running.values():
             self._session.changing.bases.turn_ended(turn.id, turn.task)
@@ -250,7 +261,7 @@ class Turns:
         if is_empty and first is not None and live.head.summary.title == _title(first.user_message):
             session.act(a.SessionTitleChangedAction(title=""))  # nobody gave it: the next message does
         if running is not None and live.turn is None:
-            self.cancelled()
+            self._cancelled()
             return
         if not live.head.input_requests:
             session.then(session.expecting.let_go())  # who asked outside of a turn hears that it is over
@@ -303,6 +314,7 @@ class Turns:
             self._settle(delivery_id, Failed(delivery_id=delivery_id, reason=_DISPOSED))
         turn = self._session.live.turn
         if turn is not None:
+            self._end_calls()
             error = error_info(_DISPOSED, "the session was disposed of while this turn was running")
             self._session.act(a.SessionErrorAction(turn_id=turn.id, error=error))
 

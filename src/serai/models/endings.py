@@ -10,6 +10,7 @@ from pydantic_ai.messages import FinishReason
 from pydantic_ai.usage import RequestUsage
 
 from serai.agents.results import AskResult
+from serai.agents.tokens import Tokens
 
 __all__ = ["details_of", "finish_reason", "usage_of"]
 
@@ -38,20 +39,14 @@ def usage_of(result: AskResult) -> RequestUsage:
 
 
 def _tokens(told: Mapping[str, Any]) -> RequestUsage:
-    total_input, total_output = _count(told, "inputTokens"), _count(told, "outputTokens")
-    read, written = _count(told, "cachedReadTokens"), _count(told, "cachedWriteTokens")
-    thought = _count(told, "thoughtTokens")
-    # Most agents tell the kinds apart from one another, some tell cached tokens as part of the input. Their
-    # total says which it is. For pydantic-ai, cached tokens are input, and thoughts are output.
-    if _count(told, "totalTokens") != total_input + total_output:
-        total_input += read + written
-        total_output += thought
+    """For pydantic-ai, cached tokens are input, and thoughts are output."""
+    tokens = Tokens.of(told)
     return RequestUsage(
-        input_tokens=total_input,
-        output_tokens=total_output,
-        cache_read_tokens=read,
-        cache_write_tokens=written,
-        output_reasoning_tokens=thought,
+        input_tokens=tokens.input + tokens.cached_read + tokens.cached_write,
+        output_tokens=tokens.output + tokens.thought,
+        cache_read_tokens=tokens.cached_read,
+        cache_write_tokens=tokens.cached_write,
+        output_reasoning_tokens=tokens.thought,
     )
 
 
@@ -68,11 +63,3 @@ def details_of(result: AskResult) -> dict[str, Any]:
         else {"amount": result.cost.amount, "currency": result.cost.currency},
     }
     return {name: value for name, value in details.items() if value is not None}
-
-
-def _count(told: Mapping[str, Any], name: str) -> int:
-    """So many tokens. What is no number of things, such as half a token, counts as nothing."""
-    value = told.get(name)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else 0

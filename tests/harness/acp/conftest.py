@@ -36,7 +36,7 @@ def found_agent(argv: tuple[str, ...], name: str = "quick", **definition: Any) -
     """An agent as the catalogue finds it."""
     way = Way(program=argv[0])
     made = AgentDefinition(id=name, label=name.title(), ways=(way,), **definition)
-    launch = Launch(argv=argv, name=name, login=made.login)
+    launch = Launch(argv=argv, name=name, login=made.login, cumulative_tokens=made.cumulative_tokens)
     return Found(made, installed=True, way=way, launch=launch)
 
 

@@ -462,6 +462,33 @@ async def test_what_an_agent_writes_is_shown_beforehand_and_is_a_change(
     assert _files(client, changeset) == [(inn.folder / "made.txt").as_uri()]
 
 
+@pytest.mark.parametrize("was_there", [True, False])
+async def test_what_it_tells_of_only_when_it_is_written_is_a_change_without_git_too(
+    inn: Inn, client: Client, *, was_there: bool
+) -> None:
+    inn.offer()
+    file = inn.folder / "made.txt"
+    if was_there:
+        file.write_text("as it was\n")
+    session = await inn.session(client)
+    script = [
+        {"do": "tool_call", "title": "Write", "kind": "edit", "status": "pending"},
+        {"do": "write", "path": str(file), "text": "new\n"},
+        {"do": "tool_call_update", "status": "in_progress", "locations": [{"path": str(file)}]},
+        {"do": "tool_call_update", "status": "completed"},
+    ]
+    turn = await begin(client, session, f"scripted {json.dumps(script)}")
+    await ended(client, session, turn)
+    await client.until(lambda: client.session(session).summary.changesets)
+    listed = client.session(session).summary.changesets or []
+    changeset = next(one.uri_template for one in listed if one.uri_template.endswith("session"))
+    await client.subscribe(changeset)
+    await client.until(lambda: _files(client, changeset))
+    assert _files(client, changeset) == [file.as_uri()]
+    await client.request("invokeChangesetOperation", changeset, operationId="discard")
+    assert (file.read_text() if file.exists() else None) == ("as it was\n" if was_there else None)
+
+
 def _files(client: Client, uri: str) -> list[str]:
     state: Any = client.state.confirmed(uri)
     return [file.edit.after.uri for file in state.files] if state else []

@@ -12,8 +12,21 @@ from typing import Any
 import pytest
 
 from conformance.client import Client
-from harness.acp.conftest import AGENTS, FORKS, ONE, RESUMES, Inn, back, found_agent, notices, said, say
-from harness.acp.test_choices import asked, model, options, select, values
+from harness.acp.conftest import (
+    AGENTS,
+    FORKS,
+    ONE,
+    RESUMES,
+    Inn,
+    back,
+    begin,
+    ended,
+    found_agent,
+    notices,
+    said,
+    say,
+)
+from harness.acp.test_choices import FULL, asked, model, options, select, values
 from processes.watching import runs, until
 from serai.acp import Choice
 from serai.acp.options import read_modes
@@ -165,6 +178,69 @@ async def test_a_choice_that_the_agent_does_not_answer_is_told_and_set_back_and_
     assert await asked(client, session) == [["effort", "high"]]
     await change(client, effort="high")  # again, as someone wishes
     assert await asked(client, session) == [["effort", "high"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("choice", "what"),
+    [
+        ({"to": "m3"}, "take the model m3"),
+        ({"mode": "b"}, "set mode to 'b'"),
+        ({"effort": "high"}, "set effort to 'high'"),
+    ],
+)
+async def test_a_choice_that_is_refused_again_is_told_again_but_not_by_itself(
+    inn: Inn, client: Client, choice: dict[str, Any], what: str
+) -> None:
+    inn.offer(CHOOSY, refused=["m3", "b", "high"])
+    session = await inn.session(client)
+    for _ in range(2):
+        await change(client, **choice)
+        turn = await say(client, session, "settings")
+        assert [told.partition(":")[0] for told in notices(turn)] == [f"Quick did not {what}"]
+        assert "not today" in notices(turn)[0]
+        assert notices(await say(client, session, "settings")) == []
+    assert (model(client), values(client)) == ("m1", {"mode": "a", "effort": "low"})
+
+
+async def test_nor_is_it_told_less_when_it_was_chosen_in_a_turn(inn: Inn, client: Client) -> None:
+    inn.offer(refuses={"session/set_config_option": {"code": -32603, "message": "not today"}}, **FULL)
+    session = await inn.session(client)
+    await change(client, to="large")
+    assert len(notices(await say(client, session, "echo"))) == 1
+    running = await begin(client, session, "wait")
+    await client.hear("delta", content="waiting")
+    await change(client, to="large")  # the host keeps it back until the turn has ended
+    await client.dispatch(session, "turnCancelled", turnId=running)
+    await ended(client, session, running)
+    turn = await say(client, session, "echo")
+    assert [told.partition(":")[0] for told in notices(turn)] == ["Quick did not take the model large"]
+    assert model(client) == "small"
+
+
+async def test_a_choice_that_cannot_be_is_told_again_when_it_is_made_while_the_agent_is_away(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer(silent_in=["session/prompt"], timeouts={"inactivity_timeout": 0.2})
+    session = await inn.session(client, model={"id": "m1"})  # which stays a wish
+    none = "Quick offers no choice of models."
+    assert none in notices(await say(client, session, "echo"))  # after which it was ended
+    assert none not in notices(await say(client, session, "echo"))
+    await change(client, to="m2")
+    assert none in notices(await say(client, session, "echo"))
+
+
+async def test_another_choice_does_not_tell_again_what_was_told_of_the_first(
+    inn: Inn, client: Client
+) -> None:
+    inn.offer(CHOOSY, capabilities=RESUMES)
+    session = await inn.session(client, model={"id": "m3"})
+    client = await back(inn)  # where it has nothing that one can choose: the model stays a wish
+    assert "Quick offers no choice of models." in notices(await say(client, session, "settings"))
+    modes = [{**select("mode"), "category": "mode", "options": [{"value": "a"}, {"value": "b"}]}]
+    again = [{"sessionUpdate": "config_option_update", "configOptions": modes}]
+    assert notices(await say(client, session, f"updates {json.dumps(again)}")) == []
+    await change(client, mode="b")
+    assert (notices(await say(client, session, "settings")), model(client)) == ([], "m3")
 
 
 async def test_what_the_agent_chose_itself_is_nobodys_wish_after_a_restart(inn: Inn, client: Client) -> None:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from conformance.client import Client
-from harness.acp.conftest import ONE, Inn, begin, ended, notices, said, say
+from harness.acp.conftest import LOADS, ONE, Inn, back, begin, ended, notices, said, say
 from harness.acp.test_choosing import CHOOSY
 from serai.ahp.types import (
     MarkdownResponsePart,
@@ -82,6 +82,20 @@ async def test_cost_is_that_of_the_session_and_never_added_up(inn: Inn, client: 
     assert usage.meta["serai.sessionCost"] == {"amount": 0.5, "currency": "USD"}
     assert usage.meta["serai.context"] == {"used": 20, "size": 100}
     assert usage.model == "small"
+
+
+async def test_of_tokens_that_are_counted_over_the_session_a_turn_has_its_own(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(definition={"cumulative_tokens": True}, keep=keep, capabilities=LOADS)
+    session = await inn.session(client)
+    turns = [await say(client, session, f"usage {times}") for times in (1, 3, 4)]
+    client = await back(inn)
+    turns += [await say(client, session, f"usage {times}") for times in (2, 3)]
+    assert [(turn.usage.input_tokens, turn.usage.cache_read_tokens) for turn in turns] == [
+        *((3, 1), (6, 2), (3, 1)),
+        *((6, 2), (3, 1)),
+    ]
 
 
 @pytest.mark.parametrize(

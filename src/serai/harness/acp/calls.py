@@ -6,144 +6,36 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Callable
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
 from serai.acp import PermissionRequest, ToolCallUpdate
 from serai.acp import ToolCall as AcpToolCall
 from serai.acp.shapes import is_object
+from serai.agents.tool_uses import text_in
 from serai.ahp.types import (
     FileEdit,
     FreeForm,
     ToolCallConfirmationReason,
+    ToolCallError,
     ToolResultContent,
     ToolResultTextContent,
 )
 from serai.contract import AgentSessionEvent, ToolCalled, ToolCompleted, ToolFailed
-from serai.harness.acp.contents import contents_of, edit_of, edited_paths, size_of, text_in
+from serai.harness.acp.call import ENDED, NAMES, NOT_NEEDED, OVER, Call, Stage
+from serai.harness.acp.contents import contents_of, edit_of, edited_paths, size_of
 from serai.harness.acp.permitting import Answer, choose, offered
-from serai.host.tool_call import ToolCall
+from serai.host.ending import untold
 from serai.host.turn import Turn
 
 __all__ = ["Calls"]
 
-_NOT_NEEDED = ToolCallConfirmationReason.NOT_NEEDED.value
 _LARGEST_OUTPUT = 16 * 1024
 """A tool's raw output above this size is not kept beside its content."""
 _LARGE = 64 * 1024
 """What a running tool shows, above this size, is shown less often."""
 _PAUSE = 0.25
 """So many seconds are between two showings of what is large: each is a whole copy of it."""
-_UNTOLD = "the agent did not tell how this ended"
-_NAMES = {
-    "read": "Read",
-    "edit": "Edit",
-    "delete": "Delete",
-    "move": "Move",
-    "search": "Search",
-    "execute": "Run a command",
-    "think": "Think",
-    "fetch": "Fetch",
-    "switch_mode": "Switch mode",
-}
-
-
-class _Stage(Enum):
-    """Where a call is, as far as clients know.
-
-    STREAMING → ASKED | RUNNING | CLOSED; ASKED → RUNNING | CLOSED | TAKEN_BACK | DENIED;
-    RUNNING → ASKED | CLOSED
-    """
-
-    STREAMING = auto()
-    ASKED = auto()
-    RUNNING = auto()
-    CLOSED = auto()
-    TAKEN_BACK = auto()
-    """Closed, too: the agent did not want to know any more whether it may run. It may run it all the same."""
-    DENIED = auto()
-    """Closed, too: it may not run. An agent may run it all the same."""
-
-
-_OVER = (_Stage.CLOSED, _Stage.TAKEN_BACK, _Stage.DENIED)
-_ENDED = ("completed", "failed")
-
-
-@dataclass(slots=True)
-class _Call:
-    """One call: all that was told of it so far, and what has become of it."""
-
-    id: str
-    ahp: ToolCall
-    stage: _Stage = _Stage.STREAMING
-    title: str = ""
-    kind: str = "other"
-    status: str = "pending"
-    content: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    locations: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    raw_input: Any = None
-    raw_output: Any = None
-    confirmed: str = _NOT_NEEDED
-    is_hasty: bool = False
-    """Whether it runs already while someone is asked whether it may."""
-    editing: AsyncExitStack = field(default_factory=AsyncExitStack)
-    edited: set[str] = field(default_factory=set[str])
-    shown_at: float = 0.0
-    showing: asyncio.Handle | None = None
-    """Shows what there is in the next step, and what is large when it may be shown again."""
-
-    def learn(self, update: AcpToolCall | ToolCallUpdate) -> bool:
-        """Take in what is new. Returns whether people should see another title or input."""
-        before = self.title, self.raw_input
-        self.title = update.title or self.title
-        self.kind = update.tool_kind or self.kind
-        self.status = update.status or self.status
-        self.content = self.content if update.content is None else update.content
-        self.locations = self.locations if update.locations is None else update.locations
-        self.raw_input = self.raw_input if update.raw_input is None else update.raw_input
-        self.raw_output = self.raw_output if update.raw_output is None else update.raw_output
-        return (self.title, self.raw_input) != before
-
-    @property
-    def is_about_to_show(self) -> bool:
-        """Whether what it has is shown in the next step, and not only when it may be shown again."""
-        return self.showing is not None and not isinstance(self.showing, asyncio.TimerHandle)
-
-    def rest(self) -> None:
-        """Nothing is shown later any more."""
-        if self.showing is not None:
-            self.showing.cancel()
-            self.showing = None
-
-    @property
-    def runs(self) -> bool:
-        """Whether it runs, as far as the agent says."""
-        return self.stage is _Stage.RUNNING or (self.stage is _Stage.ASKED and self.is_hasty)
-
-    @property
-    def message(self) -> str:
-        """What it does, for people."""
-        return self.title or _NAMES.get(self.kind, self.kind)
-
-    @property
-    def input(self) -> str | None:
-        """The tool's input, as JSON text."""
-        if self.raw_input is None:
-            return None
-        if isinstance(self.raw_input, str):
-            return self.raw_input
-        return json.dumps(self.raw_input, ensure_ascii=False)
-
-    @property
-    def meta(self) -> FreeForm:
-        """What AHP has no field for."""
-        found: FreeForm = {"serai.toolKind": self.kind}
-        if self.locations:
-            found["serai.locations"] = self.locations
-        return found
 
 
 class Calls:
@@ -171,7 +63,7 @@ class Calls:
         self._terminal = terminal
         self._emit = emit
         self._masked = masked
-        self._calls: dict[str, _Call] = {}
+        self._calls: dict[str, Call] = {}
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """By the ids of calls: several may have one, and one question at a time is asked about them."""
         self._shown: dict[str, int] = {}
@@ -181,25 +73,26 @@ class Calls:
         """A call has begun, or something is new of it."""
         await self._defied(update)
         call = self._of(update)
-        if call.is_about_to_show and update.status in _ENDED:
+        if call.is_about_to_show and update.status in ENDED:
             self._show_now(call)  # else what it had while it ran would never have been seen
         changed = call.learn(update)
-        if call.stage in _OVER:
+        if call.stage in OVER:
             return
         await self._attend_edits(call)
-        if update.status == "in_progress" and call.stage is _Stage.ASKED:
+        if update.status == "in_progress" and call.stage is Stage.ASKED:
             call.is_hasty = True
-        if call.stage is _Stage.STREAMING:
+            call.ahp.begun()
+        if call.stage is Stage.STREAMING:
             if changed:
                 self._grow(call)
             if call.status == "pending":
                 return
             await self._run(call)
-        elif call.stage is _Stage.RUNNING and changed and call.confirmed == _NOT_NEEDED:
+        elif call.stage is Stage.RUNNING and changed and call.confirmed == NOT_NEEDED:
             await self._run(call)  # under its new title
-        if call.status in _ENDED:
+        if call.status in ENDED:
             await self._close(call)
-        elif call.stage is _Stage.RUNNING and (update.content is not None or changed) and call.content:
+        elif call.stage is Stage.RUNNING and (update.content is not None or changed) and call.shows_something:
             self._show(call)
 
     async def ask(self, request: PermissionRequest) -> Answer:
@@ -209,11 +102,13 @@ class Calls:
         """
         async with self._asking[request.tool_call.tool_call_id]:
             call = self._of(request.tool_call)
-            if call.stage in _OVER:  # it was denied, or is done: this is another one
+            if call.stage in OVER:  # it was denied, or is done: this is another one
                 call = self._begin(call.id, request.tool_call, call)
-            if call.learn(request.tool_call) and call.stage is _Stage.STREAMING:
+            if call.is_about_to_show:
+                self._show_now(call)
+            if call.learn(request.tool_call, asked=True) and call.stage is Stage.STREAMING:
                 self._grow(call)
-            await self._attend_edits(call)
+            await self._attend_edits(call, has_asked=True)
             asking = asyncio.create_task(self._question(call, request))
             try:
                 await asyncio.wait({asking})
@@ -222,13 +117,14 @@ class Calls:
                 await self._take_back(call, asking)
                 raise
             if call.ahp.approved:
-                call.stage = _Stage.RUNNING
+                call.stage = Stage.RUNNING
                 call.confirmed = ToolCallConfirmationReason.USER_ACTION.value
                 self._emit_called(call)
-                if call.content:
+                call.answered()
+                if call.shows_something:
                     self._show(call)  # to be asked about has taken away what it had
             else:
-                call.stage = _Stage.DENIED
+                call.stage = Stage.DENIED
                 await call.editing.aclose()
         option = choose(request.options, call.ahp.option, approved=call.ahp.approved)
         return Answer(option, call.ahp.suggestion, is_unsayable=call.ahp.approved and option is None)
@@ -240,17 +136,17 @@ class Calls:
         """
         for call in self._calls.values():
             if call.runs and self._turn.is_running:
-                await self._close(call, _UNTOLD)
+                await self._close(call, untold())
             call.rest()
             await call.editing.aclose()
 
     # -- steps ---------------------------------------------------------------------------------------------
 
-    async def _question(self, call: _Call, request: PermissionRequest) -> None:
-        if call.stage in _OVER:
+    async def _question(self, call: Call, request: PermissionRequest) -> None:
+        if call.stage in OVER:
             raise asyncio.CancelledError  # it was told meanwhile how it ended
-        call.is_hasty = call.stage is _Stage.RUNNING
-        call.stage = _Stage.ASKED
+        call.is_hasty = call.stage is Stage.RUNNING
+        call.stage = Stage.ASKED
         await call.ahp.ready(
             message=call.message,
             title=call.title or None,
@@ -259,12 +155,12 @@ class Calls:
             meta=call.meta,
         )
 
-    async def _take_back(self, call: _Call, asking: asyncio.Task[None]) -> None:
+    async def _take_back(self, call: Call, asking: asyncio.Task[None]) -> None:
         """Nobody need say any more whether a call may run. One that runs all the same was not skipped."""
-        if call.stage is _Stage.ASKED:
+        if call.stage is Stage.ASKED:
             if call.runs and self._turn.is_running:
-                await self._close(call, _UNTOLD)  # this ends the question, too
-            call.stage = _Stage.TAKEN_BACK
+                await self._close(call, untold())  # this ends the question, too
+            call.stage = Stage.TAKEN_BACK
             await call.editing.aclose()
         asking.cancel()
         await asyncio.wait({asking})
@@ -272,25 +168,25 @@ class Calls:
     async def _defied(self, update: AcpToolCall | ToolCallUpdate) -> None:
         """Tell it when an agent was told no, and says that it did it. A bare "completed" may be the no."""
         call = self._calls.get(update.tool_call_id)
-        if call is None or call.stage is not _Stage.DENIED or isinstance(update, AcpToolCall):
+        if call is None or call.stage is not Stage.DENIED or isinstance(update, AcpToolCall):
             return
         brought = text_in(update.content) or text_in(update.raw_output)
         if update.status == "in_progress":
             what = "it runs it."
         elif update.status == "completed" and (update.content or brought):
-            call.stage = _Stage.CLOSED  # once is enough
+            call.stage = Stage.CLOSED  # once is enough
             what = f"this came of it: {brought[:_LARGEST_OUTPUT]}" if brought else "it has done it."
         else:
             return
         await self._turn.notice(f'The agent was told no to "{call.message}", and says that {what}')
 
-    def _of(self, update: AcpToolCall | ToolCallUpdate) -> _Call:
+    def _of(self, update: AcpToolCall | ToolCallUpdate) -> Call:
         call = self._calls.get(update.tool_call_id)
         if call is None or _is_another(call, update):
             return self._begin(update.tool_call_id, update, call)
         return call
 
-    def _begin(self, call_id: str, update: AcpToolCall | ToolCallUpdate, before: _Call | None) -> _Call:
+    def _begin(self, call_id: str, update: AcpToolCall | ToolCallUpdate, before: Call | None) -> Call:
         """A call is heard of. `before` is the one that had its id, which is over."""
         shown = call_id
         while shown in self._shown:
@@ -304,29 +200,29 @@ class Calls:
         if locations:
             meta["serai.locations"] = locations
         # By its kind: a title tells what the call does, and the first one is often no more than "Preparing…".
-        name = _NAMES.get(kind) or update.title or (known and known.title) or kind
+        name = NAMES.get(kind) or update.title or (known and known.title) or kind
         ahp = self._turn.begin_call(kind, name, call_id=shown, meta=meta)
-        call = self._calls[call_id] = _Call(call_id, ahp, kind=kind, locations=locations)
+        call = self._calls[call_id] = Call(call_id, ahp, kind=kind, locations=locations)
         if known is not None:
             call.title, call.raw_input = known.title, known.raw_input
             self._grow(call)
         return call
 
-    def _grow(self, call: _Call) -> None:
+    def _grow(self, call: Call) -> None:
         """Show title and input while they are still coming in."""
         more = "" if call.ahp.input else call.input or ""
         call.ahp.grow(more, call.message)
         call.ahp.input = call.input
 
-    async def _run(self, call: _Call) -> None:
-        first = call.stage is _Stage.STREAMING
-        call.stage = _Stage.RUNNING
+    async def _run(self, call: Call) -> None:
+        first = call.stage is Stage.STREAMING
+        call.stage = Stage.RUNNING
         call.ahp.input = call.input
         await call.ahp.ready(message=call.message, confirmed=call.confirmed, meta=call.meta)
         if first:
             self._emit_called(call)
 
-    def _show(self, call: _Call) -> None:
+    def _show(self, call: Call) -> None:
         """Show what the call has so far, in the next step: tools that stream tell all of it, in bursts."""
         if call.showing is not None:
             return
@@ -337,20 +233,20 @@ class Calls:
         else:
             call.showing = loop.call_soon(self._show_now, call)
 
-    def _show_now(self, call: _Call) -> None:
+    def _show_now(self, call: Call) -> None:
         call.rest()
-        if call.stage is _Stage.RUNNING:
+        if call.stage is Stage.RUNNING and call.shows_something:
             call.shown_at = asyncio.get_running_loop().time()
             call.ahp.show(*self._contents(call))
 
-    async def _close(self, call: _Call, error: str | None = None) -> None:
-        call.stage = _Stage.CLOSED
+    async def _close(self, call: Call, error: str | ToolCallError | None = None) -> None:
+        call.stage = Stage.CLOSED
         call.rest()
         content: list[ToolResultContent] = self._contents(call)
         if not content and (text := text_in(call.raw_output)):
             content = [ToolResultTextContent(text=text)]
         if error is None and call.status == "failed":
-            error = text_in(call.content) or text_in(call.raw_output) or "the tool failed"
+            error = call.text or text_in(call.raw_output) or "the tool failed"
         await call.editing.aclose()
         await call.ahp.done(
             call.message,
@@ -360,20 +256,21 @@ class Calls:
             meta=call.meta,
         )
         if error is None:
-            output = self._masked(text_in(call.content) or call.raw_output)
+            output = self._masked(call.text or call.raw_output)
             self._emit(ToolCompleted(run=call.id, tool=call.kind, output=output))
         else:
-            self._emit(ToolFailed(run=call.id, tool=call.kind, error=self._masked(error)))
+            why = error if isinstance(error, str) else error.message
+            self._emit(ToolFailed(run=call.id, tool=call.kind, error=self._masked(why)))
 
-    def _emit_called(self, call: _Call) -> None:
+    def _emit_called(self, call: Call) -> None:
         self._emit(ToolCalled(run=call.id, tool=call.kind, input=self._masked(call.raw_input)))
 
     # -- content -------------------------------------------------------------------------------------------
 
-    def _contents(self, call: _Call) -> list[ToolResultContent]:
+    def _contents(self, call: Call) -> list[ToolResultContent]:
         return contents_of(call.content, folder=self._folder, keep=self._turn.keep, terminal=self._terminal)
 
-    def _edits(self, call: _Call) -> list[FileEdit]:
+    def _edits(self, call: Call) -> list[FileEdit]:
         found = (
             edit_of(entry, self._folder, self._turn.keep)
             for entry in call.content
@@ -381,24 +278,29 @@ class Calls:
         )
         return [edit for edit in found if edit is not None]
 
-    async def _attend_edits(self, call: _Call) -> None:
-        """See to it that what the call is about to change is among the session's changes."""
+    async def _attend_edits(self, call: Call, *, has_asked: bool = False) -> None:
+        """See to it that what the call changes is among the session's changes.
+
+        An agent may tell of a path when it has written there already; not so when it asks whether it may.
+        """
+        since = None if has_asked and call.stage is not Stage.RUNNING else call.heard
         for path in edited_paths(call.content, call.locations, call.kind):
             if path not in call.edited:
                 call.edited.add(path)
-                await call.editing.enter_async_context(self._turn.editing(self._folder / path))
+                editing = self._turn.editing(self._folder / path, since=since)
+                await call.editing.enter_async_context(editing)
 
 
-def _is_another(call: _Call, update: AcpToolCall | ToolCallUpdate) -> bool:
+def _is_another(call: Call, update: AcpToolCall | ToolCallUpdate) -> bool:
     """Whether something is told of a new call that has the id of one that is over."""
-    if call.stage is _Stage.TAKEN_BACK:
+    if call.stage is Stage.TAKEN_BACK:
         return update.status in ("in_progress", "completed")
-    if call.stage is _Stage.DENIED and update.status == "in_progress":
+    if call.stage is Stage.DENIED and update.status == "in_progress":
         return True
-    return call.stage in _OVER and isinstance(update, AcpToolCall)
+    return call.stage in OVER and isinstance(update, AcpToolCall)
 
 
-def _is_more_of(before: _Call, update: AcpToolCall | ToolCallUpdate) -> bool:
+def _is_more_of(before: Call, update: AcpToolCall | ToolCallUpdate) -> bool:
     """Whether what is told of a call that is over is of the same one, as when it runs after a no."""
     return isinstance(update, ToolCallUpdate) and update.title in (None, "", before.title)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from serai.acp import AcpSession
@@ -49,7 +49,8 @@ class Choosing:
         self._warn = warn
         self._label = harness.found.label
         self._busy = asyncio.Lock()
-        self._complaints: set[str] = set()
+        self._complaints: set[tuple[str, str]] = set()
+        """What was told of wishes that still stand, by their names."""
         self._session: AcpSession | None = None
         self._actual = Choices()
         """What can be chosen, with the values that the agent had when that was last told."""
@@ -102,13 +103,17 @@ class Choosing:
         )
 
     def chosen(self, action: SessionConfigChangedAction | SessionModelChangedAction) -> None:
-        """Someone has chosen this: it is no longer the agent's own choice, also when it is the same."""
+        """Someone has chosen this: it is no longer the agent's own choice, also when it is the same.
+
+        Whether it can be is told anew.
+        """
         if isinstance(action, SessionConfigChangedAction):
             names = list(action.config)
         else:
             names = [_MODEL, *(action.model.config or ())]
         for name in names:
             self._had.pop(name, None)
+        self._complaints = {told for told in self._complaints if told[0] not in names}
         names = [name for name in names if self._kept.own.pop(name, None) is not None]
         if names:
             self._seat.record(k.chosen_by_people(names))
@@ -124,7 +129,7 @@ class Choosing:
                 return  # another one was opened meanwhile, with all wishes
             tried: dict[str, Any] = {}
             self.show(session)
-            while wish := self._wish(tried):
+            while wish := self._next_wish(tried):
                 name, value = wish
                 tried[name] = value
                 self._had = dict(self._seat.settings)
@@ -146,6 +151,9 @@ class Choosing:
                 gone=[name for name in tried if name not in has],
                 model=self._actual.model or (model and model.id),
             )
+            # What was set back is a wish again only if someone makes it: then it is told again.
+            left = {name for name, _ in self._wishes()}
+            self._complaints = {told for told in self._complaints if told[0] in left}
 
     def _take_over(
         self, values: Mapping[str, Any], *, gone: Collection[str] = (), model: str | None = None
@@ -163,18 +171,19 @@ class Choosing:
         if model is not None:
             self._seat.choose_model(ModelSelection(id=model))
 
-    def _wish(self, tried: Mapping[str, Any]) -> tuple[str, Any] | None:
-        """Something that is wished, and was not tried: the model, which others depend on, before the rest."""
+    def _next_wish(self, tried: Mapping[str, Any]) -> tuple[str, Any] | None:
+        """Something that is wished, and was not tried."""
+        return next(((name, v) for name, v in self._wishes() if name not in tried or tried[name] != v), None)
+
+    def _wishes(self) -> Iterator[tuple[str, Any]]:
+        """What is wished: the model, which others depend on, before the rest."""
         has, model = self._actual.values, self._seat.model
-        if model is not None and model.id not in (self._model, tried.get(_MODEL)):
-            return _MODEL, model.id
+        if model is not None and model.id != self._model:
+            yield _MODEL, model.id
         more = (model.config or {}) if model is not None else {}
         for name, value in {**self._seat.settings, **more}.items():
-            if name in _WHEN_OPENED or (name in has and has[name] == value):
-                continue
-            if name not in tried or tried[name] != value:
-                return name, value
-        return None
+            if name not in _WHEN_OPENED and not (name in has and has[name] == value):
+                yield name, value
 
     def _hold_to(self, had: Mapping[str, Any]) -> None:
         """The model is another one, and more may have changed with it: wish that back, where it can be."""
@@ -202,7 +211,7 @@ class Choosing:
             is_own = name in self._kept.own and self._kept.own[name] == value
             is_telling = not is_own or (name == MODE and has_others)
             if is_telling and not was_given:
-                self._complain(f"did not {what}: it {problem}" if has_others else problem)
+                self._complain(name, f"did not {what}: it {problem}" if has_others else problem)
             return True
         try:
             if option is None:
@@ -213,11 +222,11 @@ class Choosing:
             if error.number is None and not isinstance(error, CapabilityNotSupportedError | AgentInactive):
                 return False
             # Also of one that does not answer: it will not the next time, and each turn would wait for it.
-            self._complain(f"did not {what}: {error.message}")
+            self._complain(name, f"did not {what}: {error.message}")
         return True
 
-    def _complain(self, problem: str) -> None:
-        """Tell once that something could not be chosen."""
-        if problem not in self._complaints:
-            self._complaints.add(problem)
+    def _complain(self, name: str, problem: str) -> None:
+        """Tell that something could not be chosen: once for each time that it was."""
+        if (name, problem) not in self._complaints:
+            self._complaints.add((name, problem))
             self._warn(f"{self._label} {problem}.")

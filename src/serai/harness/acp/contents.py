@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from serai.acp.shapes import is_object, object_of, objects_of, text_of
+from serai.acp.shapes import is_object, object_of, text_of
 from serai.ahp.types import (
     ContentRef,
     FileEdit,
@@ -25,7 +25,7 @@ from serai.changes.counting import count_lines
 from serai.files.content_types import content_type
 from serai.uris import uri_of
 
-__all__ = ["Keep", "bytes_of", "contents_of", "edit_of", "edited_paths", "link_to", "size_of", "text_in"]
+__all__ = ["Keep", "bytes_of", "contents_of", "edit_of", "edited_paths", "link_to", "size_of"]
 
 Keep = Callable[[bytes, str], ContentRef]
 """Keeps content beside the session and refers to it."""
@@ -132,21 +132,6 @@ def edited_paths(
     if kind in ("edit", "delete", "move"):
         paths += [path for place in locations if (path := text_of(place.get("path")))]
     return list(dict.fromkeys(paths))
-
-
-def text_in(value: Any) -> str:
-    """The text of a value that a tool put out: what it says, and not how it is wrapped."""
-    if isinstance(value, str):
-        return value
-    for name in ("error", "message", "text", "output", "formatted_output", "stdout"):
-        found = object_of(value).get(name)
-        if isinstance(found, str) and found:
-            return found
-    return "\n".join(
-        text
-        for entry in objects_of(value)
-        if (text := text_of(object_of(entry.get("content")).get("text")) or text_of(entry.get("text")))
-    )
 
 
 def size_of(entries: Iterable[Mapping[str, Any]]) -> int:

@@ -80,8 +80,10 @@ async def open_session(
 ) -> Opened:
     """Start an agent, and open a session in the best way that it has.
 
-    An agent that does not survive one way, or falls silent over it, is started again for the next. When this
-    fails or is cancelled, no agent is left.
+    An agent that refuses one way is asked for the next, and in the end for a new session; one that does not
+    survive a way, or falls silent over it, is started again for the next. Only where it says that someone
+    must sign in, wait or pay, that is the error. A new session would help nobody then, and cost what the
+    agent remembers: the earlier one can be opened later. When this fails or is cancelled, no agent is left.
 
     Args:
         start: Starts the agent.
@@ -90,7 +92,9 @@ async def open_session(
         through: Makes an attempt, and signs in for it where that can be done.
 
     Raises:
-        AgentError: Not even a new one could be made: a person has to sign in, for instance.
+        AuthRequired: A person has to sign in.
+        RateLimited: The agent can open it later; so with `AgentOverloaded` and `UsageLimitReached`.
+        AgentError: Not even a new one could be made.
     """
     agent = await start()
     reason = wanted.anew

@@ -3,6 +3,7 @@
 What it is told stands in its argument, as JSON: `capabilities` for its handshake; `gate`, a named pipe of
 which it reads a byte before it does as it is asked to choose, when it has told its options as they still are,
 and in its title what it is asked; `deadly`, a value at which it dies; `deaf`, one that it does not answer;
+`refused`, those that it does not take;
 `resets`, to change the effort when it changes the model; `fewer`, a file: once it is there, only the last
 model and mode can be chosen, also in a session that it resumes, where else nothing can be.
 In a turn it says what it was asked to choose; at `leave` it goes after the turn, and what stands behind
@@ -56,6 +57,8 @@ def opened() -> dict[str, Any]:
 
 def choose(session: str, name: str, value: Any) -> dict[str, Any] | None:
     CHOSEN.append([name, value])
+    if value in TOLD.get("refused", ()):
+        return {"error": {"code": -32603, "message": "not today"}}
     if GATE is not None:
         update(session, sessionUpdate="config_option_update", **options(more=[{**LOUD, "name": f"{value}!"}]))
         update(session, sessionUpdate="session_info_update", title=f"asked for {value}")
@@ -104,6 +107,6 @@ for line in sys.stdin:
     if "id" in message and "method" in message:
         result = answer(message["method"], message["params"])
         if result is not None:
-            send(id=message["id"], result=result)
+            send(id=message["id"], **(result if "error" in result else {"result": result}))
         if message["method"] == "session/prompt" and message["params"]["prompt"][0]["text"] == "leave":
             os._exit(0)

@@ -4,7 +4,7 @@ What it is told stands in its argument, as JSON: `capabilities`, `meta` and `met
 `new_error` to refuse sessions, `signed_in` a file that has to be there, `modes` and `options` for its
 sessions, `keep` a folder in which it keeps them, `late` how long after `session/load` and its like it tells
 the history (`prompt`: only in the next turn; `never`), `repeats` to repeat each prompt, `dies_in` and
-`silent_in` what it does not survive or answer.
+`silent_in` what it does not survive or answer, `refuses` the errors that it answers some methods with.
 What it does in a turn is the first line of the prompt: the name of a function in `quick_calls`, `quick_words`
 or `quick_requests`, and words for it.
 Whatever it is asked, it keeps in `heard`, and the turn `recall` tells it.
@@ -154,7 +154,8 @@ while True:
     if handler is None:
         send(id=MESSAGE["id"], error={"code": -32601, "message": "no such method"})
         continue
-    outcome = handler(MESSAGE["params"])
+    error = TOLD.get("refuses", {}).get(MESSAGE["method"])
+    outcome = {"error": error} if error else handler(MESSAGE["params"])
     if "error" in outcome:
         send(id=MESSAGE["id"], error=outcome["error"])
     else:

@@ -103,6 +103,25 @@ def permission(session: str, kinds: str = "yes,ever,no") -> Any:
     return None
 
 
+def scripted(session: str, *words: str) -> Any:
+    """Tells of a call what stands in its argument, as JSON, asks about it, or waits until it is cancelled."""
+    for step in json.loads(" ".join(words)):
+        match step.pop("do"):
+            case "wait":
+                return wait(session)
+            case "write":
+                Path(step["path"]).write_text(step["text"])
+            case "ask":
+                call = {"toolCallId": "c", **step}
+                ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
+            case "begin asking":
+                params = {"sessionId": session, "toolCall": {"toolCallId": "c", **step}, "options": OPTIONS}
+                send(id="b", method="session/request_permission", params=params)
+            case kind:
+                update(session, kind, toolCallId="c", **step)
+    return None
+
+
 def untold(session: str, then: str) -> Any:
     """Asks about a call, begins another, and tells the end of neither."""
     call = {"toolCallId": "c", "title": "rm -rf /"}

@@ -81,10 +81,11 @@ def plan(session: str) -> Any:
     say(session, "planned")
 
 
-def usage(session: str) -> Any:
+def usage(session: str, times: str = "1") -> Any:
     update(session, "usage_update", used=10, size=100, cost={"amount": 0.25, "currency": "USD"})
     update(session, "usage_update", used=20, size=100, cost={"amount": 0.5, "currency": "USD"})
-    return {"stopReason": "end_turn", "usage": {"inputTokens": 3, "outputTokens": 2, "cachedReadTokens": 1}}
+    once = {"inputTokens": 3, "outputTokens": 2, "cachedReadTokens": 1}
+    return {"stopReason": "end_turn", "usage": {name: int(times) * count for name, count in once.items()}}
 
 
 def news(session: str) -> Any:

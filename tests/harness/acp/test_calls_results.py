@@ -1,0 +1,166 @@
+"""What came of a tool call, as far as its agent tells it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from conformance.client import Client, calls_of
+from harness.acp.conftest import Inn, back, begin, confirm, ended, pending, said, status
+
+ASKED = "May I run this?"
+DIFF = {"type": "diff", "path": "/w/a.txt", "oldText": "old\n", "newText": "new\n"}
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "content", "content": {"type": "text", "text": words}}
+
+
+def told(**fields: Any) -> dict[str, Any]:
+    return {"do": "tool_call_update", **fields}
+
+
+def asks(*content: dict[str, Any]) -> dict[str, Any]:
+    return {"do": "ask", "title": "make", "kind": "execute", "content": list(content)}
+
+
+AGAIN = {"do": "tool_call", "title": "make", "kind": "execute", "status": "in_progress"}
+DONE = told(status="completed")
+SAID = told(status="completed", rawOutput={"stdout": "made", "exit_code": 0})
+SILENT = told(status="completed", rawOutput={"stdout": "", "exit_code": 0})
+
+
+async def played(inn: Inn, client: Client, *steps: dict[str, Any]) -> Any:
+    """The call, once it is over. Whoever is asked whether it may run says yes."""
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, f"scripted {json.dumps(steps)}")
+    await confirm(client, session, await pending(client, session))
+    (call,) = calls_of(await ended(client, session, turn))
+    return call
+
+
+def shown(call: Any) -> list[str]:
+    """The texts that a call shows; of an edit, the name of its kind."""
+    return [getattr(each, "text", None) or type(each).__struct_config__.tag for each in call.content or ()]
+
+
+@pytest.mark.parametrize(
+    ("steps", "came"),
+    [
+        ([asks(text(ASKED)), AGAIN, SAID], ["made"]),
+        ([asks(text(ASKED)), SAID], ["made"]),
+        ([asks(text(ASKED)), AGAIN, SILENT], []),
+        ([asks(text(ASKED)), AGAIN, told(status="completed", content=[text("all")])], ["all"]),
+        ([asks(text(ASKED)), AGAIN, told(content=[text("all")]), SAID], ["all"]),
+        ([{**AGAIN, "content": [text("half")]}, asks(text(ASKED)), DONE], ["half"]),
+        ([{**AGAIN, "content": [text("the plan")]}, asks(text("the plan")), SAID], ["the plan"]),
+        ([asks(text(ASKED)), AGAIN, DONE], [ASKED]),
+    ],
+    ids=["codex", "bare", "silent", "content", "earlier", "before", "same", "nothing"],
+)
+async def test_what_the_person_was_asked_is_not_what_came_of_a_call(
+    inn: Inn, client: Client, steps: list[dict[str, Any]], came: list[str]
+) -> None:
+    call = await played(inn, client, *steps)
+    assert (status(call), call.success, shown(call)) == ("completed", True, came)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [asks(DIFF), DONE],
+        [asks(DIFF), AGAIN, SAID],
+        [asks(text(ASKED), DIFF), AGAIN, SAID],
+        [{**AGAIN, "status": "pending", "content": []}, asks(DIFF), SAID],
+        [{**AGAIN, "status": "pending", "content": [DIFF]}, asks(text(ASKED)), SAID],
+    ],
+    ids=["bare", "codex", "mixed", "nothing before", "before"],
+)
+async def test_an_edit_that_someone_said_yes_to_is_seen_with_the_call(
+    inn: Inn, client: Client, steps: list[dict[str, Any]]
+) -> None:
+    call = await played(inn, client, *steps)
+    assert shown(call) == ["fileEdit"]
+    assert (call.content[0].diff.added, call.content[0].diff.removed) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        (told(status="failed", rawOutput={"error": "no such target"}), "no such target"),
+        (told(status="failed"), "the tool failed"),
+    ],
+)
+async def test_what_the_person_was_asked_is_not_why_a_call_failed(
+    inn: Inn, client: Client, end: dict[str, Any], why: str
+) -> None:
+    call = await played(inn, client, asks(text(ASKED)), AGAIN, end)
+    assert (call.success, call.error.message) == (False, why)
+
+
+async def test_what_the_person_was_asked_is_not_shown_as_if_the_call_had_put_it_out(
+    inn: Inn, client: Client
+) -> None:
+    await played(inn, client, {**AGAIN, "content": [text("half")]}, asks(text(ASKED)), DONE)
+    told = [each["content"] for each in client.heard("toolCallContentChanged")]
+    assert [part["text"] for content in told for part in content] == ["half", "half"]
+
+
+# -- turns that end before it is told ----------------------------------------------------------------------
+
+HALF = {**AGAIN, "content": [text("half")]}
+QUESTION = {"do": "begin asking", "title": "make"}
+WAIT = {"do": "wait"}
+
+
+async def waiting(inn: Inn, client: Client, *steps: dict[str, Any]) -> tuple[str, str]:
+    """A session and its turn, in which the agent waits after these steps."""
+    inn.offer()
+    session = await inn.session(client)
+    turn = await begin(client, session, f"scripted {json.dumps([*steps, WAIT])}")
+    await client.until(lambda: said(client.session(session).active_turn) == "waiting")
+    return session, turn
+
+
+@pytest.mark.parametrize(
+    ("steps", "shown_before"),
+    [
+        ([HALF], ["half"]),
+        ([HALF, QUESTION], ["half"]),
+        ([QUESTION, told(status="in_progress")], []),
+    ],
+    ids=["runs", "reasked", "hasty"],
+)
+async def test_a_call_that_runs_when_someone_cancels_was_not_skipped(
+    inn: Inn, client: Client, steps: list[dict[str, Any]], shown_before: list[str]
+) -> None:
+    session, turn = await waiting(inn, client, *steps)
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    over = await ended(client, session, turn)
+    (call,) = calls_of(over)
+    assert (over.state, status(call), call.success) == ("cancelled", "completed", False)
+    assert call.error.message == "the agent did not tell how this ended"
+    assert shown(call) == shown_before
+
+
+async def test_a_call_that_runs_when_the_host_is_stopped_was_not_skipped(inn: Inn, client: Client) -> None:
+    session, turn = await waiting(inn, client, HALF)
+    again = await back(inn)
+    over = await ended(again, session, turn)
+    (call,) = calls_of(over)
+    assert (over.error.error_type, status(call), call.success) == ("interrupted", "completed", False)
+    assert call.error.message == "the agent did not tell how this ended"
+    assert shown(call) == ["half"]
+
+
+async def test_a_call_that_someone_is_asked_about_when_they_cancel_was_skipped(
+    inn: Inn, client: Client
+) -> None:
+    session, turn = await waiting(inn, client, QUESTION)
+    await pending(client, session)
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    (call,) = calls_of(await ended(client, session, turn))
+    assert (status(call), call.reason) == ("cancelled", "skipped")
