@@ -162,7 +162,8 @@ class TestLive:
             desk.keyboard.type("waits")
             await desk.screen.shows("* Run it: x --all ")
             os.kill(os.getpid(), signal.SIGINT)
-            await desk.screen.shows("leaves)\n* Run it: was stopped (skipped)\n(the turn was cancelled)")
+            await desk.screen.shows("leaves)\n* Run it: failed: the agent did not tell how this ended\n")
+            await desk.screen.shows("(the turn was cancelled)")
             desk.keyboard.end()
             await soon(chat)
 

@@ -148,7 +148,8 @@ def content_after(
     if asked or before is None:
         return content, before
     left = content_answered(content, before)
-    return (left, None) if left or told.raw_output is not None else (content, before)
+    is_told = told.raw_output is not None or told.status in _OVER
+    return (left, None) if left or is_told else (content, before)
 
 
 def content_answered(asked: Content, before: Content) -> Content:

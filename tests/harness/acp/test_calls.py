@@ -462,18 +462,20 @@ async def test_what_an_agent_writes_is_shown_beforehand_and_is_a_change(
     assert _files(client, changeset) == [(inn.folder / "made.txt").as_uri()]
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("was_there", [True, False])
 async def test_what_it_tells_of_only_when_it_is_written_is_a_change_without_git_too(
-    inn: Inn, client: Client, *, was_there: bool
+    inn: Inn, client: Client, *, was_there: bool, is_late: bool
 ) -> None:
     inn.offer()
     file = inn.folder / "made.txt"
     if was_there:
         file.write_text("as it was\n")
     session = await inn.session(client)
+    begins: dict[str, Any] = {"do": "tool_call", "title": "Write", "kind": "edit", "status": "pending"}
+    writes = {"do": "write", "path": str(file), "text": "new\n"}
     script = [
-        {"do": "tool_call", "title": "Write", "kind": "edit", "status": "pending"},
-        {"do": "write", "path": str(file), "text": "new\n"},
+        *([writes, {"do": "pause"}, begins] if is_late else [begins, writes]),
         {"do": "tool_call_update", "status": "in_progress", "locations": [{"path": str(file)}]},
         {"do": "tool_call_update", "status": "completed"},
     ]

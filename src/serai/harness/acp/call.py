@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -75,8 +74,9 @@ class Call:
     """Whether it runs already while someone is asked whether it may."""
     editing: AsyncExitStack = field(default_factory=AsyncExitStack)
     edited: set[str] = field(default_factory=set[str])
-    heard: int = field(default_factory=time.time_ns)
-    """When it was first heard of, in nanoseconds: what it writes is written after that."""
+    since: int = 0
+    """When something was heard of the agent before it first told of this call, in nanoseconds: it has begun
+    after that. Some tell of a call only when it is done."""
     shown_at: float = 0.0
     showing: asyncio.Handle | None = None
     """Shows what there is in the next step, and what is large when it may be shown again."""
@@ -93,9 +93,9 @@ class Call:
         self.raw_output = self.raw_output if update.raw_output is None else update.raw_output
         return (self.title, self.raw_input) != before
 
-    def answered(self) -> None:
-        """What it asked permission with counts no more, but for edits; unless there is nothing else."""
-        if self.before is not None and (left := content_answered(self.content, self.before)):
+    def answered(self, *, is_over: bool = False) -> None:
+        """What it asked permission with counts no more, but for edits; as soon as there is anything else."""
+        if self.before is not None and ((left := content_answered(self.content, self.before)) or is_over):
             self.content, self.before = left, None
 
     @property

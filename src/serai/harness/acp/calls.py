@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +64,8 @@ class Calls:
         self._terminal = terminal
         self._emit = emit
         self._masked = masked
+        self.heard_at = time.time_ns()
+        """When something was last heard of the agent, in nanoseconds."""
         self._calls: dict[str, Call] = {}
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """By the ids of calls: several may have one, and one question at a time is asked about them."""
@@ -202,7 +205,7 @@ class Calls:
         # By its kind: a title tells what the call does, and the first one is often no more than "Preparing…".
         name = NAMES.get(kind) or update.title or (known and known.title) or kind
         ahp = self._turn.begin_call(kind, name, call_id=shown, meta=meta)
-        call = self._calls[call_id] = Call(call_id, ahp, kind=kind, locations=locations)
+        call = self._calls[call_id] = Call(call_id, ahp, kind=kind, locations=locations, since=self.heard_at)
         if known is not None:
             call.title, call.raw_input = known.title, known.raw_input
             self._grow(call)
@@ -242,6 +245,7 @@ class Calls:
     async def _close(self, call: Call, error: str | ToolCallError | None = None) -> None:
         call.stage = Stage.CLOSED
         call.rest()
+        call.answered(is_over=True)
         content: list[ToolResultContent] = self._contents(call)
         if not content and (text := text_in(call.raw_output)):
             content = [ToolResultTextContent(text=text)]
@@ -283,7 +287,7 @@ class Calls:
 
         An agent may tell of a path when it has written there already; not so when it asks whether it may.
         """
-        since = None if has_asked and call.stage is not Stage.RUNNING else call.heard
+        since = None if has_asked and call.stage is not Stage.RUNNING else call.since
         for path in edited_paths(call.content, call.locations, call.kind):
             if path not in call.edited:
                 call.edited.add(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,8 @@ def scripted(session: str, *words: str) -> Any:
                 return wait(session)
             case "write":
                 Path(step["path"]).write_text(step["text"])
+            case "pause":
+                time.sleep(0.2)  # as long as an agent takes to tell of what it has done
             case "ask":
                 call = {"toolCallId": "c", **step}
                 ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
