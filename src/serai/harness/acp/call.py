@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -49,6 +50,8 @@ class Stage(Enum):
     """Closed, too: it may not run. An agent may run it all the same."""
 
 
+_LATE = 2_000_000_000
+"""So late an agent may be with what it tells of a call, in nanoseconds. OpenCode was up to 0.8 s late."""
 OVER = (Stage.CLOSED, Stage.TAKEN_BACK, Stage.DENIED)
 ENDED = ("completed", "failed")
 
@@ -74,9 +77,8 @@ class Call:
     """Whether it runs already while someone is asked whether it may."""
     editing: AsyncExitStack = field(default_factory=AsyncExitStack)
     edited: set[str] = field(default_factory=set[str])
-    since: int = 0
-    """When something was heard of the agent before it first told of this call, in nanoseconds: it has begun
-    after that. Some tell of a call only when it is done."""
+    since: int = field(default_factory=lambda: time.time_ns() - _LATE)
+    """When it may have begun, in nanoseconds: some agents tell of a call only when it is done."""
     shown_at: float = 0.0
     showing: asyncio.Handle | None = None
     """Shows what there is in the next step, and what is large when it may be shown again."""

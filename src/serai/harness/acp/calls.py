@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -64,8 +63,6 @@ class Calls:
         self._terminal = terminal
         self._emit = emit
         self._masked = masked
-        self.heard_at = time.time_ns()
-        """When something was last heard of the agent, in nanoseconds."""
         self._calls: dict[str, Call] = {}
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """By the ids of calls: several may have one, and one question at a time is asked about them."""
@@ -205,7 +202,7 @@ class Calls:
         # By its kind: a title tells what the call does, and the first one is often no more than "Preparing…".
         name = NAMES.get(kind) or update.title or (known and known.title) or kind
         ahp = self._turn.begin_call(kind, name, call_id=shown, meta=meta)
-        call = self._calls[call_id] = Call(call_id, ahp, kind=kind, locations=locations, since=self.heard_at)
+        call = self._calls[call_id] = Call(call_id, ahp, kind=kind, locations=locations)
         if known is not None:
             call.title, call.raw_input = known.title, known.raw_input
             self._grow(call)

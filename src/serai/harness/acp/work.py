@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -144,12 +143,8 @@ class Work:
             self.delivered("the first update")
         if isinstance(update, _CHUNKS):
             await self._say(update)
-        else:
-            self.flush()
-            await self._note(update)
-        self.calls.heard_at = time.time_ns()
-
-    async def _note(self, update: Item) -> None:
+            return
+        self.flush()
         match update:
             case ToolCall() | ToolCallUpdate():
                 self._part = None
