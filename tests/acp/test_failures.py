@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -50,6 +51,22 @@ def failures() -> Failures:
         ("HTTP/1.1 529", AgentOverloaded),
         ("503", AgentOverloaded),
         ("the model said:\n503 Backend is away", AgentOverloaded),
+        ("API Error: Request rejected (429) · this may be a temporary capacity issue", RateLimited),
+        ("[429] slow down", RateLimited),
+        ("(429)", RateLimited),
+        ("failed: 429", RateLimited),
+        ("upstream 429", RateLimited),
+        ("429, retry", RateLimited),
+        ("429; retry", RateLimited),
+        ("429 from upstream", RateLimited),
+        ("received 429", RateLimited),
+        ("Retry attempts exhausted: 429", RateLimited),
+        ("Attempt 3 failed with status 429.", RateLimited),
+        ("429 for https://example.org/v1/messages", RateLimited),
+        ("error-429", RateLimited),
+        ("Unexpected server response: 529", AgentOverloaded),
+        ("Provider returned error (503)", AgentOverloaded),
+        ("upstream:503", AgentOverloaded),
         ("No such file: 4290.txt", None),
         ("no session file /var/sessions/503/x.json", None),
         ("cannot read ses-429-a.json", None),
@@ -58,6 +75,8 @@ def failures() -> Failures:
         ("there is no session 503", None),
         ("503 lines were skipped", None),
         ("x.py:529: assertion failed", None),
+        ("unexpected end on line 503", None),
+        ("it took 0.429 s for 1,503 of them", None),
         ("cannot open /srv/rate-limit/unauthorized.txt", None),
         ("cannot open 'C:\\work\\rate limit\\a.txt'", None),
         ("cannot open https://example.org/usage-limit/a", None),
@@ -170,6 +189,159 @@ def test_a_session_is_refused_for_good_unless_a_person_can_wait_pay_or_sign_in(
     method: str, number: int, words: str, error: Any, failures: Failures
 ) -> None:
     assert type(failures.of(method, {"code": number, "message": words})) is error
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "session 'rate_limit_work' is corrupt",
+        "session 'rate limit reached' is corrupt",
+        "session 'don't get rate limited' is corrupt",
+        'Session "Fix too many requests" has an unsupported format',
+        "Session `is overloaded` is corrupt",
+        "Session “usage limit reached” is corrupt",
+        "Session rate-limited is corrupt",
+        "session id: rate-limited-3 is corrupt",
+        "Session ‘don’t get rate limited’ is corrupt",  # noqa: RUF001 - such quotes are meant
+        'Failed to parse history: {\n  "title": "it is overloaded\n',
+        "session=overloaded_error is corrupt",
+        "Session overloaded-worker cannot be restored",
+        "unauthorized: session belongs to another user",
+        "You are not authorized to access this session",
+        "cannot read sessions/rate-limit.json: bad json",
+        "cannot read sessions/overloaded_error: bad json",
+        "cannot read overloaded_error.json: bad json",
+        "Session file ~/rate limit notes/x.json is broken",
+        'Failed to parse history: {"title":"handle rate limit"}',
+        'Failed to parse history: {"a":{"status":429},"error":{"type":"overloaded_error"}} at 7',
+        'Failed to parse history: {"text":"please log in, you have',
+        "Error: 503 sessions scanned, none matched",
+        "code 503 session store",
+        "failed to resume thread 429: rollout is empty",
+        "upstream 429",
+        "missing credentials section in session file",
+        "invalid api key format in stored session",
+        "Session requires authentication_required flag",
+        "disk quota exceeded",
+        "Could not load session: usage limit plugin missing",
+        "the rate limit of this session is unreadable",
+        "session store unavailable",
+        "the worker was overloaded-ish",
+    ],
+)
+def test_a_name_or_a_stray_word_in_a_refusal_does_not_keep_a_session_from_being_made_anew(
+    method: str, words: str, failures: Failures
+) -> None:
+    assert type(failures.of(method, {"code": -32603, "message": words})) is SessionLoadFailed
+    told = {"code": -32603, "message": "Internal error", "data": {"details": [words]}}
+    assert type(failures.of(method, told)) is SessionLoadFailed
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("Rate limit exceeded", RateLimited),
+        ("the rate limit has been reached, try again in 5 s", RateLimited),
+        ("rate limit hit", RateLimited),
+        ("You are being rate-limited.", RateLimited),
+        ("You've hit your rate limit, don't hurry", RateLimited),
+        ("Too many requests", RateLimited),
+        ("rate_limit_exceeded", RateLimited),
+        ("rate_limited", RateLimited),
+        ("API Error: Request rejected (429) · this may be a temporary capacity issue", RateLimited),
+        ("[429] slow down", RateLimited),
+        ("HTTP 429", RateLimited),
+        ("got HTTP/1.1 429 from the model", RateLimited),
+        ("last status: 429 for 'fix-it'", RateLimited),
+        ("Request failed with status code 429", RateLimited),
+        ("Last error: CAPIError: 429", RateLimited),
+        ("429", RateLimited),
+        ('{"error":{"status":429}}', RateLimited),
+        ('API Error: 529 {"type":"error","message":"x"}', AgentOverloaded),
+        ('{"type":"error","error":{"type":"overloaded_error"}}', AgentOverloaded),
+        ("the model said overloaded_error", AgentOverloaded),
+        ("The servers are currently overloaded", AgentOverloaded),
+        ("Overloaded.", AgentOverloaded),
+        ("Could not load session: overloaded_error", AgentOverloaded),
+        ("Could not load session (503)", AgentOverloaded),
+        ("503 Service Unavailable", AgentOverloaded),
+        ("Your usage limit has been reached", UsageLimitReached),
+        ("You've hit your usage limit. Upgrade to Pro", UsageLimitReached),
+        ("Rate limited: you exceeded your current quota", UsageLimitReached),
+        ("insufficient_quota", UsageLimitReached),
+        ("You are out of credits", UsageLimitReached),
+        ("APIError(429)", RateLimited),
+        ('529 {"type":"x"}', AgentOverloaded),
+        ("Session expired, please log in again", AuthRequired),
+        ("You are not logged in", AuthRequired),
+        ("Authentication required to open 'x'", AuthRequired),
+        ("Invalid API key · Please run /login", AuthRequired),
+        ("Invalid API key", AuthRequired),
+        ("authentication_failed", AuthRequired),
+    ],
+)
+def test_a_refusal_that_is_unmistakable_keeps_the_session(
+    method: str, words: str, error: Any, failures: Failures
+) -> None:
+    assert type(failures.of(method, {"code": -32603, "message": words})) is error
+    told = {"code": -32603, "message": "Internal error", "data": {"errorKind": words}}
+    assert type(failures.of(method, told)) is error
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        ({"status": 429}, RateLimited),
+        ({"error": {"statusCode": 529}}, AgentOverloaded),
+        ({"line": 429}, None),
+        ({"status": True}, None),
+        ({"status": [429.5]}, None),
+    ],
+)
+def test_a_status_in_the_data_counts_like_the_number(data: Any, error: Any, failures: Failures) -> None:
+    told = {"code": -32603, "message": "Internal error", "data": data}
+    assert type(failures.of("session/load", told)) is (error or SessionLoadFailed)
+    assert type(failures.of("session/prompt", told)) is (error or AgentRequestFailed)
+
+
+@pytest.mark.parametrize("key", ["sessionId", "title", "name", "path", "session"])
+def test_what_the_data_names_is_a_name(key: str, failures: Failures) -> None:
+    told = {"code": -32603, "message": "broken", "data": {key: "rate limit reached"}}
+    assert type(failures.of("session/load", told)) is SessionLoadFailed
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/prompt"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "'a ",
+        "'a",
+        "\u2018a ",
+        "a.a",
+        '"',
+        "`",
+        "{",
+        "[",
+        "/",
+        "a/",
+        "a.",
+        "session",
+        "session:",
+        "session ",
+        "429",
+        "status: ",
+        "\\",
+        " ",
+    ],
+)
+def test_a_long_refusal_is_read_in_little_time(method: str, piece: str, failures: Failures) -> None:
+    words = piece * (60_000 // len(piece))
+    since = time.process_time()
+    failures.of(method, {"code": -32603, "message": words, "data": [words]})
+    assert time.process_time() - since < 1
 
 
 @pytest.mark.parametrize("method", ["session/new", "session/prompt"])

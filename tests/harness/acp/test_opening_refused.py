@@ -18,8 +18,14 @@ NO_FILE = {"code": -32002, "message": "no session file /var/sessions/503/x.json"
 NAMED = {"code": -32603, "message": "Session fix-rate-limit-429 not found"}
 FOLDER = {"code": -32603, "message": "bad JSON in /home/me/rate-limiter/unauthorized/s.json"}
 
+QUOTED = {"code": -32603, "message": "session 'rate_limit_work' is corrupt"}
+ANOTHERS = {"code": -32603, "message": "unauthorized: session belongs to another user"}
+COUNTED = {"code": -32603, "message": "Error: 503 sessions scanned, none matched"}
+UNREAD = {"code": -32603, "message": 'Failed to parse history: {"title":"handle rate limit"}'}
+FULL = {"code": -32603, "message": "disk quota exceeded"}
 
-@pytest.mark.parametrize("error", [TOO_LONG, NO_FILE, NAMED, FOLDER])
+
+@pytest.mark.parametrize("error", [TOO_LONG, NO_FILE, NAMED, FOLDER, QUOTED, ANOTHERS, COUNTED, UNREAD, FULL])
 @pytest.mark.parametrize("can", [LOADS, RESUMES])
 async def test_a_session_that_the_agent_refuses_to_open_is_made_anew_whatever_its_words(
     inn: Inn, client: Client, keep: str, can: dict[str, Any], error: dict[str, Any]
@@ -43,6 +49,7 @@ async def test_a_session_that_the_agent_refuses_to_open_is_made_anew_whatever_it
         ({"code": -32603, "message": "Too many requests"}, "rate_limit"),
         ({"code": -32603, "message": "Internal error", "data": {"error": "overloaded_error"}}, "overloaded"),
         ({"code": -32603, "message": "You've hit your usage limit"}, "usage_limit"),
+        ({"code": -32603, "message": "Request rejected (429)"}, "rate_limit"),
     ],
 )
 async def test_a_session_that_can_be_opened_later_is_not_given_up(
