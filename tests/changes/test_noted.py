@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from changes.births import OWN_BIRTH, append
 from changes.folders import Folder, turn, until_it_is_older
 from changes.repositories import brief
 from serai.ahp.commands import ChangesetResourceTarget
@@ -556,3 +557,64 @@ async def test_the_hosts_own_folder_is_in_no_beginning(tmp_path: Path) -> None:
     own.write_bytes(b"other\n")
     assert not await folder.noted.note_before("t", str(own), since=since)
     assert (await folder.noted.compute(turn("t"))).changes == ()
+
+
+async def test_what_a_person_does_while_a_tool_waits_for_leave_is_not_the_tools(
+    folder: Folder, private: Path
+) -> None:
+    file, noted = folder.write("a", b"old\n"), folder.noted
+    await noted.begin_turn("t")
+    for path in ("a", "new"):
+        assert await noted.note_before("t", path)
+    file.write_bytes(b"of the person\n")
+    folder.write("new", b"of the person\n")
+    await noted.note_nothing("t", "new")  # it was denied
+    await noted.note_again("t", "a")  # it was allowed, and begins now
+    file.write_bytes(b"of the tool\n")
+    await noted.note_after("t", "a")
+    for changes in (noted, NotedChanges(str(folder.top), "s1", folder=private)):
+        for which in (turn("t"), SESSION):
+            assert brief((await changes.compute(which)).changes) == ["modified a +1 -1"]
+    await invoke(noted, SESSION, DISCARD, None)
+    assert folder.everything() == {"a": b"of the person\n", "new": b"of the person\n"}
+
+
+async def test_a_note_that_others_hold_is_not_given_up(folder: Folder) -> None:
+    file, noted = folder.write("a", b"old\n"), folder.noted
+    for _ in range(2):
+        await noted.note_before("t", "a")
+    file.write_bytes(b"of the first\n")
+    await noted.note_again("t", "a")
+    await noted.note_nothing("t", "a")
+    await noted.note_after("t", "a")
+    await invoke(noted, turn("t"), DISCARD, None)
+    assert file.read_bytes() == b"old\n"
+
+
+async def test_what_a_person_does_after_a_discard_is_not_the_sessions(folder: Folder, private: Path) -> None:
+    folder.write("a", b"old\n")
+    await folder.edit("t", "a", b"of the tool\n")
+    await folder.edit("t", "new", b"of the tool\n")
+    await invoke(folder.noted, SESSION, DISCARD, None)
+    assert folder.everything() == {"a": b"old\n"}
+    folder.write("a", b"of the person\n")
+    folder.write("new", b"of the person\n")
+    for changes in (folder.noted, NotedChanges(str(folder.top), "s1", folder=private)):
+        assert (await changes.compute(SESSION)).changes == ()
+        await invoke(changes, SESSION, DISCARD, None)
+    assert folder.everything() == {"a": b"of the person\n", "new": b"of the person\n"}
+    await folder.edit("t2", "a", b"again\n")
+    await invoke(folder.noted, SESSION, DISCARD, None)
+    assert (folder.top / "a").read_bytes() == b"of the person\n"
+
+
+@OWN_BIRTH
+async def test_a_file_that_a_person_made_in_the_turn_is_not_new_when_a_tool_adds_to_it(
+    folder: Folder,
+) -> None:
+    await folder.noted.begin_turn("t")
+    file = folder.write("p", b"of the person\n")
+    await until_it_is_older(file)
+    await told_late(folder, lambda: append(file), "p")
+    await invoke(folder.noted, turn("t"), DISCARD, None)
+    assert file.read_bytes() == b"of the person\nmore\n"

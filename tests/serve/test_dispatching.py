@@ -268,6 +268,50 @@ async def test_what_waits_for_its_session_happens_once_though_its_connection_die
     await again.close()
 
 
+async def test_what_was_asked_before_it_happens_too_and_nobody_who_is_gone_is_active(
+    host: Host, store: Slow, client: Wire
+) -> None:
+    other = Wire(host)
+    await answer(other, other.request("initialize", clientId="two", protocolVersions=["0.2.0"]))
+    await host.journal.committed()
+    two = {"clientId": "two", "tools": []}
+    client.drop()
+    await host.close()
+    again = await opened(store)
+    gone = Wire(again)
+    await answer(gone, gone.request("initialize", clientId="two", protocolVersions=["0.2.0"]))
+    made = "ahp-session:/b"
+    dispatch(gone, 1, "one")  # its session is not in memory: all else waits for it
+    gone.request("listSessions")
+    gone.request("createSession", made, activeClient=two)
+    action = {"type": "session/titleChanged", "title": "made"}
+    gone.notify("dispatchAction", channel=made, clientSeq=2, action=action)
+    claim = {"type": "session/activeClientChanged", "activeClient": two}
+    for channel in (SESSION, made):
+        gone.notify("dispatchAction", channel=channel, clientSeq=3, action=claim)
+    assert gone.peer._backlog
+    gone.drop()
+    await until(lambda: gone.peer._in_line is None)
+    await again.journal.committed()
+    for uri, expected in ((SESSION, "one"), (made, "made")):
+        session = again.sessions.get(uri)
+        assert session is not None
+        assert session.live.head.summary.title == expected
+        assert session.live.head.active_client is None
+    assert not again.clients._counts
+    await again.close()
+
+
+async def test_the_count_of_who_leaves_within_the_handshake_is_forgotten(host: Host) -> None:
+    for number in range(5):
+        gone = Wire(host)
+        gone.request("initialize", clientId=f"gone{number}", protocolVersions=["0.2.0"])
+        gone.drop()
+        await until(lambda peer=gone.peer: peer._in_line is None)
+    await host.journal.committed()
+    assert not host.clients._counts
+
+
 class TestCommitThatHangs:
     @pytest.fixture(autouse=True)
     def bounds(self, monkeypatch: pytest.MonkeyPatch) -> None:

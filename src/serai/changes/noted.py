@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -77,7 +78,9 @@ class NotedChanges:
         """What there was when the running turns began."""
         self._lock = asyncio.Lock()
         self._led: dict[tuple[str, str], list[str]] = {}
-        """Where a path led when a tool began with it, by the turn and the path."""
+        """Where a path led when a tool began with it, by the turn and the path,"""
+        self._held: Counter[tuple[str, str]] = Counter()
+        """and how many are at it."""
 
     # -- notes ---------------------------------------------------------------------------------------------
 
@@ -94,12 +97,35 @@ class NotedChanges:
         """
         async with self._lock:
             places = self._led[turn_id, path] = await asyncio.to_thread(self._places, path)
+            self._held[turn_id, path] += 1
             note = partial(self._snapshots.note_before, since=since, began=self._beginnings.get(turn_id))
             return await asyncio.to_thread(_all_noted, note, turn_id, places)
+
+    async def note_again(self, turn_id: str, path: str) -> None:
+        """Note anew what there is before a tool, which may begin only now; unless others are at it."""
+        if self._held[turn_id, path] == 1:
+            await self.note_nothing(turn_id, path)
+            await self.note_before(turn_id, path)
+
+    async def note_nothing(self, turn_id: str, path: str) -> None:
+        """Note that a tool did not change a file after all; unless others are at it."""
+        async with self._lock:
+            if self._release(turn_id, path):
+                for place in self._led.pop((turn_id, path), ()):
+                    await asyncio.to_thread(self._snapshots.note_nothing, turn_id, place)
+
+    def _release(self, turn_id: str, path: str) -> bool:
+        """One tool less is at a file. Says whether it was the last one."""
+        self._held[turn_id, path] -= 1
+        if self._held[turn_id, path] > 0:
+            return False
+        del self._held[turn_id, path]
+        return True
 
     async def note_after(self, turn_id: str, path: str) -> bool:
         """Note a file that a tool has changed. Says whether it could be noted."""
         async with self._lock:
+            self._release(turn_id, path)
             places = self._led.pop((turn_id, path), None) or await asyncio.to_thread(self._places, path)
             return await asyncio.to_thread(_all_noted, self._snapshots.note_after, turn_id, places)
 
@@ -317,7 +343,10 @@ class NotedChanges:
             closed=self._closed,
             notes=self._notes,
         )
-        return undoing.discard(self._compute(which).changes, paths, is_live=self.is_live(which))
+        done, refused = undoing.discard(self._compute(which).changes, paths, is_live=self.is_live(which))
+        for path in dict.fromkeys(path for change in done for path in change.paths):
+            self._snapshots.note_undone(path)
+        return done, refused
 
 
 def _all_noted(note: Callable[[str, str], bool], turn_id: str, places: Sequence[str]) -> bool:

@@ -98,6 +98,12 @@ class Scope:
             if kept is None or kept.is_untouched:
                 self.files[path] = Kept(side, side, is_open=True)
 
+    def drop(self, path: str) -> None:
+        """Nothing came of what was to be edited. If that is all that is known of a file, nothing is."""
+        kept = self.files.get(path)
+        if kept is not None and kept.is_open:
+            del self.files[path]
+
     @property
     def left_out(self) -> list[LeftOut]:
         """The files of which the last note does not say what was there."""

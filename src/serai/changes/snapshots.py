@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from serai.changes.beginnings import Beginning, Beginnings, folders_now, has_changed_since
 from serai.changes.closed import Closed
 from serai.changes.counting import count_lines, is_binary
+from serai.changes.moved import Moment, made_at
 from serai.changes.notes import NOT_KEPT, Kept, Note, Scope, notes_in
 from serai.changes.reaching import Found, look, parent, read_file
 from serai.changes.records import Change, Changes, LeftOut, LeftOutReason, Limits, Side
@@ -37,6 +38,7 @@ __all__ = ["LOG", "Snapshots", "place_of"]
 
 
 _SESSION, _TURN, _TAKEN_BACK, _ELSEWHERE = "session", "turn", "taken back", "elsewhere"
+_NOTHING, _UNDONE = "nothing", "undone"
 LOG = "notes.jsonl"
 """The file with the notes,"""
 _PLACE = "place"
@@ -125,6 +127,14 @@ class Snapshots:
         A file that was not noted before counts as one that was there: nobody knows that it was not.
         """
         return self._note(turn_id, path, after=True)
+
+    def note_nothing(self, turn_id: str, path: str) -> None:
+        """Note that a tool did not change a file after all: what others do to it meanwhile is their own."""
+        self._log_and_apply(Note(turn_id, quote_from_bytes(os.fsencode(path)), event=_NOTHING))
+
+    def note_undone(self, path: str) -> None:
+        """Note that changes to a file were discarded: what comes later is not the session's any more."""
+        self._note("", path, after=True, event=_UNDONE)
 
     def in_turn(self, turn_id: str) -> Changes:
         """What tools changed in a turn, up to the last note of it."""
@@ -225,8 +235,9 @@ class Snapshots:
             return None
         if kept is None:
             earlier = began.of(path) if began is not None else None
-            is_as_it_was = earlier is not None and earlier.found is None and not os.path.lexists(place)
-            return earlier if not is_as_it_was else None
+            if earlier is not None and earlier.found is None and not _is_new(place, earlier.at, since):
+                return None
+            return earlier
         try:
             found = self._found(kept.before)
         except FileUnreadable:  # no longer kept
@@ -235,13 +246,22 @@ class Snapshots:
             found, time.time_ns(), sighted(os.fsencode(place)), tuple(folders_now(self._directory, path))
         )
 
-    def _note(self, turn_id: str, path: str, *, after: bool, earlier: Beginning | None = None) -> bool:
+    def _note(
+        self,
+        turn_id: str,
+        path: str,
+        *,
+        after: bool,
+        earlier: Beginning | None = None,
+        event: str | None = None,
+    ) -> bool:
         if self._closed.among(self._directory, [path]):
             return False
         kept = self.scope(turn_id).files.get(path)
         note = Note(
             turn_id,
             quote_from_bytes(os.fsencode(path)),
+            event=event,
             after=after,
             at=earlier.at if earlier else time.time_ns(),
             folders=earlier.folders if earlier else tuple(folders_now(self._directory, path)),
@@ -318,13 +338,18 @@ class Snapshots:
         self.has_begun = self.has_begun or (not note.adopted and note.event in {None, _SESSION})
         self.elsewhere.discard(note.turn)
         if note.event is None:
-            self._apply_file(note, os.fsdecode(unquote_to_bytes(note.path)))
+            self._apply_file(note, _path_of(note))
         elif note.event == _TURN:
             self._turns[note.turn] = Scope()
         elif note.event == _TAKEN_BACK:
             self._turns.pop(note.turn, None)
         elif note.event == _ELSEWHERE:
             self.elsewhere.add(note.turn)
+        elif note.event == _NOTHING:
+            for scope in (self.scope(note.turn), self._session):
+                scope.drop(_path_of(note))
+        elif note.event == _UNDONE:
+            self._session.apply(note, _path_of(note))
 
     def _apply_file(self, note: Note, path: str) -> None:
         self._turns.setdefault(note.turn, Scope()).apply(note, path)
@@ -390,6 +415,20 @@ def place_of(folder: Path) -> str | None:
 
 class _Full(Exception):
     """No more is kept."""
+
+
+def _is_new(place: str, began: int, since: int) -> bool:
+    """Whether a file is there that may have come since a moment; not if it was made in the turn before that."""
+    try:
+        found = os.lstat(place)
+    except OSError:
+        return False
+    made = made_at(os.fsencode(place), found)
+    return made is None or not Moment(since).is_after(made) or Moment(began).is_after(made)
+
+
+def _path_of(note: Note) -> str:
+    return os.fsdecode(unquote_to_bytes(note.path))
 
 
 def _place(folder: Path, digest: str) -> Path:

@@ -138,7 +138,8 @@ class Clients:
         return self._follow(client_id, self._counts.get(client_id) or Count(mark))
 
     def _follow(self, client_id: str, count: Count) -> Count:
-        self._counts[client_id] = count
+        if self._at_work[client_id] > 0:  # else it is gone already, and nobody would forget it
+            self._counts[client_id] = count
         self._journal.side.marks.append(MarkRow(client_id, count.mark))
         return count
 

@@ -51,6 +51,7 @@ from serai.host.tool_call import ToolCall
 from serai.store.contract import BlobRow
 
 if TYPE_CHECKING:
+    from serai.host.changes.bases import Edit
     from serai.host.session import Session
     from serai.host.surroundings.terminals import HostTerminal
 
@@ -336,7 +337,7 @@ class Turn:
         )
         return call
 
-    def editing(self, *paths: str | Path, since: int | None = None) -> AbstractAsyncContextManager[None]:
+    def editing(self, *paths: str | Path, since: int | None = None) -> AbstractAsyncContextManager[Edit]:
         """Say which files a block is about to make, change or delete, so that it is seen what it did.
 
             async with turn.editing("notes.md"):

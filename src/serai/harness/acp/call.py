@@ -14,6 +14,7 @@ from serai.acp import ToolCall as AcpToolCall
 from serai.acp import ToolCallUpdate
 from serai.agents.tool_uses import Content, content_after, content_answered, text_in
 from serai.ahp.types import FreeForm, ToolCallConfirmationReason
+from serai.host.changes.bases import Edit
 from serai.host.tool_call import ToolCall
 
 __all__ = ["ENDED", "NAMES", "NOT_NEEDED", "OVER", "Call", "Stage"]
@@ -77,6 +78,8 @@ class Call:
     """Whether it runs already while someone is asked whether it may."""
     editing: AsyncExitStack = field(default_factory=AsyncExitStack)
     edited: set[str] = field(default_factory=set[str])
+    edits: list[Edit] = field(default_factory=list[Edit])
+    """What it may do to those files."""
     since: int = field(default_factory=lambda: time.time_ns() - _LATE)
     """When it may have begun, in nanoseconds: some agents tell of a call only when it is done."""
     shown_at: float = 0.0
@@ -99,6 +102,18 @@ class Call:
         """What it asked permission with counts no more, but for edits; as soon as there is anything else."""
         if self.before is not None and ((left := content_answered(self.content, self.before)) or is_over):
             self.content, self.before = left, None
+
+    async def begins(self) -> None:
+        """It was allowed, and begins only now, unless it has begun already."""
+        if not self.is_hasty:
+            for edit in self.edits:
+                await edit.begin()
+
+    async def is_off(self) -> None:
+        """It is not to run any more. If it has not begun, it has edited nothing."""
+        for edit in self.edits:
+            edit.is_off = not self.is_hasty
+        await self.editing.aclose()
 
     @property
     def shows_something(self) -> bool:

@@ -117,6 +117,7 @@ class Calls:
                 await self._take_back(call, asking)
                 raise
             if call.ahp.approved:
+                await call.begins()
                 call.stage = Stage.RUNNING
                 call.confirmed = ToolCallConfirmationReason.USER_ACTION.value
                 self._emit_called(call)
@@ -125,7 +126,7 @@ class Calls:
                     self._show(call)  # to be asked about has taken away what it had
             else:
                 call.stage = Stage.DENIED
-                await call.editing.aclose()
+                await call.is_off()
         option = choose(request.options, call.ahp.option, approved=call.ahp.approved)
         return Answer(option, call.ahp.suggestion, is_unsayable=call.ahp.approved and option is None)
 
@@ -161,7 +162,7 @@ class Calls:
             if call.runs and self._turn.is_running:
                 await self._close(call, untold())  # this ends the question, too
             call.stage = Stage.TAKEN_BACK
-            await call.editing.aclose()
+            await call.is_off()
         asking.cancel()
         await asyncio.wait({asking})
 
@@ -289,7 +290,7 @@ class Calls:
             if path not in call.edited:
                 call.edited.add(path)
                 editing = self._turn.editing(self._folder / path, since=since)
-                await call.editing.enter_async_context(editing)
+                call.edits.append(await call.editing.enter_async_context(editing))
 
 
 def _is_another(call: Call, update: AcpToolCall | ToolCallUpdate) -> bool:

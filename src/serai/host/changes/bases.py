@@ -28,7 +28,7 @@ from serai.redact import Redactor
 if TYPE_CHECKING:
     from serai.host.session import Session
 
-__all__ = ["FAILURES", "STOPPING", "Bases", "told_of"]
+__all__ = ["FAILURES", "STOPPING", "Bases", "Edit", "told_of"]
 
 _log = logging.getLogger(__name__)
 
@@ -77,6 +77,16 @@ async def _stopped(task: asyncio.Task[None] | None) -> None:
     """Wait for an agent that may still be stopping, not for long."""
     if task is not None:
         await asyncio.wait({task}, timeout=STOPPING)
+
+
+class Edit:
+    """What may be done to some files within a block."""
+
+    def __init__(self, begin: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self.is_off = False
+        """Whether it turned out that nothing is done: what others do to the files is their own."""
+        self.begin = begin
+        """To be called if it begins only now: what there is now was there before."""
 
 
 class Bases:
@@ -381,7 +391,7 @@ class Bases:
     @contextlib.asynccontextmanager
     async def editing(
         self, turn_id: str, paths: Iterable[str | Path], since: int | None = None
-    ) -> AsyncGenerator[None]:
+    ) -> AsyncGenerator[Edit]:
         """Note files before and after a block that may change them, where git does not see that by itself.
 
         Args:
@@ -390,24 +400,31 @@ class Bases:
             since: When it was first heard of what may have changed them already, in nanoseconds.
         """
         names = [str(path) for path in paths]
-        await self._note(turn_id, names, before=True, since=since)
+
+        async def note_again() -> None:
+            await self._note(names, lambda changes, name: changes.note_again(turn_id, name))
+
+        edit = Edit(note_again)
+        await self._note(names, lambda changes, name: changes.note_before(turn_id, name, since=since))
         try:
-            yield
+            yield edit
         finally:
-            await self._note(turn_id, names, before=False)
+            if edit.is_off:
+                await self._note(names, lambda changes, name: changes.note_nothing(turn_id, name))
+            else:
+                await self._note(names, lambda changes, name: changes.note_after(turn_id, name))
             self._edited()
 
-    async def _note(self, turn_id: str, paths: list[str], *, before: bool, since: int | None = None) -> None:
+    async def _note(
+        self, names: list[str], note: Callable[[NotedChanges, str], Coroutine[Any, Any, object]]
+    ) -> None:
         if self.directory is None:
             return
         try:
             changes = await self.current()
             if isinstance(changes, NotedChanges):
-                for path in paths:
-                    if before:
-                        await changes.note_before(turn_id, path, since=since)
-                    else:
-                        await changes.note_after(turn_id, path)
+                for name in names:
+                    await note(changes, name)
         except FAILURES as error:
             told = told_of(error, self._host.redactor)
             _log.warning("an edit in %s is not among its changes: %s", self._session.uri, told.message)

@@ -56,8 +56,7 @@ def unreadable(peer: AhpPeer, data: bytes, error: InvalidParams) -> None:
 async def _dispatch_later(peer: AhpPeer, params: DispatchActionParams) -> None:
     try:
         async with loaded(peer.host, [params.channel]):
-            if not _is_too_late(peer, params.action):
-                _dispatch(peer, params)
+            _dispatch(peer, params)
     except SeraiError as error:
         origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
         _send_back(peer, params.channel, params.action, origin, f"{error.code}: {error}")
@@ -70,6 +69,8 @@ def _is_too_late(peer: AhpPeer, action: a.StateAction) -> bool:
 
 
 def _dispatch(peer: AhpPeer, params: DispatchActionParams) -> None:
+    if _is_too_late(peer, params.action):
+        return
     host, unavailable = peer.host, peer.journal.unavailable
     channel, client_seq = params.channel, params.client_seq
     origin = a.ActionOrigin(client_id=peer.client_id, client_seq=client_seq)

@@ -176,8 +176,8 @@ class AhpPeer:
             self._finish_counting()
 
     def _keep_what_was_done(self) -> None:
-        """Drop from the line what only asks: nobody hears the answer."""
-        kept = [one for one in self._backlog if _is_dispatch(one[0])]
+        """Drop from the line what nobody hears the answer to, and on which nothing behind it depends."""
+        kept = [one for one in self._backlog if _is_deed(one[0])]
         self._backlog = deque(kept)
         self._backlog_bytes = sum(size + EACH for _, size in kept)
 
@@ -372,7 +372,12 @@ class AhpPeer:
             answer.set_exception(ProtocolError(error.message, number=error.code, data=error.data))
 
 
-def _is_dispatch(message: _Incoming) -> bool:
+def _is_deed(message: _Incoming) -> bool:
+    """Whether a message changes something in its place in the line."""
+    if isinstance(message, jsonrpc.Request):
+        command = COMMANDS.get(message.method)
+        is_one = command is not None and not command.only_asks and not command.alongside
+        return is_one and message.method not in FIRST
     return isinstance(message, jsonrpc.Notification) and isinstance(message.params, DispatchActionParams)
 
 

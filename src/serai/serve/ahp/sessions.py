@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from serai.ahp import commands as c
 from serai.ahp import jsonrpc
 from serai.ahp.channels import ChannelKind, kind_of, problem_with_choice
@@ -45,6 +47,8 @@ async def create(peer: AhpPeer, request: jsonrpc.Request) -> None:
     if problem := problem_with_choice(params.channel):
         raise InvalidParams(f"a session's URI {problem}", field="params.channel")
     await _check_folders(params)
+    if not peer.host.clients.is_connected(peer.client_id):
+        params = replace(params, active_client=None)  # nobody would hear any more that it is the active one
     await peer.host.create(params, peer.client_id)
     peer.respond(request)
 
