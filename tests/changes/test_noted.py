@@ -491,18 +491,6 @@ async def test_an_edit_that_was_told_of_afterwards_and_cut_off_is_told_of(folder
         await folder.noted.note_after("t", "a")
 
 
-async def test_what_was_not_remembered_is_noted_as_it_is(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(beginnings, "_LARGEST", 3)
-    file = folder.write("a", b"more than that\n")
-    await folder.noted.begin_turn("t")
-    await told_late(folder, lambda: file.write_bytes(b"edited\n"), "a")
-    assert (await folder.noted.compute(turn("t"))).changes == ()
-    await folder.edit("t", "a", b"edited again\n")
-    assert brief((await folder.noted.compute(turn("t"))).changes) == ["modified a +1 -1"]
-
-
 @both
 async def test_a_file_that_was_moved_in_from_elsewhere_stays_when_it_is_told_of_afterwards(
     folder: Folder, which: Which
@@ -618,3 +606,19 @@ async def test_a_file_that_a_person_made_in_the_turn_is_not_new_when_a_tool_adds
     await told_late(folder, lambda: append(file), "p")
     await invoke(folder.noted, turn("t"), DISCARD, None)
     assert file.read_bytes() == b"of the person\nmore\n"
+
+
+@pytest.mark.parametrize("bound", ["_MOST_FILES", "_LARGEST"])
+async def test_an_edit_that_is_told_of_afterwards_and_is_beyond_the_bounds_is_listed_and_not_undone(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, bound: str
+) -> None:
+    monkeypatch.setattr(beginnings, bound, 0)
+    file = folder.write("a", b"old\n")
+    await until_it_is_older(file)
+    await folder.noted.begin_turn("t")
+    await told_late(folder, lambda: file.write_bytes(b"new\n"), "a")
+    [change] = (await folder.noted.compute(turn("t"))).changes
+    assert change.path == "a"
+    _, refused = await folder.noted.discard(turn("t"), None)
+    assert [*refused] == ["a"]
+    assert file.read_bytes() == b"new\n"

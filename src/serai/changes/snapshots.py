@@ -119,6 +119,9 @@ class Snapshots:
         kept = self.scope(turn_id).files.get(path)
         if kept is not None and not kept.is_untouched:
             return True
+        is_known = kept is not None or since is None or began is None or began.of(path) is not None
+        if not is_known and has_changed_since(f"{self._directory}/{path}", since or 0):
+            return self._note(turn_id, path, after=False, left_out=LeftOutReason.TOO_MUCH)
         return self._note(turn_id, path, after=False, earlier=self._earlier(path, kept, since, began))
 
     def note_after(self, turn_id: str, path: str) -> bool:
@@ -254,6 +257,7 @@ class Snapshots:
         after: bool,
         earlier: Beginning | None = None,
         event: str | None = None,
+        left_out: LeftOutReason | None = None,
     ) -> bool:
         if self._closed.among(self._directory, [path]):
             return False
@@ -267,6 +271,9 @@ class Snapshots:
             folders=earlier.folders if earlier else tuple(folders_now(self._directory, path)),
         )
         place = os.fsencode(f"{self._directory}/{path}")
+        if left_out is not None:
+            self._log_and_apply(replace(note, left_out=left_out, seen=sighted(place)))
+            return False
         try:
             if earlier is not None:
                 found, seen = earlier.found, earlier.seen
@@ -418,7 +425,7 @@ class _Full(Exception):
 
 
 def _is_new(place: str, began: int, since: int) -> bool:
-    """Whether a file is there that may have come since a moment; not if it was made in the turn before that."""
+    """Whether a file is there that may have come since a moment; not if it was made before, in the turn."""
     try:
         found = os.lstat(place)
     except OSError:
