@@ -26,7 +26,7 @@ from serai.changes.reaching import Found
 from serai.changes.records import LINK_MODE
 from serai.changes.sightings import Sighting
 
-__all__ = ["Beginning", "Beginnings", "folders_now", "has_changed_since"]
+__all__ = ["Beginning", "Beginnings", "folders_now", "has_changed_since", "is_new"]
 
 _MOST_ENTRIES = 5_000
 """So much is looked at: more takes longer than anyone should wait for a turn to begin,"""
@@ -261,6 +261,22 @@ def has_changed_since(place: str, since: int) -> bool:
             return False
         else:
             return not Moment(since).is_after(max(found.st_mtime_ns, found.st_ctime_ns))
+
+
+def is_new(place: str, began: int, since: int) -> bool:
+    """Whether a file is there that may have come since a moment; not if it was made before, in the turn.
+
+    Args:
+        place: Where; absolute.
+        began: When the turn began, in nanoseconds.
+        since: The moment, in nanoseconds.
+    """
+    try:
+        found = os.lstat(place)
+    except OSError:
+        return False
+    made = made_at(os.fsencode(place), found)
+    return made is None or not Moment(since).is_after(made) or Moment(began).is_after(made)
 
 
 def _folded(path: str) -> str:

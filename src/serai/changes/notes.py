@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 
@@ -24,7 +26,7 @@ class Note(msgspec.Struct, frozen=True, omit_defaults=True):
     path: str = ""
     """Escaped as in a URI, since names may have any bytes."""
     event: str | None = None
-    """What began, or what became of a turn; then it is about no path."""
+    """What began, or what became of a turn, or of an edit."""
     after: bool = False
     """Noted after an edit; else before one."""
     content: str | None = None
@@ -41,6 +43,11 @@ class Note(msgspec.Struct, frozen=True, omit_defaults=True):
     folders: tuple[int, ...] | None = None
     """Who may do what in the folders on the way, from the outermost, and in one that is there; as far as
     they were there."""
+
+    @property
+    def place(self) -> str:
+        """The path, as the file system has it."""
+        return os.fsdecode(unquote_to_bytes(self.path))
 
 
 class Kept(msgspec.Struct):

@@ -17,15 +17,14 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace as replace_side
 from pathlib import Path
-from urllib.parse import quote_from_bytes, unquote_to_bytes
+from urllib.parse import quote_from_bytes
 
 import msgspec
 from msgspec.structs import replace
 
-from serai.changes.beginnings import Beginning, Beginnings, folders_now, has_changed_since
+from serai.changes.beginnings import Beginning, Beginnings, folders_now, has_changed_since, is_new
 from serai.changes.closed import Closed
 from serai.changes.counting import count_lines, is_binary
-from serai.changes.moved import Moment, made_at
 from serai.changes.notes import NOT_KEPT, Kept, Note, Scope, notes_in
 from serai.changes.reaching import Found, look, parent, read_file
 from serai.changes.records import Change, Changes, LeftOut, LeftOutReason, Limits, Side
@@ -238,7 +237,7 @@ class Snapshots:
             return None
         if kept is None:
             earlier = began.of(path) if began is not None else None
-            if earlier is not None and earlier.found is None and not _is_new(place, earlier.at, since):
+            if earlier is not None and earlier.found is None and not is_new(place, earlier.at, since):
                 return None
             return earlier
         try:
@@ -345,7 +344,7 @@ class Snapshots:
         self.has_begun = self.has_begun or (not note.adopted and note.event in {None, _SESSION})
         self.elsewhere.discard(note.turn)
         if note.event is None:
-            self._apply_file(note, _path_of(note))
+            self._apply_file(note, note.place)
         elif note.event == _TURN:
             self._turns[note.turn] = Scope()
         elif note.event == _TAKEN_BACK:
@@ -354,9 +353,9 @@ class Snapshots:
             self.elsewhere.add(note.turn)
         elif note.event == _NOTHING:
             for scope in (self.scope(note.turn), self._session):
-                scope.drop(_path_of(note))
+                scope.drop(note.place)
         elif note.event == _UNDONE:
-            self._session.apply(note, _path_of(note))
+            self._session.apply(note, note.place)
 
     def _apply_file(self, note: Note, path: str) -> None:
         self._turns.setdefault(note.turn, Scope()).apply(note, path)
@@ -422,20 +421,6 @@ def place_of(folder: Path) -> str | None:
 
 class _Full(Exception):
     """No more is kept."""
-
-
-def _is_new(place: str, began: int, since: int) -> bool:
-    """Whether a file is there that may have come since a moment; not if it was made before, in the turn."""
-    try:
-        found = os.lstat(place)
-    except OSError:
-        return False
-    made = made_at(os.fsencode(place), found)
-    return made is None or not Moment(since).is_after(made) or Moment(began).is_after(made)
-
-
-def _path_of(note: Note) -> str:
-    return os.fsdecode(unquote_to_bytes(note.path))
 
 
 def _place(folder: Path, digest: str) -> Path:

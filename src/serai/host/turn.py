@@ -51,7 +51,7 @@ from serai.host.tool_call import ToolCall
 from serai.store.contract import BlobRow
 
 if TYPE_CHECKING:
-    from serai.host.changes.bases import Edit
+    from serai.host.changes.edit import Edit
     from serai.host.session import Session
     from serai.host.surroundings.terminals import HostTerminal
 

@@ -14,7 +14,7 @@ from serai.acp import ToolCall as AcpToolCall
 from serai.acp import ToolCallUpdate
 from serai.agents.tool_uses import Content, content_after, content_answered, text_in
 from serai.ahp.types import FreeForm, ToolCallConfirmationReason
-from serai.host.changes.bases import Edit
+from serai.host.changes.edit import Edit
 from serai.host.tool_call import ToolCall
 
 __all__ = ["ENDED", "NAMES", "NOT_NEEDED", "OVER", "Call", "Stage"]

@@ -8,10 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from serai.ahp.commands import SessionForkSource
 from serai.ahp.errors import AhpErrorCode
@@ -22,13 +21,15 @@ from serai.changes.tracked import TrackedChanges
 from serai.changes.whereabouts import Whereabouts, may_be_tracked, whereabouts
 from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone
 from serai.host.changes.changesets import changes_folder, id_of_session
+from serai.host.changes.edit import Edit
+from serai.host.changes.seen import look_at
 from serai.host.project import directory_of
 from serai.redact import Redactor
 
 if TYPE_CHECKING:
     from serai.host.session import Session
 
-__all__ = ["FAILURES", "STOPPING", "Bases", "Edit", "told_of"]
+__all__ = ["FAILURES", "STOPPING", "Bases", "told_of"]
 
 _log = logging.getLogger(__name__)
 
@@ -52,41 +53,10 @@ def told_of(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
     return ErrorInfo(error_type=code, message=redactor.redact(str(error)))
 
 
-class _Seen(NamedTuple):
-    """What there is of a folder now."""
-
-    is_there: bool
-    is_gone: bool
-    """Whether it is there, and its repository is not."""
-    leads_nowhere: bool
-    """Whether it is a link that is gone, and the folder that it led to is there."""
-    whereabouts: Whereabouts
-
-
-def _look_at(changes: SessionChanges) -> _Seen:
-    is_there = os.path.isdir(changes.directory)  # noqa: PTH112 - text, not a Path
-    return _Seen(
-        is_there,
-        isinstance(changes, TrackedChanges) and changes.is_gone(),
-        not is_there and os.path.isdir(changes.place),  # noqa: PTH112 - text, not a Path
-        whereabouts(changes.directory),
-    )
-
-
 async def _stopped(task: asyncio.Task[None] | None) -> None:
     """Wait for an agent that may still be stopping, not for long."""
     if task is not None:
         await asyncio.wait({task}, timeout=STOPPING)
-
-
-class Edit:
-    """What may be done to some files within a block."""
-
-    def __init__(self, begin: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self.is_off = False
-        """Whether it turned out that nothing is done: what others do to the files is their own."""
-        self.begin = begin
-        """To be called if it begins only now: what there is now was there before."""
 
 
 class Bases:
@@ -213,7 +183,7 @@ class Bases:
         """
         async with self._renewing:
             changes = await self.opened()
-            seen = await asyncio.to_thread(_look_at, changes)
+            seen = await asyncio.to_thread(look_at, changes)
             self.has_lost |= seen.is_gone or not seen.is_there
             if seen.leads_nowhere:
                 raise FileUnreadable(GONE)
