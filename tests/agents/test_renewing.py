@@ -12,7 +12,7 @@ from serai import agents
 from serai.agents import Context, Renewed, Why
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.agents.testing.inside import Ended
-from serai.errors import AgentError, AgentInitFailed, CapabilityNotSupportedError, RateLimited
+from serai.errors import AgentError, AgentInitFailed, CapabilityNotSupportedError, RateLimited, SeraiError
 from serai.processes.child import Exit
 
 LIMIT = 10.0
@@ -92,14 +92,24 @@ async def test_an_agent_that_refuses_one_way_is_asked_for_the_next(
     assert agent.starts == 2
 
 
-async def test_a_session_that_can_be_opened_later_is_not_given_up() -> None:
+@pytest.mark.parametrize(
+    ("method", "problem", "error"),
+    [
+        ("session/resume", "429 Too Many Requests", RateLimited),
+        ("initialize", "not now", AgentInitFailed),
+    ],
+    ids=["rate limit", "no start"],
+)
+async def test_a_session_that_can_be_opened_later_is_not_given_up(
+    method: str, problem: str, error: type[SeraiError]
+) -> None:
     renewed: list[Renewed] = []
     agent = ScriptedAgent(["one", "two"], capabilities=EVERYTHING)
     async with agents.session(agent, recycle_after=1, on_renewed=renewed.append) as session:
         await session.ask("go")
-        agent.fails["session/resume"] = {"code": -32603, "message": "429 Too Many Requests"}
+        agent.fails[method] = {"code": -32603, "message": problem}
         for _ in range(2):
-            with pytest.raises(RateLimited):
+            with pytest.raises(error):
                 await session.ask("go")
         agent.fails.clear()
         assert (await session.ask("go")).text == "two"
@@ -192,20 +202,6 @@ async def test_a_renewal_that_is_cancelled_is_made_up_for_by_the_next_turn() -> 
                 await asking
         agent.waits = False
         assert (await session.ask("go")).text == "three"
-        assert renewed == [Renewed(Why.TURN_LIMIT, Context.RESUMED, session.id)]
-
-
-async def test_so_is_one_in_which_the_agent_did_not_start() -> None:
-    renewed: list[Renewed] = []
-    agent = ScriptedAgent(["one", "two"], capabilities=EVERYTHING)
-    async with agents.session(agent, recycle_after=1, on_renewed=renewed.append) as session:
-        await session.ask("go")
-        agent.fails["initialize"] = {"code": -32603, "message": "not now"}
-        for _ in range(2):
-            with pytest.raises(AgentInitFailed):
-                await session.ask("go")
-        agent.fails.clear()
-        assert (await session.ask("go")).text == "two"
         assert renewed == [Renewed(Why.TURN_LIMIT, Context.RESUMED, session.id)]
 
 

@@ -15,6 +15,7 @@ from serai.errors import GitFailed
 
 __all__ = [
     "EMPTY_TREES",
+    "OPEN_AGAIN",
     "Repository",
     "Settings",
     "find_repository",
@@ -49,7 +50,7 @@ _CARRIED = frozenset(
 
 _NO_WORK_TREE = (NO_REPOSITORY, "must be run in a work tree", "cannot use bare repository")
 _REMEDY = "See where its `.git` leads, and what core.worktree is set to there"
-_OPEN_AGAIN = "Try again when no turn is running: then the folder is opened anew, where it is now"
+OPEN_AGAIN = "Try again when no turn is running: then the folder is opened anew, where it is now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ async def see_same_repository(git: Git, repository: Repository, directory: str) 
         is_another = await asyncio.to_thread(_is_in_place, found, directory)
         raise GitFailed(
             "the repository of this folder is not where it was",
-            remedy=_OPEN_AGAIN if is_another else _REMEDY,
+            remedy=OPEN_AGAIN if is_another else _REMEDY,
         )
 
 

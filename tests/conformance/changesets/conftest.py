@@ -15,6 +15,7 @@ from conformance.conftest import ONE, new_session, over, say
 from hosts import KEY, House, housing
 from serai.ahp.types import ChangesetState, ChangesetSummary
 from serai.harness.callback import CallbackHarness
+from serai.host.changes import folder_watch
 from serai.host.turn import Turn
 from serai.store.sqlite import SqliteStore
 
@@ -69,6 +70,12 @@ def folder(tmp_path: Path) -> Path:
 def repository(folder: Path) -> Path:
     """The same as a repository, with everything committed."""
     return make_repository(folder)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is looked often whether a folder is still the same one."""
+    monkeypatch.setattr(folder_watch, "_AGAIN", 0.05)
 
 
 def make_folder(folder: Path) -> Path:

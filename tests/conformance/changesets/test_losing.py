@@ -26,7 +26,6 @@ from conformance.changesets.conftest import (
 from conformance.client import Client, connecting
 from conformance.conftest import ONE, over
 from hosts import House
-from serai.host.changes import folder_watch
 
 
 async def test_a_folder_that_goes_away_is_told_of_and_stops_no_turn(client: Client, repository: Path) -> None:
@@ -85,12 +84,6 @@ async def test_a_repository_that_is_taken_away_is_done_without(
 
 
 # -- coming back -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is looked often whether a folder has come back."""
-    monkeypatch.setattr(folder_watch, "_AGAIN", 0.05)
 
 
 def move(source: Path, target: Path) -> None:

@@ -29,7 +29,6 @@ from conformance.changesets.conftest import (
 from conformance.client import Client, Refused, connecting
 from conformance.conftest import ONE
 from hosts import House
-from serai.host.changes import folder_watch
 
 T3 = "ahp-changeset:/one/turn/t3"
 
@@ -45,12 +44,6 @@ def part(folder: Path) -> Path:
     (part / ".env").write_text("the only copy\n")
     make_repository(folder)
     return part
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is looked often whether a folder is still the same one."""
-    monkeypatch.setattr(folder_watch, "_AGAIN", 0.05)
 
 
 def names_in(folder: Path) -> set[str]:

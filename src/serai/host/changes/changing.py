@@ -26,6 +26,7 @@ from serai.changes.noted import NotedChanges
 from serai.changes.opening import SessionChanges
 from serai.changes.operations import OPEN, operations_for
 from serai.changes.records import Changes, told
+from serai.changes.repository import OPEN_AGAIN
 from serai.changes.showing import show
 from serai.changes.tracked import TrackedChanges
 from serai.changes.whereabouts import Whereabouts, whereabouts
@@ -54,7 +55,6 @@ _WATCHED_WITHIN = 0.1
 
 _NOT_IN_PLACE = "the folder is not where it was, or its repository is another one"
 _LOOK_AGAIN = "Subscribe to its changes, look at them, and try again if they are what you mean"
-_AFTER_THE_TURN = "Try again when no turn is running: then the folder is opened anew, where it is now"
 
 _Found: TypeAlias = dict[Which, Changes | ErrorInfo]
 
@@ -348,7 +348,7 @@ class Changing:
         await self.bases.settled()
         changes = await self.bases.current()
         if not await self.bases.is_in_place(changes):
-            raise FolderMoved(_NOT_IN_PLACE, remedy=_AFTER_THE_TURN)
+            raise FolderMoved(_NOT_IN_PLACE, remedy=OPEN_AGAIN)
         if await asyncio.to_thread(self._shown.is_another, self.bases.digest):
             raise FolderMoved(_NOT_IN_PLACE, remedy=_LOOK_AGAIN)
         return changes
