@@ -302,6 +302,26 @@ async def test_what_was_asked_before_it_happens_too_and_nobody_who_is_gone_is_ac
     await again.close()
 
 
+@pytest.mark.parametrize("hello", ["initialize", "reconnect"])
+async def test_what_comes_behind_a_handshake_that_dies_happens_once(
+    host: Host, client: Wire, hello: str
+) -> None:
+    client.drop()
+    await host.journal.committed()
+    gone = Wire(host)
+    if hello == "initialize":
+        gone.request("initialize", clientId="one", protocolVersions=["0.2.0"])
+    else:
+        gone.request("reconnect", clientId="one", lastSeenServerSeq=1 << 40, subscriptions=[])
+    dispatch(gone, 3, "three")
+    gone.drop()
+    wire = await back(host)
+    dispatch(wire, 3, "repeat")
+    await until(lambda: told(wire))
+    await host.journal.committed()
+    assert (title(host), told(wire)[-1]) == ("three", (3, "repeat", "duplicate"))
+
+
 async def test_the_count_of_who_leaves_within_the_handshake_is_forgotten(host: Host) -> None:
     for number in range(5):
         gone = Wire(host)

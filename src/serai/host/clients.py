@@ -59,7 +59,6 @@ class Clients:
     def connected(self, client_id: str, link: ClientLink) -> None:
         """A client has one more connection."""
         self._links.setdefault(client_id, []).append(link)
-        self._at_work[client_id] += 1
 
     def disconnected(self, client_id: str, link: ClientLink) -> bool:
         """A client has one connection less. Returns whether it is gone with it.
@@ -72,6 +71,10 @@ class Clients:
             return False
         del self._links[client_id]
         return True
+
+    def began(self, client_id: str) -> None:
+        """A connection turns out to be a client's, though it may be gone by now: what came on it counts."""
+        self._at_work[client_id] += 1
 
     def finished(self, client_id: str) -> None:
         """Nothing more will come of a connection that is gone."""
@@ -138,8 +141,7 @@ class Clients:
         return self._follow(client_id, self._counts.get(client_id) or Count(mark))
 
     def _follow(self, client_id: str, count: Count) -> Count:
-        if self._at_work[client_id] > 0:  # else it is gone already, and nobody would forget it
-            self._counts[client_id] = count
+        self._counts[client_id] = count
         self._journal.side.marks.append(MarkRow(client_id, count.mark))
         return count
 

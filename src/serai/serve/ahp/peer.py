@@ -82,7 +82,7 @@ class AhpPeer:
         self._in_line: asyncio.Task[None] | None = None
         self._waits_for_disk = False
         self._is_client = False
-        """Whether the host knows of it as a connection of a client."""
+        """Whether what comes here counts as a client's."""
         self._alongside: set[asyncio.Task[None]] = set()
         self._under_way = 0
         self._asked: dict[float, asyncio.Future[jsonrpc.Success]] = {}
@@ -320,15 +320,16 @@ class AhpPeer:
     def become(self, client_id: str) -> None:
         """From now on this is the connection of that client."""
         self.client_id = client_id
+        self._is_client = True
+        self.host.clients.began(client_id)
         if not self.is_gone:
-            self._is_client = True
             self.host.client_connected(client_id, self)
 
     def become_nobody(self) -> None:
         """The handshake has failed after all: the client may try it again."""
         if not self.is_gone:
             self.host.client_disconnected(self.client_id, self)
-            self._finish_counting()
+        self._finish_counting()
         self.client_id = ""
 
     # -- questions to the client ---------------------------------------------------------------------------
