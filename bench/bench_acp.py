@@ -27,7 +27,7 @@ from serai.ahp.types import UserMessage
 from serai.harness.acp.harness import AcpHarness
 from serai.host.host import Host
 from serai.host.session import Session
-from serai.processes.processes import Processes
+from serai.machine.processes.processes import Processes
 from serai.serve.frames import text_frame
 from serai.store.sqlite import SqliteStore
 

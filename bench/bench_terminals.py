@@ -24,13 +24,13 @@ from serai.ahp.actions import TerminalDataAction
 from serai.ahp.types import TerminalClientClaim
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
-from serai.processes.processes import Processes
+from serai.machine.processes.processes import Processes
+from serai.machine.terminals.terminal import Terminal
 from serai.redact import Redactor
 from serai.serve.ahp.peer import AhpPeer
 from serai.serve.frames import text_frame
 from serai.serve.port import PortSettings, serve_port
 from serai.store.sqlite import SqliteStore
-from serai.terminals.terminal import Terminal
 
 BYTES = 100_000_000
 ROUNDS = 7

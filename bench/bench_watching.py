@@ -12,8 +12,8 @@ from statistics import median
 from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType] - it also takes events of trio
 
 from harness import Result, against_limit, against_peer
-from serai.watching.source import LONGEST, QUIET
-from serai.watching.watch import Watches
+from serai.machine.watch.source import LONGEST, QUIET
+from serai.machine.watch.watch import Watches
 
 ROUNDS = 40
 

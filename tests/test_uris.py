@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from files.desk import DENIED, refused
+from machine.files.desk import DENIED, refused
 from serai.errors import ProtocolError
 from serai.uris import path_of, uri_of
 

@@ -31,8 +31,8 @@ from serai.acp import (
     connection,
 )
 from serai.errors import ProtocolError
-from serai.processes.census import census
-from serai.processes.processes import Processes
+from serai.machine.processes.census import census
+from serai.machine.processes.processes import Processes
 
 AGENTS = Path(__file__).parent / "agents"
 QUICK = (sys.executable, "-I", "-S", "-u", str(AGENTS / "scripted.py"))

@@ -23,8 +23,8 @@ from serai.errors import (
     UsageLimitReached,
     VersionMismatch,
 )
-from serai.processes.census import census, look
-from serai.processes.processes import Processes
+from serai.machine.processes.census import census, look
+from serai.machine.processes.processes import Processes
 
 
 def runs(pid: int) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from serai.acp.pipes import Pipes
 from serai.errors import ProcessNotStarted
-from serai.processes.processes import Processes
+from serai.machine.processes.processes import Processes
 
 
 async def test_pipes_of_a_process_that_a_closing_host_has_ended_meanwhile_are_closed(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from agents.machine import Machine
-from processes.watching import until
+from machine.processes.watching import until
 from serai.agents.catalogue import Catalogue
 from serai.agents.definitions import AgentDefinition, Way
 from serai.agents.finding import Finder
-from serai.processes.census import census
+from serai.machine.processes.census import census
 
 PLAYER = Path(__file__).with_name("playing_agent.py")
 INDEPENDENT = Path(__file__).parents[1] / "acp" / "agents" / "independent.py"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agents.players import ALL, Players
-from processes.watching import runs, until
+from machine.processes.watching import runs, until
 from requirements import proves
 from serai import agents
 from serai.acp import ReadTextFile, WriteTextFile

@@ -11,7 +11,7 @@ import pytest
 from serai.acp import Launch
 from serai.agents.introducing import introduce
 from serai.errors import AgentInitFailed, AuthRequired
-from serai.processes.processes import Processes
+from serai.machine.processes.processes import Processes
 
 SPEAKER = Path(__file__).with_name("speaking_agent.py")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agents.players import Players
-from processes.watching import runs, until
+from machine.processes.watching import runs, until
 from serai import agents
 from serai.agents import CostTracker, Stage
 from serai.errors import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from processes.watching import until
+from machine.processes.watching import until
 from serai import agents
 from serai.agents import AgentPool, Context, Renewed, Retries, Why
 from serai.agents.testing import EVERYTHING, ScriptedAgent

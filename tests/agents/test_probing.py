@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agents.machine import Machine
-from processes.watching import runs, until, written_pid
+from machine.processes.watching import runs, until, written_pid
 from serai.agents.probing import ask_program, version_in
 
 DEAF = "trap '' TERM;"

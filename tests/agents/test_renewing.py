@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from processes.watching import until
+from machine.processes.watching import until
 from serai import agents
 from serai.agents import Context, Renewed, Why
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.agents.testing.inside import Ended
 from serai.errors import AgentError, AgentInitFailed, CapabilityNotSupportedError, RateLimited, SeraiError
-from serai.processes.child import Exit
+from serai.machine.processes.child import Exit
 
 LIMIT = 10.0
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from processes.watching import until
+from machine.processes.watching import until
 from serai import agents
 from serai.agents import Context, CostTracker, Renewed, Retries, Why
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
@@ -25,7 +25,7 @@ from serai.errors import (
     SessionLoadFailed,
     UsageLimitReached,
 )
-from serai.processes.child import Exit
+from serai.machine.processes.child import Exit
 
 AT_ONCE = Retries(waits=())
 

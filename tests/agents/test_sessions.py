@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agents.players import ALL, Players
-from processes.watching import runs, until
+from machine.processes.watching import runs, until
 from requirements import proves
 from serai import agents
 from serai.agents import ModeChanged, TextAdded, WireHost, WireSession

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from processes.watching import until
+from machine.processes.watching import until
 from serai import agents
 from serai.agents import BasicClient, ClientCapabilities, TextAdded, ToolCalled, ToolChanged
 from serai.agents.testing import EVERYTHING, Replay, ScriptedAgent, ScriptedTurn

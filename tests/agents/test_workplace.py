@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from processes.watching import names, until
+from machine.processes.watching import names, until
 from serai.agents import workplace
 from serai.agents.workplace import Workplace
 

@@ -11,7 +11,7 @@ import pytest
 
 from agents.players import PLAYER
 from cli.programs import Done, run, running, seated
-from processes.watching import runs
+from machine.processes.watching import runs
 
 KEY = "k-0123456789abcdef"
 

@@ -23,8 +23,8 @@ from hosts import TOKEN, WITHIN
 from serai.cli import main
 from serai.cli.machine import _watches
 from serai.config.trust import Trust
-from serai.processes.census import MARK, Identity, look
-from serai.processes.records import Record, Records
+from serai.machine.processes.census import MARK, Identity, look
+from serai.machine.processes.records import Record, Records
 from serai.store.connection import connect
 from serai.store.lock import say_where
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from cli.programs import Program, make_database, run, running
-from processes.watching import runs, until
+from machine.processes.watching import runs, until
 from serai.cli.addresses import called_by, is_everywhere, url_of
 from serai.client import Client, connect
 from serai.config.keys import find_database_key
 from serai.config.paths import find_paths
-from serai.processes.census import census
+from serai.machine.processes.census import census
 from serai.store.connection import connect as open_database
 from serai.store.opening import PAGE_SIZE
 from store.kinds import damage

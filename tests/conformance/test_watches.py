@@ -12,8 +12,8 @@ from conformance.client import Client, Refused, connecting
 from conformance.conftest import Connect, new_session
 from hosts import WITHIN, House, housing
 from requirements import proves
-from serai.files import Grant, Holder, Root
 from serai.host.settings import HostSettings
+from serai.machine.files import Grant, Holder, Root
 
 
 async def watch(client: Client, folder: Path, **params: Any) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from harness.conversation import Conversation, frame
 from hosts import WITHIN
-from processes.watching import content, runs, until, written_pid
+from machine.processes.watching import content, runs, until, written_pid
 from serai.errors import SessionGone
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host

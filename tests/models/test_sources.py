@@ -11,8 +11,8 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.models.test import TestModel
 
 from agents.players import ALL, Players
+from machine.processes.watching import runs, until
 from models.conversing import Making, prompts, texts
-from processes.watching import runs, until
 from serai import agents
 from serai.models import AgentModel, AgentModelWarning
 

@@ -13,8 +13,8 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.settings import ModelSettings
 
 from agents.players import Players
+from machine.processes.watching import until
 from models.conversing import Making, answer_of
-from processes.watching import until
 from serai.errors import AgentClosed
 
 

@@ -39,9 +39,9 @@ from serai.errors import (
     CapabilityNotSupportedError,
     VersionMismatch,
 )
-from serai.processes.child import Exit
-from serai.processes.processes import Processes
-from serai.processes.uninterrupted import to_its_end
+from serai.machine.processes.child import Exit
+from serai.machine.processes.processes import Processes
+from serai.machine.processes.uninterrupted import to_its_end
 from serai.version import __version__
 
 __all__ = ["PROTOCOL_VERSION", "Agent"]

@@ -27,11 +27,11 @@ from serai.errors import (
     LineTooLong,
     ProcessNotStarted,
 )
-from serai.processes.child import Child, Exit
-from serai.processes.environment import inheritable
-from serai.processes.processes import Processes
-from serai.processes.programs import without_relative
-from serai.processes.uninterrupted import uninterrupted
+from serai.machine.processes.child import Child, Exit
+from serai.machine.processes.environment import inheritable
+from serai.machine.processes.processes import Processes
+from serai.machine.processes.programs import without_relative
+from serai.machine.processes.uninterrupted import uninterrupted
 
 __all__ = ["Connection", "Launch"]
 

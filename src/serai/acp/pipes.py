@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import IO, cast
 
 from serai.errors import ProcessNotStarted
-from serai.processes.child import Child
+from serai.machine.processes.child import Child
 
 __all__ = ["Pipes"]
 

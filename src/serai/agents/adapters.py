@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from serai.acp import Launch
 from serai.agents.definitions import AgentDefinition
-from serai.processes.processes import Processes
+from serai.machine.processes.processes import Processes
 
 if TYPE_CHECKING:
     from serai.agents.options import Options

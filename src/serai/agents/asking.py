@@ -28,7 +28,7 @@ from serai.agents.starting import folder_of, list_models
 from serai.agents.streaming import AgentStream, Cancelling, Events
 from serai.agents.workplace import default_catalogue, default_finder
 from serai.config.paths import here
-from serai.processes.uninterrupted import to_its_end
+from serai.machine.processes.uninterrupted import to_its_end
 
 __all__ = ["Detected", "ask", "ask_json", "capabilities", "detect", "models", "session", "stream"]
 

@@ -41,8 +41,8 @@ from serai.agents.starting import definition_of, find, folder_of, mask_of
 from serai.agents.tracing import trace_context
 from serai.agents.workplace import Workplace
 from serai.errors import CapabilityNotSupportedError
-from serai.processes.processes import Processes
-from serai.processes.uninterrupted import to_its_end
+from serai.machine.processes.processes import Processes
+from serai.machine.processes.uninterrupted import to_its_end
 
 __all__ = ["WireHost", "host"]
 

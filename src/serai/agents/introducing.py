@@ -12,7 +12,7 @@ from typing import Any
 from serai.acp import Agent, BasicClient, ClientCapabilities, ConfigOption, Handshake, Launch, Modes
 from serai.agents.models import Models, models_of
 from serai.errors import AgentError
-from serai.processes.processes import Processes
+from serai.machine.processes.processes import Processes
 
 __all__ = ["Introduction", "introduce"]
 

@@ -16,7 +16,7 @@ from serai.agents.finding import Finder
 from serai.agents.policies import PermissionPolicy, read_policy
 from serai.agents.retrying import Renewed, Retries
 from serai.errors import Mismatch
-from serai.processes.processes import Processes
+from serai.machine.processes.processes import Processes
 
 __all__ = ["OPENINGS", "Options", "SessionOptions", "checked_options", "log_warning", "merged"]
 

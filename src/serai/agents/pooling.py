@@ -16,7 +16,7 @@ from serai.agents.parts import Prompt
 from serai.agents.results import AskResult, JsonResult
 from serai.agents.sessions import WireSession
 from serai.errors import AgentClosed
-from serai.processes.uninterrupted import to_its_end
+from serai.machine.processes.uninterrupted import to_its_end
 
 __all__ = ["AgentPool", "pool"]
 

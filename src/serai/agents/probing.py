@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from serai.processes.brief import brief
-from serai.processes.environment import inheritable
+from serai.machine.processes.brief import brief
+from serai.machine.processes.environment import inheritable
 
 __all__ = ["Answer", "ask_program", "version_in"]
 

@@ -13,7 +13,7 @@ from serai.agents.options import Options
 from serai.agents.parts import Prompt
 from serai.agents.results import AskResult
 from serai.errors import SeraiError
-from serai.processes.uninterrupted import to_its_end
+from serai.machine.processes.uninterrupted import to_its_end
 
 __all__ = ["RaceResult", "race"]
 

@@ -16,7 +16,7 @@ from serai.errors import (
     LineTooLong,
     SessionLoadFailed,
 )
-from serai.processes.uninterrupted import to_its_end
+from serai.machine.processes.uninterrupted import to_its_end
 
 if TYPE_CHECKING:
     from serai.agents.hosting import WireHost

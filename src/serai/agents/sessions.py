@@ -35,7 +35,7 @@ from serai.agents.settling import take_rest
 from serai.agents.streaming import AgentStream, Cancelling, Events
 from serai.agents.tracing import trace_context
 from serai.errors import AgentClosed, AgentError, BudgetExceeded
-from serai.processes.uninterrupted import to_its_end
+from serai.machine.processes.uninterrupted import to_its_end
 
 if TYPE_CHECKING:
     from serai.agents.hosting import WireHost

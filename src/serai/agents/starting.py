@@ -13,7 +13,7 @@ from serai.agents.finding import Finder, Found
 from serai.agents.options import Options, log_warning
 from serai.agents.workplace import default_catalogue, default_finder
 from serai.errors import ConfigInvalid
-from serai.processes.environment import inheritable
+from serai.machine.processes.environment import inheritable
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
 

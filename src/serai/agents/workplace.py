@@ -20,8 +20,8 @@ from serai.agents.places import Surroundings
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths
 from serai.config.trust import Trust
-from serai.processes.child import Child
-from serai.processes.processes import Processes
+from serai.machine.processes.child import Child
+from serai.machine.processes.processes import Processes
 
 __all__ = ["Workplace", "default_catalogue", "default_finder"]
 

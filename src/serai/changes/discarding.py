@@ -27,7 +27,7 @@ from serai.changes.restoring import put_back, unpacked
 from serai.changes.seeing import seen
 from serai.changes.staging import Staged, entry_of, not_checked_out, put_entries, staged_since
 from serai.errors import GitFailed
-from serai.processes.uninterrupted import to_its_end
+from serai.machine.processes.uninterrupted import to_its_end
 
 __all__ = ["discard"]
 

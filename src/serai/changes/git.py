@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
-from serai.processes.brief import brief, kill
-from serai.processes.git import HARDENED, git_environment, git_program
+from serai.machine.processes.brief import brief, kill
+from serai.machine.processes.git import HARDENED, git_environment, git_program
 
 __all__ = [
     "MAX_BYTES",

@@ -25,7 +25,7 @@ from serai.changes.showing import ContentAddress, path_below
 from serai.changes.snapshots import Snapshots, place_of
 from serai.changes.undoing import Undoing
 from serai.errors import FileInTheWay, FileUnreadable, ProtocolError, SeraiError
-from serai.processes.uninterrupted import to_its_end
+from serai.machine.processes.uninterrupted import to_its_end
 
 __all__ = ["NotedChanges"]
 

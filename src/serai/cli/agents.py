@@ -33,7 +33,7 @@ from serai.config.load import load
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
 from serai.errors import AgentError, AuthRequired
-from serai.processes.processes import Processes
+from serai.machine.processes.processes import Processes
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
 

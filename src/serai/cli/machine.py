@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from serai.changes.git import find_git
 from serai.errors import SeraiError
-from serai.processes.census import census, look, members
-from serai.processes.records import Record, Records
-from serai.terminals.environment import default_shell
-from serai.terminals.pty import open_pty
+from serai.machine.processes.census import census, look, members
+from serai.machine.processes.records import Record, Records
+from serai.machine.terminals.environment import default_shell
+from serai.machine.terminals.pty import open_pty
 
 __all__ = ["Finding", "bad", "machine_findings", "process_findings"]
 

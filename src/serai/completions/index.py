@@ -21,8 +21,8 @@ from pathlib import Path
 
 from serai.completions.listing import Listing, ListingBuilder
 from serai.completions.turns import in_turns
-from serai.processes.brief import brief
-from serai.processes.git import HARDENED, git_environment, git_program
+from serai.machine.processes.brief import brief
+from serai.machine.processes.git import HARDENED, git_environment, git_program
 
 __all__ = ["ENTRY_LIMIT", "OLDEST", "FileIndex"]
 

@@ -24,9 +24,9 @@ from serai.ahp.types import (
 from serai.completions.sources import Prompt
 from serai.contract import AgentSession
 from serai.errors import SessionGone
-from serai.files import read as read_file
 from serai.host.expecting import Answers
-from serai.processes.processes import Processes
+from serai.machine.files import read as read_file
+from serai.machine.processes.processes import Processes
 
 if TYPE_CHECKING:
     from serai.host.session import Session

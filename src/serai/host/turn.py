@@ -42,12 +42,12 @@ from serai.ahp.types import (
 )
 from serai.customizations import Definition
 from serai.errors import SessionGone
-from serai.files import path_of
-from serai.files import write as write_file
 from serai.host.content import BLOB_SCHEME
 from serai.host.delegation import Subagent, delegate
 from serai.host.expecting import Answers
 from serai.host.tool_call import ToolCall
+from serai.machine.files import path_of
+from serai.machine.files import write as write_file
 from serai.store.contract import BlobRow
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ import pytest
 
 from conformance.client import Client, calls_of, connecting, text_of
 from hosts import House, housing
-from processes.watching import until
+from machine.processes.watching import until
 from serai.acp import Launch
 from serai.agents.definitions import AgentDefinition, Way
 from serai.agents.finding import Found
 from serai.ahp.types import SystemNotificationResponsePart
 from serai.harness.acp.harness import AcpHarness
-from serai.processes.census import census
+from serai.machine.processes.census import census
 from serai.store.memory import MemoryStore
 
 AGENTS = Path(__file__).parent / "agents"

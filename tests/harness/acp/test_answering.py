@@ -10,7 +10,7 @@ import pytest
 
 from conformance.client import Client, calls_of
 from harness.acp.conftest import LOADS, Inn, begin, ended, notices, said, say, status
-from processes.watching import runs, until, written_pid
+from machine.processes.watching import runs, until, written_pid
 from requirements import proves
 
 WITH_FILES: dict[str, Any] = {"definition": {"fs": True}}

@@ -27,7 +27,7 @@ from harness.acp.conftest import (
     say,
 )
 from harness.acp.test_choices import FULL, asked, model, options, select, values
-from processes.watching import runs, until
+from machine.processes.watching import runs, until
 from serai.acp import Choice
 from serai.acp.options import read_modes
 from serai.harness.acp.choices import Choices, schema_of

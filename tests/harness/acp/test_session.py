@@ -13,7 +13,7 @@ import pytest
 from conformance.client import Client
 from harness.acp.conftest import RESUMES, Inn, begin, ended, notices, said, say
 from harness.acp.test_work import receipts
-from processes.watching import until
+from machine.processes.watching import until
 from serai.harness.acp.session import AcpAgentSession
 
 FULL: dict[str, Any] = {"modes": True, "options": True, "capabilities": RESUMES}

@@ -13,8 +13,8 @@ from serai.changes.opening import SessionChanges, open_changes
 from serai.changes.whereabouts import whereabouts
 from serai.host.changes import folder_watch
 from serai.host.changes.folder_watch import FolderWatch, Place, places_to_watch
-from serai.watching.globs import PathFilter
-from serai.watching.watch import Watches
+from serai.machine.watch.globs import PathFilter
+from serai.machine.watch.watch import Watches
 
 WITHIN = 30.0
 

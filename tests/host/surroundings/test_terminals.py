@@ -29,9 +29,9 @@ from serai.host.session import Session
 from serai.host.surroundings.terminals import HostTerminal
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
-from serai.processes.records import Records
+from serai.machine.processes.records import Records
+from serai.machine.terminals.terminal import BATCH
 from serai.store.memory import MemoryStore
-from serai.terminals.terminal import BATCH
 
 WITHIN = 30.0
 ORIGIN = a.ActionOrigin(client_id="c", client_seq=0)

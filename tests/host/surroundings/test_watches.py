@@ -11,12 +11,12 @@ import pytest
 from serai.ahp.commands import CreateResourceWatchParams, CreateSessionParams
 from serai.ahp.types import ROOT
 from serai.errors import ProtocolError
-from serai.files import Roots
-from serai.files.handles import Identity
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.surroundings import watches as module
 from serai.host.turn import Turn
+from serai.machine.files import Roots
+from serai.machine.files.handles import Identity
 from serai.store.memory import MemoryStore
 
 WITHIN = 30.0

@@ -14,11 +14,11 @@ import msgspec
 
 from serai.acp import Launch
 from serai.agents.adapters import Adapter
-from serai.processes.child import Exit
+from serai.machine.processes.child import Exit
 
 if TYPE_CHECKING:
     from serai.agents.options import Options
-    from serai.processes.processes import Processes
+    from serai.machine.processes.processes import Processes
 
 __all__ = ["Ended", "Inside", "Wire"]
 

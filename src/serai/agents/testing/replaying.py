@@ -10,7 +10,7 @@ import msgspec
 from serai.agents.recording import Entry, read_transcript
 from serai.agents.testing.inside import Ended, Inside, Wire
 from serai.errors import FileUnreadable
-from serai.processes.child import Exit
+from serai.machine.processes.child import Exit
 
 __all__ = ["Replay"]
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from serai.agents.testing.inside import Ended, Inside, Wire
 from serai.agents.testing.turns import Refused, ScriptedTurn
-from serai.processes.child import Exit
+from serai.machine.processes.child import Exit
 
 __all__ = ["EVERYTHING", "Script", "ScriptedAgent"]
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from serai.agents.testing.inside import Ended, Wire
-from serai.processes.child import Exit
+from serai.machine.processes.child import Exit
 
 __all__ = ["Refused", "ScriptedTurn"]
 

@@ -22,7 +22,7 @@ from serai.ahp.types import (
     ToolResultTextContent,
 )
 from serai.changes.counting import count_lines
-from serai.files.content_types import content_type
+from serai.machine.files.content_types import content_type
 from serai.uris import uri_of
 
 __all__ = ["Keep", "bytes_of", "contents_of", "edit_of", "edited_paths", "link_to", "size_of"]

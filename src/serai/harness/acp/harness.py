@@ -27,7 +27,7 @@ from serai.harness.acp.kept import kept_of
 from serai.harness.acp.session import AcpAgentSession
 from serai.harness.acp.signing_in import SigningIn
 from serai.host.agents import HostContext, WayIn
-from serai.processes.processes import Processes
+from serai.machine.processes.processes import Processes
 
 __all__ = ["AcpHarness"]
 

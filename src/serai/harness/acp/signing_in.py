@@ -23,7 +23,7 @@ from serai.agents.remembering import AgentMemory
 from serai.ahp.extensions import SignInKind, SignInMethod, SignInMethodsResult
 from serai.errors import AgentError, AuthRequired, InvalidParams
 from serai.host.agents import WayIn
-from serai.processes.processes import Processes
+from serai.machine.processes.processes import Processes
 
 __all__ = ["LOGIN_METHOD", "SigningIn", "Stage", "login_argv", "ways_in"]
 

@@ -27,10 +27,10 @@ from serai.ahp.types import (
 )
 from serai.changes.counting import count_lines
 from serai.errors import ProtocolError, SeraiError
-from serai.files.content_types import BINARY, PLAIN
 from serai.harness.demo.stage import Misuse, Stage, quoted
 from serai.harness.demo.tools import field_of, may
 from serai.host.turn import Turn
+from serai.machine.files.content_types import BINARY, PLAIN
 
 __all__ = ["read_file", "run_command", "save_file", "send_subagent"]
 

@@ -27,7 +27,7 @@ from serai.changes.opening import SessionChanges
 from serai.changes.tracked import TrackedChanges
 from serai.changes.whereabouts import Whereabouts, whereabouts
 from serai.errors import ProtocolError
-from serai.watching.watch import Watches
+from serai.machine.watch.watch import Watches
 
 __all__ = ["FolderWatch", "Place", "places_to_watch"]
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 from serai.customizations import Watched
 from serai.errors import ProtocolError
-from serai.watching.globs import PathFilter
-from serai.watching.source import Event
-from serai.watching.watcher import Watcher
+from serai.machine.watch.globs import PathFilter
+from serai.machine.watch.source import Event
+from serai.machine.watch.watcher import Watcher
 
 __all__ = ["Ear", "hear_no_more", "listen"]
 

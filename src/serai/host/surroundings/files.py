@@ -22,7 +22,11 @@ from serai.ahp.types import (
     SessionInputSubmitted,
 )
 from serai.errors import ConnectionLost, ProtocolError, SessionGone
-from serai.files import (
+from serai.host.expecting import Answers
+from serai.host.surroundings.client_resources import gives
+from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_of
+from serai.journal.subscriptions import Subscriber
+from serai.machine.files import (
     Access,
     Grant,
     Grants,
@@ -35,11 +39,7 @@ from serai.files import (
     remove_leftovers,
     wanted,
 )
-from serai.files.refusals import denied
-from serai.host.expecting import Answers
-from serai.host.surroundings.client_resources import gives
-from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_of
-from serai.journal.subscriptions import Subscriber
+from serai.machine.files.refusals import denied
 
 if TYPE_CHECKING:
     from serai.host.host import Host

@@ -20,10 +20,10 @@ from serai.ahp.types import (
 from serai.errors import InvalidParams
 from serai.host.channels import Channel
 from serai.journal.subscriptions import Subscriber
-from serai.processes.child import Exit
+from serai.machine.processes.child import Exit
+from serai.machine.terminals.scrollback import BoundedTerminal
+from serai.machine.terminals.terminal import BATCH, Terminal
 from serai.redact import StreamRedactor
-from serai.terminals.scrollback import BoundedTerminal
-from serai.terminals.terminal import BATCH, Terminal
 
 if TYPE_CHECKING:
     from serai.host.host import Host

@@ -25,9 +25,9 @@ from serai.errors import InvalidParams, ProtocolError
 from serai.host.project import directory_of, problem_with_folder
 from serai.host.surroundings.terminal import HostTerminal
 from serai.host.surroundings.terminal_listing import Listing
-from serai.processes.processes import Processes
-from serai.terminals.marks import TITLE_SHOWN, cleaned
-from serai.terminals.terminal import Terminal
+from serai.machine.processes.processes import Processes
+from serai.machine.terminals.marks import TITLE_SHOWN, cleaned
+from serai.machine.terminals.terminal import Terminal
 
 if TYPE_CHECKING:
     from serai.host.host import Host

@@ -18,11 +18,11 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.reducers import LiveResourceWatch
 from serai.ahp.types import ResourceChange, ResourceChanges, ResourceChangeType, ResourceWatchState
 from serai.errors import ProtocolError, SeraiError
-from serai.files import Access, Root, Roots, find, path_of
-from serai.files.handles import Identity, identity
-from serai.files.refusals import not_found
 from serai.host.channels import Channel
-from serai.watching.watch import Watch
+from serai.machine.files import Access, Root, Roots, find, path_of
+from serai.machine.files.handles import Identity, identity
+from serai.machine.files.refusals import not_found
+from serai.machine.watch.watch import Watch
 
 if TYPE_CHECKING:
     from serai.host.host import Host

@@ -9,14 +9,14 @@ from urllib.parse import unquote
 
 import msgspec
 
-from serai import files
 from serai.ahp import commands as c
 from serai.ahp import jsonrpc
 from serai.changes.showing import CONTENT_SCHEME
-from serai.files import Content, Roots
-from serai.files.content_types import content_type, guessed_type
 from serai.host.content import BLOB_SCHEME, read_blob, read_result
 from serai.host.surroundings.client_resources import named_in
+from serai.machine import files
+from serai.machine.files import Content, Roots
+from serai.machine.files.content_types import content_type, guessed_type
 
 if TYPE_CHECKING:
     from serai.serve.ahp.peer import AhpPeer

@@ -1,0 +1,1 @@
+"""The machine under the sessions: processes, files, what changes on the disk, terminals."""

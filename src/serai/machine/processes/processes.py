@@ -1,0 +1,253 @@
+"""The one place where the host starts processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import secrets
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from serai.errors import ProcessNotStarted
+from serai.machine.processes.census import Identity, Process, census, look, number_of, with_mark
+from serai.machine.processes.child import Child
+from serai.machine.processes.environment import inheritable
+from serai.machine.processes.keeper import Request
+from serai.machine.processes.programs import find_program
+from serai.machine.processes.records import Record, Records
+from serai.machine.processes.streams import Pipes, Streams
+from serai.machine.processes.uninterrupted import to_its_end, uninterrupted
+from serai.machine.processes.warden import Warden
+
+__all__ = ["Processes"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    argv: Sequence[str]
+    what: str
+    cwd: Path | None
+    environ: Mapping[str, str]
+    stdin: int
+    stdout: int
+    stderr: int
+    terminal: str | None
+    mark: str
+
+
+class Processes:
+    """The children of this host. Each is written down before it starts, and until it and its kind are gone.
+
+    A host that is killed leaves nothing: each child has a keeper (`keeper.py`), which ends all that came of
+    it, and should that be killed too, the next start ends what the records name (`end_leftovers`).
+
+    Args:
+        directory: Where the records are kept; one host at a time.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._records = Records(directory)
+        self._warden = Warden(directory)
+        self._host: Identity | None = None
+        self._children: set[Child] = set()
+        self._next_census: asyncio.Task[list[Process]] | None = None
+        self._counting = asyncio.Lock()
+        self._spawning = asyncio.Lock()
+        self._closed = False
+
+    @property
+    def children(self) -> frozenset[Child]:
+        """The children that are not gone yet."""
+        return frozenset(self._children)
+
+    async def prepare(self) -> None:
+        """Start what starts the children, so that the first one need not wait for it.
+
+        Should that fail, the first one tells why. Cancelling it is safe.
+        """
+        async with self._spawning:
+            if not self._closed:
+                with contextlib.suppress(OSError):
+                    await to_its_end(asyncio.to_thread(self._warden.prepare))
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        what: str,
+        cwd: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        stdin: int = subprocess.DEVNULL,
+        stdout: int = subprocess.DEVNULL,
+        stderr: int = subprocess.DEVNULL,
+        terminal: str | None = None,
+    ) -> Child:
+        """Start a process in a session of its own. The event loop goes on meanwhile.
+
+        When this is cancelled, a child that has started all the same is ended.
+
+        Args:
+            argv: The program and its arguments. A name without a slash is looked for in the folders of `PATH`
+                that are the same from everywhere.
+            what: What it is, for people: it stands in the record.
+            cwd: Where it runs; by default where the host does.
+            environ: Its whole environment; by default the host's without its secrets. A mark is added.
+            stdin: As `subprocess.Popen` takes it: `PIPE`, `DEVNULL` or a file descriptor.
+            stdout: The same.
+            stderr: The same.
+            terminal: The path of a terminal that shall be the session's own.
+
+        Raises:
+            ProcessNotStarted: The program or the directory is not there, or the system or the disk has no
+                room.
+        """
+        plan = _Plan(
+            argv=argv,
+            what=what,
+            cwd=cwd,
+            environ=inheritable(os.environ) if environ is None else environ,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            terminal=terminal,
+            mark=secrets.token_hex(8),
+        )
+        return await uninterrupted(self._start(plan), undo=_end)
+
+    async def close(self, grace: float = 5.0) -> None:
+        """End all children and start no more. Cancelling it leaves the rest to the warden."""
+        self._closed = True
+        async with self._spawning:
+            pass  # whoever is being started is a child now, and nobody is after that
+        await asyncio.gather(*(child.end(grace=grace) for child in self._children))
+        if not self._children:
+            await asyncio.to_thread(self._warden.dismiss)
+
+    # -- starting ------------------------------------------------------------------------------------------
+
+    async def _start(self, plan: _Plan) -> Child:
+        async with self._spawning:  # the system does it one at a time anyway, and there is one warden
+            if self._closed:
+                raise ProcessNotStarted(f"{plan.what} was not started, since the host is closing")
+            link, pipes, record = await asyncio.to_thread(self._spawn, plan)
+            child = Child(
+                link,
+                pipes,
+                record,
+                plan.mark,
+                on_terminal=plan.terminal is not None,
+                everyone=self._everyone,
+                forget=self._forget,
+            )
+            self._children.add(child)
+        return child
+
+    def _spawn(self, plan: _Plan) -> tuple[socket.socket, Pipes, Record]:
+        """Write the intention down, start the process, and write down which it is. Runs in a thread."""
+        kept = pipes = None
+        try:
+            request = _request(plan)
+            if self._host is None:
+                self._host = _identity(os.getpid())
+            self._records.write(plan.mark, Record(plan.what, self._host))
+            with Streams(plan.stdin, plan.stdout, plan.stderr) as streams:
+                pipes = streams.pipes
+                kept = self._warden.start(request, streams.theirs)
+            record = Record(plan.what, self._host, _identity(kept.pid), _identity(kept.keeper))
+            self._records.write(plan.mark, record)
+        except (OSError, ValueError) as error:
+            if pipes is not None:
+                pipes.close()
+            if kept is not None:
+                kept.undo()
+            with contextlib.suppress(OSError):
+                self._records.remove(plan.mark)
+            raise _refusal(plan, error) from error
+        return kept.link, pipes, record
+
+    # -- ending --------------------------------------------------------------------------------------------
+
+    def _forget(self, child: Child) -> None:
+        self._children.discard(child)
+        with contextlib.suppress(OSError):  # then the next start finds that nothing of it runs
+            self._records.remove(child.mark)
+
+    async def _everyone(self) -> list[Process]:
+        """All processes, counted after now. Whoever asks while one count runs shares the next."""
+        if self._next_census is None:
+            self._next_census = asyncio.create_task(self._count())
+        return await asyncio.shield(self._next_census)
+
+    async def _count(self) -> list[Process]:
+        async with self._counting:
+            self._next_census = None
+            return await asyncio.to_thread(census)
+
+
+async def _end(child: Child) -> None:
+    for pipe in (child.stdout, child.stderr):
+        if pipe is not None:
+            pipe.close()
+    await child.end()
+
+
+def _request(plan: _Plan) -> Request:
+    """What the warden is asked for.
+
+    Raises:
+        OSError: There is no such program, or it may not be run.
+        ValueError: No program could be given this.
+    """
+    argv = [os.fsencode(each) for each in (_find(plan), *plan.argv[1:])]
+    environ = with_mark(dict(plan.environ), plan.mark)
+    encoded = {os.fsencode(name): os.fsencode(value) for name, value in environ.items()}
+    if any(b"\0" in each for each in (*argv, *encoded, *encoded.values())):
+        raise ValueError("embedded null byte")
+    if any(not name or b"=" in name for name in encoded):
+        raise ValueError("illegal environment variable name")
+    folder = os.fsencode(plan.cwd.absolute() if plan.cwd is not None else Path.cwd())
+    terminal = None if plan.terminal is None else os.fsencode(plan.terminal)
+    return argv, encoded, folder, terminal, number_of(plan.mark)
+
+
+def _identity(pid: int) -> Identity:
+    process = look(pid)
+    return Identity(pid, process.started if process is not None else "")
+
+
+def _find(plan: _Plan) -> str:
+    """Where the program is. The system itself might find fault with a directory in `PATH` instead.
+
+    Raises:
+        OSError: It is nowhere, or may not be run.
+    """
+    name = plan.argv[0]
+    if "/" not in name:
+        found = find_program(name, plan.environ)
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        return found
+    path = Path(plan.cwd or "").absolute() / name
+    path.stat()
+    if not os.access(path, os.X_OK) or path.is_dir():
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+    return str(path)
+
+
+def _refusal(plan: _Plan, error: OSError | ValueError) -> ProcessNotStarted:
+    name = plan.argv[0]
+    if isinstance(error, ValueError):
+        return ProcessNotStarted(f"{plan.what} was not started: {error}")
+    if plan.cwd is not None and not plan.cwd.is_dir():
+        return ProcessNotStarted(f"{plan.what} was not started: {plan.cwd} is no directory")
+    if isinstance(error, FileNotFoundError):
+        return ProcessNotStarted(
+            f"{plan.what} was not started: there is no program {name!r}",
+            remedy="Install it, or name it with its whole path",
+        )
+    return ProcessNotStarted(f"{plan.what} was not started: {error.strerror} ({error.filename or name})")

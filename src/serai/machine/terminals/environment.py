@@ -1,0 +1,84 @@
+"""What a terminal starts, and the environment that it starts it with."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from serai.machine.processes.environment import inheritable
+
+__all__ = ["Launch", "default_shell", "plan_launch"]
+
+_SCRIPTS = Path(__file__).parent / "shell"
+
+# They describe the terminal that the host was started from, which is not the one that is started here.
+_OF_ANOTHER_TERMINAL = frozenset(
+    {"COLUMNS", "LINES", "STY", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PANE", "VTE_VERSION"}
+)
+_LANGUAGE = ("LC_ALL", "LC_CTYPE", "LANG")
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command and its environment."""
+
+    argv: list[str]
+    environ: dict[str, str]
+    integrated: bool
+    """Whether the shell will tell of its commands."""
+
+
+def default_shell(environ: Mapping[str, str]) -> str:
+    """The person's shell; without one, bash, else `sh`."""
+    for shell in (environ.get("SHELL", ""), "/bin/bash", "/usr/bin/bash"):
+        if shell.startswith("/") and os.access(shell, os.X_OK) and Path(shell).is_file():
+            return shell
+    return "/bin/sh"
+
+
+def plan_launch(
+    argv: Sequence[str] | None,
+    base: Mapping[str, str],
+    *,
+    extra: Mapping[str, str] | None = None,
+    hide: Iterable[str] = (),
+    nonce: str,
+) -> Launch:
+    """What to start. A bash or a zsh without arguments gets the shell integration.
+
+    Args:
+        argv: The command; `None` for the person's shell.
+        base: The host's environment. Its own secrets stay out.
+        extra: Variables to add.
+        hide: Names of further variables that stay out.
+        nonce: What the marks of the shell carry.
+    """
+    environ = inheritable(base, {*hide, *_OF_ANOTHER_TERMINAL})
+    if not any(environ.get(name) for name in _LANGUAGE):
+        environ["LANG"] = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
+    environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "SERAI": "1", **(extra or {})}
+    command = list(argv) if argv is not None else [default_shell(environ)]
+    return _integrated(command, environ, nonce) or Launch(command, environ, integrated=False)
+
+
+def _integrated(command: list[str], environ: dict[str, str], nonce: str) -> Launch | None:
+    if len(command) != 1:
+        return None
+    login = sys.platform == "darwin"  # there every terminal's shell is a login shell
+    match Path(command[0]).name:
+        case "bash":
+            environ = {**environ, "SERAI_NONCE": nonce}
+            if login:
+                environ["SERAI_SHELL_LOGIN"] = "1"
+            return Launch([*command, "--init-file", str(_SCRIPTS / "serai.bash")], environ, integrated=True)
+        case "zsh":
+            environ = {**environ, "SERAI_NONCE": nonce}
+            if "ZDOTDIR" in environ:
+                environ["SERAI_ZDOTDIR"] = environ["ZDOTDIR"]
+            environ["ZDOTDIR"] = str(_SCRIPTS / "zsh")
+            return Launch([*command, "--login"] if login else command, environ, integrated=True)
+        case _:
+            return None

@@ -1,0 +1,348 @@
+r"""A terminal: a program on a pty of its own, as batches of AHP actions.
+
+    terminal = await Terminal.start(processes, cwd=Path.home())
+    terminal.write("ls\r")
+    while actions := await terminal.batch():
+        ...
+
+Whoever takes the batches sets the pace. While nobody does, nothing is read, and the program waits in its
+`write`, not the host in its memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import os
+import secrets
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from serai.ahp.actions import TerminalAction
+from serai.errors import InvalidParams, ProcessNotStarted, TerminalsUnavailable
+from serai.machine.processes.child import Child, Exit
+from serai.machine.processes.processes import Processes
+from serai.machine.processes.uninterrupted import uninterrupted
+from serai.machine.terminals.environment import plan_launch
+from serai.machine.terminals.marks import Marks
+from serai.machine.terminals.outbox import Outbox
+
+if TYPE_CHECKING:
+    from serai.machine.terminals.pty import Pty
+
+__all__ = ["BATCH", "Terminal"]
+
+BATCH = 128 * 1024
+"""About how much text is in a batch, at most. It becomes one message, of six times as many bytes if all of it
+has to be escaped, and there are clients that take no more than 1 MiB."""
+GATHER = 0.001
+"""How long a program that writes much is left alone, in seconds: then there is more to read at once."""
+_MUCH = 4000
+_PATIENCE = 0.008
+"""Text of a program that writes much waits so long for more, at most, in seconds: few large batches cost less
+than many small ones."""
+_QUIET = 0.2
+"""Output that was written before the end may still be on its way for so long, in seconds."""
+_RETRY = 0.2
+_LARGEST = 65535
+
+
+class _Desk(threading.local):
+    """Where the terminals of a thread put what they read, one after the other: it stays in the cache."""
+
+    def __init__(self) -> None:
+        self.view = memoryview(bytearray(BATCH + 64 * 1024))
+
+
+_desk = _Desk()
+
+
+class Terminal:
+    """One running terminal. `start` makes it."""
+
+    def __init__(self, child: Child, pty: Pty, nonce: str | None, cols: int, rows: int) -> None:
+        from serai.machine.terminals.pty import Keyboard  # noqa: PLC0415 - it does not exist on Windows
+
+        self.cols = cols
+        self.rows = rows
+        self._child = child
+        self._master = pty.master
+        self._keyboard = Keyboard(pty.master)
+        self._loop = asyncio.get_running_loop()
+        self._half = b""
+        """The beginning of a character whose end was not read yet."""
+        self._marks = Marks(nonce)
+        self._outbox = Outbox()
+        self._news: asyncio.Future[None] | None = None
+        # While there is little, the loop says when there is more. While there is much, it is read by the
+        # clock: to ask the loop each time would cost more than to read. A full batch has to be taken first.
+        self._awaits = False
+        self._again: asyncio.TimerHandle | None = None
+        self._last_read = 0.0
+        self._ripe = False
+        """Whether what waits may be taken: all of it, or enough, or it has waited long enough."""
+        self._taken = 0.0
+        self._hung_up = False
+        self._over = asyncio.Event()
+        self._watch = asyncio.create_task(self._await_exit())
+        self._await_output()
+
+    @classmethod
+    async def start(
+        cls,
+        processes: Processes,
+        *,
+        argv: Sequence[str] | None = None,
+        cwd: Path | None = None,
+        cols: int = 80,
+        rows: int = 24,
+        environ: Mapping[str, str] | None = None,
+        extra: Mapping[str, str] | None = None,
+        hide: Iterable[str] = (),
+        what: str = "a terminal",
+    ) -> Terminal:
+        """Start a program on a new terminal.
+
+        Cancelling it leaves nothing behind.
+
+        Args:
+            processes: Where the host's processes are started and written down.
+            argv: The program; by default the person's shell. A bash or zsh without arguments tells of its
+                commands.
+            cwd: Where it starts.
+            cols: The width.
+            rows: The height.
+            environ: The environment to start from; by default the host's. Serai's own secrets are left out.
+            extra: Variables to add to it.
+            hide: Names of variables to leave out of it.
+            what: What it is, for people: it stands in the record.
+
+        Raises:
+            InvalidParams: It cannot have that size.
+            ProcessNotStarted: The program or the directory is not there, or the system has no room.
+            TerminalsUnavailable: This is Windows.
+        """
+        if sys.platform == "win32":
+            raise TerminalsUnavailable(
+                "there are no terminals on Windows yet", remedy="Run the host in WSL, where there are"
+            )
+        from serai.machine.terminals.pty import open_pty  # noqa: PLC0415 - it does not exist on Windows
+
+        _check_size(cols, rows)
+        nonce = secrets.token_hex(16)
+        launch = plan_launch(
+            argv, os.environ if environ is None else environ, extra=extra, hide=hide, nonce=nonce
+        )
+
+        async def begin() -> Terminal:
+            try:
+                pty = open_pty(cols, rows)
+            except OSError as error:
+                raise ProcessNotStarted(f"{what} was not started: {error.strerror}") from error
+            try:
+                child = await processes.start(
+                    launch.argv,
+                    what=what,
+                    cwd=cwd,
+                    environ=launch.environ,
+                    stdin=pty.slave,
+                    stdout=pty.slave,
+                    stderr=pty.slave,
+                    terminal=pty.path,
+                )
+            except BaseException:
+                pty.close()
+                raise
+            os.close(pty.slave)
+            return cls(child, pty, nonce if launch.integrated else None, cols, rows)
+
+        # The ends of the pty must stay open until the process has its own, also if nobody waits any more.
+        return await uninterrupted(begin(), undo=Terminal.end)
+
+    @property
+    def pid(self) -> int:
+        """The pid of the program, which is also the id of its session."""
+        return self._child.pid
+
+    @property
+    def exit(self) -> Exit | None:
+        """How the program ended; `None` while it runs."""
+        return self._child.exit
+
+    # -- what the host does --------------------------------------------------------------------------------
+
+    async def batch(self) -> list[TerminalAction]:
+        """Wait for what happens next: one or more actions in their order; none when the terminal has ended.
+
+        The last is `terminal/exited`. Its code is the program's, or 128 and the number of the signal that
+        ended it; that of KILL when nobody saw it end. One task at a time; cancelling it loses nothing.
+        """
+        while not self._ripe:
+            if self._over.is_set():
+                return []
+            self._news = self._loop.create_future()
+            try:
+                await self._news
+            finally:
+                self._news = None
+        self._ripe = False
+        full = self._outbox.size >= BATCH
+        actions = self._outbox.take()
+        self._taken = self._loop.time()
+        if full and not self._over.is_set():
+            self._read_later(0)
+        return actions
+
+    def write(self, text: str) -> bool:
+        """Type. Returns `False`, and types nothing of it, when the program reads too slowly or has ended."""
+        return self._keyboard.write(text.encode("utf-8", "replace"))
+
+    def resize(self, cols: int, rows: int) -> None:
+        """Give the terminal another size. The program is told.
+
+        Raises:
+            InvalidParams: It cannot have that size.
+        """
+        from serai.machine.terminals.pty import resize  # noqa: PLC0415 - it does not exist on Windows
+
+        _check_size(cols, rows)
+        self.cols, self.rows = cols, rows
+        if not self._over.is_set():
+            resize(self._master, cols, rows)
+
+    def clear(self) -> None:
+        """What was shown is gone: a shell that waits at its prompt draws it again."""
+        if self._outbox.at_prompt:
+            self.write("\f")
+
+    async def wait(self) -> Exit:
+        """Wait until the program has ended. Its last output may still have to be taken."""
+        return await self._child.wait()
+
+    async def end(self, grace: float = 2.0) -> Exit:
+        """End the program and all that it started, as when a terminal's window is closed.
+
+        What it wrote last, up to a batch of it, can still be taken; after that `batch` returns nothing.
+        Cancelling this stops the waiting: the end comes all the same.
+        """
+        how = await self._child.end(grace=grace)
+        await self._over_within(2 * _QUIET)
+        if not self._over.is_set():  # nobody takes its output
+            self._finish(how)
+        return how
+
+    # -- reading -------------------------------------------------------------------------------------------
+
+    def _await_output(self) -> None:
+        """Read as soon as there is something."""
+        if not self._awaits:
+            self._loop.add_reader(self._master, self._read)
+            self._awaits = True
+
+    def _read_later(self, seconds: float | None) -> None:
+        """Read after some time, whether or not there is something; with `None`, after a batch was taken."""
+        if self._awaits:
+            self._loop.remove_reader(self._master)
+            self._awaits = False
+        self._again = None if seconds is None else self._loop.call_later(seconds, self._read)
+
+    def _read(self) -> None:
+        size = self._read_some()
+        if size:
+            self._last_read = self._loop.time()
+        waited = self._last_read - self._taken >= _PATIENCE
+        if size < _MUCH or waited or self._hung_up or self._outbox.size >= BATCH:
+            self._wake()
+        if self._marks.behind:
+            self._read_later(None if self._outbox.size >= BATCH else GATHER)
+        elif self._hung_up and self._child.exit is not None:
+            self._finish(self._child.exit)
+        elif self._hung_up:
+            self._read_later(_RETRY)  # the program has closed its terminal and runs on; it may open it again
+        elif self._outbox.size >= BATCH:
+            self._read_later(None)
+        elif size >= _MUCH:
+            self._read_later(GATHER)
+        else:
+            self._await_output()
+
+    def _read_some(self) -> int:
+        """Take what is there, as far as it fits into the batch. Returns how much that was."""
+        self._hung_up = False
+        if self._marks.behind:
+            self._outbox.tell(self._marks.feed(""))
+            return _MUCH
+        view = _desk.view
+        start = size = len(self._half)
+        view[:start] = self._half
+        full = max(start + 1, BATCH - self._outbox.size)
+        readv, master = os.readv, self._master  # this is the one loop that has to be quick
+        while size < full:
+            try:
+                count = readv(master, (view[size:],))
+            except BlockingIOError:
+                break
+            except OSError:  # Linux: EIO when nobody has the other end open
+                count = 0
+            if not count:
+                self._hung_up = True
+                break
+            size += count
+        if size > start:
+            self._decode(view[:size], final=False)
+        return size - start
+
+    def _decode(self, data: memoryview | bytes, *, final: bool) -> None:
+        """Take the bytes that were read as text. Half a character at the end waits for its other half."""
+        text, used = codecs.utf_8_decode(data, "replace", final)
+        self._half = bytes(data[used:])
+        self._outbox.tell(self._marks.feed(text))
+
+    # -- the end -------------------------------------------------------------------------------------------
+
+    async def _await_exit(self) -> None:
+        """After the program's end, take what it wrote. What it left behind may hold the terminal open."""
+        how = await self._child.wait()
+        ended = self._loop.time()
+        while not self._over.is_set():
+            if self._outbox.size < BATCH:
+                if self._again is not None:
+                    self._again.cancel()
+                self._read()
+                if not self._over.is_set() and self._loop.time() - max(ended, self._last_read) >= _QUIET:
+                    self._finish(how)
+            await self._over_within(_QUIET / 4)
+
+    async def _over_within(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._over.wait()
+
+    def _finish(self, how: Exit) -> None:
+        if self._again is not None:
+            self._again.cancel()
+        self._read_later(None)
+        self._over.set()
+        self._keyboard.close()
+        os.close(self._master)
+        self._decode(self._half, final=True)
+        self._outbox.tell(self._marks.close())
+        self._outbox.exited(how.status)
+        self._wake()
+
+    def _wake(self) -> None:
+        self._ripe = bool(self._outbox)
+        if self._ripe and self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+
+def _check_size(cols: int, rows: int) -> None:
+    for name, value in (("cols", cols), ("rows", rows)):
+        if not 1 <= value <= _LARGEST:
+            raise InvalidParams(
+                f"a terminal's {name} are from 1 to {_LARGEST}, not {value}", field=f"params.{name}"
+            )

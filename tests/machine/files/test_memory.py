@@ -1,0 +1,82 @@
+"""Files of a gigabyte take no more memory than small ones."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from machine.files.desk import Desk
+
+GIGABYTE = 1 << 30
+LITTLE = 4 << 20
+
+
+@pytest.fixture
+def huge(desk: Desk) -> Path:
+    """A gigabyte, nearly all of it a hole."""
+    path = desk.work / "huge"
+    with path.open("wb") as file:
+        file.write(b"begin")
+        file.truncate(GIGABYTE - 3)
+        file.seek(0, 2)
+        file.write(b"end")
+    return path
+
+
+@contextmanager
+def in_little_memory() -> Generator[None]:
+    tracemalloc.start()
+    try:
+        yield
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < LITTLE, f"{peak >> 20} MiB"
+
+
+def ends(path: Path) -> tuple[int, bytes, bytes]:
+    with path.open("rb") as file:
+        begin = file.read(8)
+        file.seek(-8, 2)
+        return path.stat().st_size, begin, file.read()
+
+
+def test_it_is_resolved_and_copied(desk: Desk, huge: Path) -> None:
+    with in_little_memory():
+        assert desk.resolve(huge).size == GIGABYTE
+        assert desk.resolve(huge).etag
+        desk.copy(huge, desk.work / "copy")
+    assert ends(desk.work / "copy") == (GIGABYTE, b"begin\0\0\0", b"\0\0\0\0\0end")
+    assert (desk.work / "copy").stat().st_blocks * 512 < LITTLE, "a hole stays a hole"
+
+
+def test_it_is_written_to(desk: Desk, huge: Path) -> None:
+    with in_little_memory():
+        desk.write(huge, "more", mode="append")
+        assert ends(huge) == (GIGABYTE + 4, b"begin\0\0\0", b"\0endmore")
+        desk.write(huge, "-", mode="append", position=4)
+        assert ends(huge) == (GIGABYTE + 5, b"begin\0\0\0", b"end-more")
+        desk.write(huge, "we ", mode="insert")
+        assert ends(huge) == (GIGABYTE + 8, b"we begin", b"end-more")
+        desk.write(huge, "!", position=GIGABYTE + 7)
+        assert ends(huge) == (GIGABYTE + 8, b"we begin", b"end-mor!")
+
+
+def test_it_is_read_in_pieces(desk: Desk, huge: Path) -> None:
+    with in_little_memory(), desk.open(huge, "base64") as content:
+        assert content.size == GIGABYTE
+        pieces = [len(piece) for piece in itertools.islice(content.pieces(), 200)]
+        assert set(pieces) == {256 * 1024}
+
+
+def test_whether_it_is_text_is_found_out_piece_by_piece(desk: Desk, huge: Path) -> None:
+    with huge.open("r+b") as file:
+        file.seek(GIGABYTE // 8)  # so far it is read, and no further
+        file.write(b"\xff")
+    with in_little_memory(), desk.open(huge, "utf-8") as content:
+        assert content.encoding == "base64"

@@ -1,0 +1,166 @@
+"""What the system says of its processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from serai.machine.processes import census as module
+from serai.machine.processes.census import (
+    MARK,
+    Identity,
+    Process,
+    census,
+    look,
+    members,
+    number_of,
+    send,
+    with_mark,
+)
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="NOT CHECKED: it needs /proc")
+
+
+def test_a_process_is_seen_with_its_session_and_its_parent(sleeper: subprocess.Popen[bytes]) -> None:
+    process = look(sleeper.pid)
+    assert process is not None
+    assert process.session == process.group == sleeper.pid
+    assert process.parent == os.getpid()
+    assert not process.dead
+
+
+@linux
+def test_the_census_has_the_marks(sleeper: subprocess.Popen[bytes]) -> None:
+    (process,) = [each for each in census() if each.pid == sleeper.pid]
+    assert process.marks == {"outer", "mark"}
+
+
+@linux
+def test_what_has_no_mark_is_known_by_its_number() -> None:
+    script = f"ulimit -S -x {number_of('mine')}; exec env -i setsid -f sleep 60 & wait"
+    subprocess.run(["/bin/bash", "-c", script], check=True)
+    found = [each for each in census() if each.number == number_of("mine")]
+    try:
+        assert [each.marks for each in found] == [frozenset()]
+        # What it is called by may still change: `setsid` gives it a group of its own when it runs.
+        again = members(census(), "mine", None)
+        assert [each.identity for each in again] == [each.identity for each in found]
+        assert members(census(), "other", None) == []
+    finally:
+        for each in found:
+            send(each.identity, signal.SIGKILL)
+
+
+def test_ps_tells_the_same_as_proc(sleeper: subprocess.Popen[bytes]) -> None:
+    told = {process.pid: process for process in module._from_ps()}
+    for pid in (sleeper.pid, os.getpid()):
+        seen = look(pid)
+        assert seen is not None
+        assert (told[pid].parent, told[pid].group, told[pid].session, told[pid].dead) == (
+            seen.parent,
+            seen.group,
+            seen.session,
+            seen.dead,
+        )
+    (alone,) = module._from_ps("-p", str(sleeper.pid))
+    assert alone == told[sleeper.pid]
+    assert alone.started
+    assert list(module._from_ps("-p", "999999999")) == []
+
+
+def test_a_process_that_is_gone_is_not_seen(sleeper: subprocess.Popen[bytes]) -> None:
+    sleeper.kill()
+    os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)
+    zombie = look(sleeper.pid)
+    assert zombie is not None
+    assert zombie.dead
+    sleeper.wait()
+    assert look(sleeper.pid) is None
+
+
+def test_a_signal_reaches_only_the_process_that_is_meant(sleeper: subprocess.Popen[bytes]) -> None:
+    process = look(sleeper.pid)
+    assert process is not None
+    send(Identity(sleeper.pid, "an earlier one"), signal.SIGKILL)
+    send(Identity(999_999_999, "nobody"), signal.SIGKILL)
+    assert sleeper.poll() is None
+    send(process.identity, signal.SIGTERM)
+    assert sleeper.wait(10) == -signal.SIGTERM
+
+
+def test_a_signal_is_sent_where_the_system_has_no_handles(
+    sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "pidfd_open")
+    process = look(sleeper.pid)
+    assert process is not None
+    send(Identity(sleeper.pid, "an earlier one"), signal.SIGKILL)
+    send(process.identity, signal.SIGTERM)
+    assert sleeper.wait(10) == -signal.SIGTERM
+
+
+def person(pid: int, session: int, *, group: int = 0, parent: int = 1, marks: str = "") -> Process:
+    return Process(
+        pid, f"start-{pid}", parent, group or session, session, dead=False, marks=frozenset(marks.split())
+    )
+
+
+LEADER = Identity(1_000_010, "start-1000010")
+
+
+def pids(processes: list[Process], leader: Identity | None = LEADER) -> list[int]:
+    return [process.pid - 1_000_000 for process in members(processes, "mine", leader)]
+
+
+def test_members_are_the_session_the_group_and_what_carries_the_mark() -> None:
+    everyone = [
+        person(1_000_010, 1_000_010),
+        person(1_000_011, 1_000_010, group=1_000_011),
+        person(1_000_012, 1_000_012, marks="outer mine"),
+        person(1_000_013, 1_000_013, marks="other"),
+        Process(1_000_014, "start", 1, 1_000_010, 1_000_010, dead=True),
+    ]
+    assert pids(everyone) == [10, 11, 12]
+    assert pids(everyone, leader=None) == [12]
+
+
+def test_a_session_without_its_leader_is_still_the_same_one() -> None:
+    assert pids([person(1_000_011, 1_000_010)]) == [11]
+
+
+def test_a_session_of_another_process_with_the_same_pid_is_someone_elses() -> None:
+    stranger = Process(LEADER.pid, "later", 1, LEADER.pid, LEADER.pid, dead=False)
+    child = person(1_000_011, 1_000_010)
+    marked = person(1_000_012, 1_000_012, marks="mine")
+    assert pids([stranger, child, marked]) == [12]
+
+
+def test_all_below_the_keeper_are_members() -> None:
+    keeper = Identity(1_000_020, "start-1000020")
+    everyone = [
+        person(1_000_020, 1_000_020),
+        person(1_000_021, 1_000_021, parent=1_000_020),
+        person(1_000_022, 1_000_022, parent=1_000_021),
+        person(1_000_023, 1_000_023),
+    ]
+    assert [each.pid for each in members(everyone, "mine", None, keeper)] == [1_000_021, 1_000_022]
+    assert members(everyone, "mine", None, Identity(1_000_020, "earlier")) == []
+
+
+def test_this_process_and_those_above_it_are_never_members() -> None:
+    ours = os.getpid()
+    everyone = [
+        person(1_000_010, 1_000_010),
+        person(ours, 1_000_010, parent=1_000_010, marks="mine"),
+        person(1_000_015, 1_000_010, parent=ours),
+    ]
+    assert pids(everyone) == [15]
+
+
+def test_a_mark_is_added_to_those_that_are_there() -> None:
+    assert with_mark({"A": "1"}, "one") == {"A": "1", MARK: "one"}
+    assert with_mark({MARK: "one"}, "two") == {MARK: "one:two"}

@@ -1,0 +1,114 @@
+"""Keepers: what they do for a child, and what happens when they or the warden are killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from machine.processes.watching import runs, until, written_pid
+from serai.machine.processes.census import census, look
+from serai.machine.processes.child import Child, Exit
+from serai.machine.processes.processes import Processes
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT CHECKED: only Linux has subreapers")
+
+AWAY = "env -i setsid sh -c 'echo $$ > {file}; exec sleep 60' & "
+"""Leaves the session, and takes nothing along that could be recognised."""
+
+
+def keeper_of(child: Child) -> int:
+    process = look(child.pid)
+    assert process is not None
+    return process.parent
+
+
+def warden_of(processes: Processes) -> int:
+    warden = processes._warden._process
+    assert warden is not None
+    return warden.pid
+
+
+async def started(processes: Processes, file: Path) -> tuple[Child, int]:
+    """A child, and the pid of what has left it."""
+    script = AWAY.format(file=file) + "sleep 60"
+    child = await processes.start(["/bin/sh", "-c", script], what="a parent")
+    return child, await written_pid(file)
+
+
+async def test_what_leaves_a_child_stays_below_its_keeper(processes: Processes, tmp_path: Path) -> None:
+    child, other = await started(processes, tmp_path / "pid")
+    keeper = keeper_of(child)
+    assert keeper != os.getpid()
+    await until(lambda: (found := look(other)) is not None and found.parent in (child.pid, keeper))
+    await child.end()
+    assert not runs(other)
+    await until(lambda: not runs(keeper))  # it says so a moment before
+
+
+async def test_each_child_has_a_keeper_of_its_own(processes: Processes, tmp_path: Path) -> None:
+    one, of_one = await started(processes, tmp_path / "one")
+    two, of_two = await started(processes, tmp_path / "two")
+    assert keeper_of(one) != keeper_of(two)
+    await one.end()
+    assert not runs(of_one)
+    assert runs(of_two)
+    assert runs(two.pid)
+
+
+async def test_no_zombies_gather(processes: Processes, tmp_path: Path) -> None:
+    script = f"for n in 1 2 3 4 5; do (sleep 0 &); done; echo $$ > {tmp_path}/pid; exec sleep 60"
+    child = await processes.start(["/bin/sh", "-c", script], what="a parent")
+    await written_pid(tmp_path / "pid")
+    keeper = keeper_of(child)
+    await until(lambda: [each.pid for each in census() if each.parent == keeper] == [child.pid])
+
+
+async def test_a_child_has_nothing_of_the_keepers_but_its_streams(processes: Processes) -> None:
+    script = "grep -h -e SigIgn -e SigBlk /proc/self/status; ls /proc/self/fd; ps -o sid= -p $$"
+    child = await processes.start(["/bin/sh", "-c", script], what="a child", stdout=subprocess.PIPE)
+    assert child.stdout
+    told = (await asyncio.to_thread(child.stdout.read)).decode().split()
+    child.stdout.close()
+    assert told[:2] == ["SigBlk:", "0" * 16]
+    assert told[2] == "SigIgn:"
+    assert int(told[3], 16) & 0x7FFFFFFF == 0  # those above 31 are nobody's business
+    assert told[4:-1] == ["0", "1", "2", "3"]  # the last is the directory that is listed
+    assert told[-1] == str(child.pid)
+    await child.gone()
+
+
+async def test_when_a_keeper_is_killed_all_that_it_kept_is_ended(
+    processes: Processes, tmp_path: Path
+) -> None:
+    child, other = await started(processes, tmp_path / "pid")
+    os.kill(keeper_of(child), signal.SIGKILL)
+    assert await child.wait() == Exit()
+    await child.gone()
+    await until(lambda: not runs(other))
+    assert not runs(child.pid)
+
+
+async def test_without_its_warden_a_host_goes_on(processes: Processes, tmp_path: Path) -> None:
+    child, other = await started(processes, tmp_path / "one")
+    os.kill(warden_of(processes), signal.SIGKILL)
+    again, of_it = await started(processes, tmp_path / "two")
+    await child.end()
+    await again.end()
+    assert not runs(other)
+    assert not runs(of_it)
+
+
+async def test_signals_for_the_host_do_not_end_those_who_keep(processes: Processes, tmp_path: Path) -> None:
+    child, other = await started(processes, tmp_path / "pid")
+    keepers = [warden_of(processes), keeper_of(child)]
+    for pid in keepers:
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            os.kill(pid, number)
+    assert (await processes.start(["true"], what="another")).pid
+    assert all(map(runs, (*keepers, other)))

@@ -1,0 +1,148 @@
+"""What is left of a host that was killed is ended: by its keepers, by its warden, and at the next start."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from machine.processes.watching import LIMIT, content, names, runs, until
+from serai.machine.processes.census import Identity, look
+from serai.machine.processes.leftovers import Leftover, end_leftovers
+from serai.machine.processes.records import Record, Records
+
+HOST = Path(__file__).with_name("dying_host.py")
+
+
+class Dying:
+    """A host that runs, and all that it has started."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.pids: list[int] = []
+        self.warden = process.pid
+        self.keepers: list[int] = []
+
+    async def kill(self) -> None:
+        self.process.kill()
+        await self.process.wait()
+
+    def left(self) -> list[int]:
+        return [pid for pid in self.pids if runs(pid)]
+
+
+@pytest.fixture
+async def host(records: Path, tmp_path: Path) -> AsyncIterator[Dying]:
+    file = tmp_path / "pids"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(HOST), str(records), str(file), stdout=subprocess.PIPE
+    )
+    dying = Dying(process)
+    try:
+        assert process.stdout
+        async with asyncio.timeout(LIMIT):
+            told = map(int, (await process.stdout.readline()).split())
+        agent, terminal, dying.warden, *dying.keepers = told
+        dying.pids = [agent, terminal, *map(int, content(file).split())]
+        assert len(dying.left()) == 8
+        assert len(dying.keepers) == 2
+        yield dying
+    finally:
+        if process.returncode is None:
+            await dying.kill()
+        for pid in (dying.warden, *dying.keepers):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        await until(lambda: not any(map(runs, (dying.warden, *dying.keepers))))  # they end the rest
+        for pid in dying.left():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+async def test_a_host_that_is_killed_takes_everything_with_it(host: Dying, records: Path) -> None:
+    await host.kill()
+    await until(lambda: not host.left())
+    await until(lambda: not runs(host.warden))
+    assert names(records) == []
+    assert await end_leftovers(records) == []
+
+
+async def test_without_a_warden_the_keepers_do_it(host: Dying) -> None:
+    os.kill(host.warden, signal.SIGKILL)
+    await host.kill()
+    await until(lambda: not host.left())
+    await until(lambda: not any(map(runs, host.keepers)))
+
+
+async def test_what_is_below_a_keeper_is_found_by_the_next_start(host: Dying, records: Path) -> None:
+    for pid in (host.warden, *host.keepers):
+        os.kill(pid, signal.SIGSTOP)
+    await host.kill()
+    found = await end_leftovers(records, grace=0.2)
+    assert host.left() == []
+    assert {(leftover.what, leftover.ended) for leftover in found} == {
+        ("the agent", True),
+        ("the terminal", True),
+    }
+
+
+async def test_the_next_start_ends_what_is_left(host: Dying, records: Path) -> None:
+    host.process.send_signal(signal.SIGSTOP)  # or it does something about it
+    for pid in (host.warden, *host.keepers):
+        os.kill(pid, signal.SIGKILL)
+    await host.kill()
+    found = await end_leftovers(records, grace=0.2)
+    if sys.platform == "linux":  # elsewhere a daemon without a keeper cannot be told from others
+        assert host.left() == []
+    assert len(host.left()) <= 2
+    assert [leftover.ended for leftover in found] == [True] * len(found)
+    assert {leftover.what for leftover in found} == {"the agent", "the terminal"}
+    assert names(records) == []
+    assert await end_leftovers(records) == []
+
+
+async def test_what_belongs_to_a_host_that_runs_is_left_alone(host: Dying, records: Path) -> None:
+    assert await end_leftovers(records) == []
+    assert len(host.left()) == 8
+    assert len(names(records)) == 2
+
+
+GONE = Identity(999_999_999, "gone")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="NOT CHECKED: marks are read on Linux only")
+async def test_a_child_whose_pid_was_never_written_down_is_found_by_its_mark(
+    sleeper: subprocess.Popen[bytes], records: Path
+) -> None:
+    Records(records).write("mark", Record("half started", GONE))
+    assert await end_leftovers(records) == [Leftover("half started", (sleeper.pid,), ended=True)]
+    assert sleeper.wait(LIMIT) == -signal.SIGTERM
+
+
+async def test_a_child_that_lost_its_mark_is_found_by_its_pid(
+    sleeper: subprocess.Popen[bytes], records: Path
+) -> None:
+    process = look(sleeper.pid)
+    assert process is not None
+    Records(records).write("other", Record("a sleeper", GONE, process.identity))
+    assert await end_leftovers(records) == [Leftover("a sleeper", (sleeper.pid,), ended=True)]
+
+
+async def test_a_later_process_with_the_same_pid_is_left_alone(
+    sleeper: subprocess.Popen[bytes], records: Path
+) -> None:
+    Records(records).write("other", Record("long gone", GONE, Identity(sleeper.pid, "earlier")))
+    assert await end_leftovers(records) == []
+    assert sleeper.poll() is None
+    assert names(records) == []
+
+
+async def test_without_records_there_is_nothing_to_end(records: Path) -> None:
+    assert await end_leftovers(records) == []

@@ -1,0 +1,271 @@
+"""Children: how they start, and that they and all of theirs end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from machine.processes.watching import LIMIT, children, names, runs, until, written_pid
+from serai.errors import ProcessNotStarted
+from serai.machine.processes import processes as module
+from serai.machine.processes.census import MARK, census
+from serai.machine.processes.child import Exit
+from serai.machine.processes.processes import Processes
+
+
+def shell(script: str) -> list[str]:
+    return ["/bin/sh", "-c", script]
+
+
+async def test_a_child_tells_how_it_ended(processes: Processes) -> None:
+    child = await processes.start(shell("exit 3"), what="three")
+    assert await child.wait() == Exit(code=3)
+    killed = await processes.start(shell("kill -9 $$"), what="killed")
+    assert await killed.wait() == Exit(signal=9)
+    assert (Exit(code=3).status, Exit(signal=9).status, Exit().status) == (3, 137, None)
+    assert str(Exit(code=3)) == "it ended with the code 3"
+    assert str(Exit(signal=9)) == "it was ended by SIGKILL"
+    assert str(Exit()) == "it ended unseen"
+    await child.gone()
+    await killed.gone()
+    assert not processes.children
+
+
+async def test_what_starts_children_can_be_there_before_the_first_one(processes: Processes) -> None:
+    before = children()
+    await processes.prepare()
+    [warden] = children() - before
+    await processes.prepare()
+    child = await processes.start(shell("exit 0"), what="the first")
+    await child.gone()
+    assert children() - before == {warden}
+    await processes.close()
+    await processes.prepare()
+    assert children() == before
+
+
+async def test_a_program_is_not_taken_from_where_the_host_or_the_child_happens_to_be(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ProcessNotStarted, match="no program 'tool'"):
+        await processes.start(["tool"], what="a tool", cwd=tmp_path, environ={"PATH": f":.:{os.defpath}"})
+
+
+async def test_a_child_has_its_pipes_its_place_and_its_environment(
+    processes: Processes, tmp_path: Path
+) -> None:
+    child = await processes.start(
+        shell('read word; echo "$word $WORD $PWD"; echo bad >&2'),
+        what="a talker",
+        cwd=tmp_path,
+        environ={"WORD": "given", "PATH": os.defpath},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert child.stdin
+    assert child.stdout
+    assert child.stderr
+    child.stdin.write(b"typed\n")
+    assert await asyncio.to_thread(child.stdout.read) == f"typed given {tmp_path}\n".encode()
+    assert await asyncio.to_thread(child.stderr.read) == b"bad\n"
+    child.stdout.close()
+    child.stderr.close()
+    assert await child.end() == Exit(code=0)
+
+
+async def test_a_child_ends_when_its_input_is_closed(processes: Processes) -> None:
+    child = await processes.start(["cat"], what="a cat", stdin=subprocess.PIPE)
+    assert await child.end(eof=LIMIT) == Exit(code=0)
+    assert await child.end() == Exit(code=0)
+
+
+async def test_a_child_is_asked_to_end(processes: Processes, tmp_path: Path) -> None:
+    child = await processes.start(
+        shell(f"trap 'exit 7' TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.01; done"), what="polite"
+    )
+    await written_pid(tmp_path / "pid")
+    assert await child.end(grace=LIMIT) == Exit(code=7)
+
+
+async def test_a_child_that_does_not_listen_is_killed(processes: Processes, tmp_path: Path) -> None:
+    child = await processes.start(
+        shell(f"trap '' TERM HUP; echo $$ > {tmp_path}/pid; while :; do sleep 0.01; done"), what="stubborn"
+    )
+    await written_pid(tmp_path / "pid")
+    assert await child.end(grace=0.05) == Exit(signal=signal.SIGKILL)
+
+
+async def test_a_stopped_child_is_ended(processes: Processes) -> None:
+    child = await processes.start(["sleep", "60"], what="stopped")
+    os.kill(child.pid, signal.SIGSTOP)
+    assert await child.end(grace=LIMIT) == Exit(signal=signal.SIGTERM)
+
+
+DAEMON = Path(__file__).with_name("daemon.py")
+ESCAPES = {
+    "in its group": "sleep 60 &",
+    "in a group of its own": "set -m; sleep 60 &",
+    "deaf to a hang-up": "nohup sleep 60 >/dev/null 2>&1 &",
+    "in a session of its own": "setsid sleep 60 &",
+    "without an environment": "env -i sleep 60 &",
+    "without a parent": "(sleep 60 & echo $! > {file}); true;",
+    "with nothing of it": "env -i setsid sh -c 'echo $$ > {file}; exec sleep 60' & ",
+    "as a daemon under another name": f"{sys.executable} {DAEMON} {{file}}; ",
+}
+DEAF = "as a daemon under another name"
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+@pytest.mark.parametrize("leader", ["stays", "goes"])
+async def test_whatever_a_child_starts_ends_with_it(
+    processes: Processes, tmp_path: Path, escape: str, leader: str
+) -> None:
+    file = tmp_path / "pid"
+    script = ESCAPES[escape].format(file=file)
+    if str(file) not in script:
+        script += f" echo $! > {file};"
+    wait = f" until [ -s {file} ]; do sleep 0.01; done;"
+    child = await processes.start(
+        shell(script + wait + (" sleep 60" if leader == "stays" else " exit 5")), what="a parent"
+    )
+    other = await written_pid(file)
+    if leader == "goes":
+        assert await child.wait() == Exit(code=5)
+        await child.gone()
+    else:
+        assert runs(other)
+        assert await child.end(grace=1 if escape == DEAF else LIMIT) == Exit(signal=signal.SIGTERM)
+    assert not runs(other)
+
+
+async def test_a_hundred_starts_and_stops_leave_nothing(processes: Processes, records: Path) -> None:
+    async def one(number: int) -> None:
+        script = "sleep 60 & setsid sleep 60 & sleep 60" if number % 2 else "sleep 60 & exit 0"
+        child = await processes.start(shell(script), what=f"number {number}")
+        marks.add(child.mark)
+        if number % 2:
+            await child.end(grace=LIMIT)
+        else:
+            await child.gone()
+
+    marks: set[str] = set()
+    for start in range(0, 100, 25):
+        await asyncio.gather(*(one(number) for number in range(start, start + 25)))
+    assert names(records) == []
+    assert len(marks) == 100
+    assert [process for process in census() if not process.marks.isdisjoint(marks)] == []
+
+
+async def test_what_cannot_start_leaves_nothing(processes: Processes, tmp_path: Path, records: Path) -> None:
+    (tmp_path / "file").write_text("no program")
+    with pytest.raises(ProcessNotStarted, match="there is no program 'nowhere'"):
+        await processes.start(["nowhere"], what="nothing")
+    with pytest.raises(ProcessNotStarted, match="there is no program 'nowhere'"):
+        await processes.start(["nowhere"], what="nothing", terminal="/dev/tty")
+    with pytest.raises(ProcessNotStarted, match="is no directory"):
+        await processes.start(["true"], what="nothing", cwd=tmp_path / "missing")
+    with pytest.raises(ProcessNotStarted, match="Permission denied"):
+        await processes.start(["./file"], what="nothing", cwd=tmp_path)
+    with pytest.raises(ProcessNotStarted, match=r"there is no program '\./missing'"):
+        await processes.start(["./missing"], what="nothing", cwd=tmp_path, terminal="/dev/tty")
+    with pytest.raises(ProcessNotStarted, match="null"):
+        await processes.start(["true", "a\0b"], what="nothing")
+    assert names(records) == []
+    assert not processes.children
+
+
+async def test_a_process_that_cannot_be_recorded_is_not_started(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    processes = Processes(tmp_path / "file")
+    with pytest.raises(ProcessNotStarted, match="exists"):
+        await processes.start(["touch", str(tmp_path / "started")], what="nothing")
+    assert names(tmp_path) == ["file"]
+    await processes.close()
+
+
+async def test_a_process_whose_pid_cannot_be_recorded_is_ended(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, started = module.Records.write, list[int]()
+
+    def full(self: module.Records, mark: str, record: module.Record) -> None:
+        if record.child is not None:
+            started.append(record.child.pid)
+            raise OSError(28, "No space left on device")
+        write(self, mark, record)
+
+    monkeypatch.setattr(module.Records, "write", full)
+    with pytest.raises(ProcessNotStarted, match="No space left"):
+        await processes.start(["sleep", "60"], what="nothing")
+    assert len(started) == 1
+    assert not runs(started[0])
+
+
+async def test_a_start_that_nobody_waits_for_is_undone(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spawn = Processes._spawn
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow(self: Processes, plan: module._Plan) -> object:
+        loop.call_soon_threadsafe(begun.set)
+        asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(LIMIT)
+        return spawn(self, plan)
+
+    monkeypatch.setattr(Processes, "_spawn", slow)
+    start = asyncio.create_task(processes.start(["sleep", "60"], what="unwanted"))
+    await begun.wait()
+    start.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await start
+    go_on.set()
+    await until(lambda: bool(processes.children))
+    await until(lambda: not processes.children)
+
+
+async def test_a_host_that_closes_starts_no_more(processes: Processes) -> None:
+    child = await processes.start(["sleep", "60"], what="a sleeper")
+    await processes.close()
+    assert child.exit == Exit(signal=signal.SIGTERM)
+    with pytest.raises(ProcessNotStarted, match="closing"):
+        await processes.start(["true"], what="too late")
+
+
+async def test_a_child_carries_its_mark(processes: Processes) -> None:
+    child = await processes.start(
+        ["sh", "-c", f"echo ${MARK}"],
+        what="marked",
+        stdout=subprocess.PIPE,
+        environ={MARK: "outer", **os.environ},
+    )
+    assert child.stdout
+    assert await asyncio.to_thread(child.stdout.read) == f"outer:{child.mark}\n".encode()
+    child.stdout.close()
+    await child.gone()
+
+
+async def test_the_loop_goes_on_while_a_process_starts(processes: Processes) -> None:
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await asyncio.sleep(0)
+
+    ticking = asyncio.create_task(tick())
+    children = [await processes.start(["sleep", "60"], what="a sleeper") for _ in range(5)]
+    ticking.cancel()
+    assert ticks > 5 * len(children)

@@ -1,0 +1,355 @@
+"""Real programs on real terminals."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from machine.processes.watching import until, written_pid
+from machine.terminals.conftest import Open
+from machine.terminals.viewer import plain
+from serai.ahp import actions as a
+from serai.errors import InvalidParams, ProcessNotStarted, TerminalsUnavailable
+from serai.machine.processes.census import look
+from serai.machine.processes.child import Exit
+from serai.machine.processes.processes import Processes
+from serai.machine.terminals import marks
+from serai.machine.terminals import terminal as module
+from serai.machine.terminals.pty import INPUT_BOUND
+from serai.machine.terminals.terminal import Terminal
+
+
+def sh(script: str) -> tuple[str, str, str]:
+    return "/bin/sh", "-c", script
+
+
+def texts(actions: list[a.TerminalAction]) -> list[str]:
+    return [action.data for action in actions if isinstance(action, a.TerminalDataAction)]
+
+
+async def filled(terminal: Terminal) -> None:
+    """Wait until no more is read."""
+    await until(lambda: terminal._outbox.size >= module.BATCH)
+
+
+async def test_a_program_runs_on_its_own_terminal(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("tty; echo $TERM $SERAI; ps -o tty= -p $$; exit 3"), cols=100, rows=30)
+    await view.ended()
+    tty, names, ps = plain(view.text).split("\n")[:3]
+    assert tty == f"/dev/{ps.strip()}"
+    assert names == "xterm-256color 1"
+    assert view.actions[-1] == a.TerminalExitedAction(exit_code=3)
+    assert view.terminal.exit == Exit(code=3)
+
+
+async def test_an_interactive_program_is_talked_to(open_terminal: Open) -> None:
+    view = await open_terminal(sys.executable, "-q", "-i", "-c", "import sys; sys.ps1 = 'py: '")
+    await view.sees("py: ")
+    view.terminal.write("print(6 * 7)\r")
+    await view.sees("\n42\r\n")
+    view.terminal.write("import os; os.get_terminal_size()\r")
+    await view.sees("columns=80, lines=24")
+    await view.sees("py: ", after=view.text.index("columns=80"))  # an end that is typed before is not one
+    view.terminal.write("\x04")
+    await view.ended()
+    assert view.actions[-1] == a.TerminalExitedAction(exit_code=0)
+
+
+async def test_a_program_sees_another_size(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("trap 'stty size' WINCH; stty size; while :; do sleep 0.01; done"))
+    await view.sees("24 80")
+    view.terminal.resize(132, 43)
+    await view.sees("43 132")
+    assert (view.terminal.cols, view.terminal.rows) == (132, 43)
+
+
+@pytest.mark.parametrize(("cols", "rows"), [(0, 24), (80, 0), (-1, 24), (65536, 24)])
+async def test_a_size_that_cannot_be_is_refused(open_terminal: Open, cols: int, rows: int) -> None:
+    with pytest.raises(InvalidParams):
+        await open_terminal("cat", cols=cols, rows=rows)
+    view = await open_terminal("cat")
+    with pytest.raises(InvalidParams):
+        view.terminal.resize(cols, rows)
+
+
+async def test_a_program_that_is_killed_says_by_what(open_terminal: Open) -> None:
+    view = await open_terminal("sleep", "60")
+    os.kill(view.terminal.pid, signal.SIGKILL)
+    await view.ended()
+    assert view.terminal.exit == Exit(signal=signal.SIGKILL)
+    assert view.actions == [a.TerminalExitedAction(exit_code=128 + signal.SIGKILL)]
+
+
+async def test_a_terminal_that_is_ended_ends_like_a_closed_window(open_terminal: Open) -> None:
+    view = await open_terminal(
+        *sh("trap 'echo hung up; exit 9' HUP; echo ready; while :; do sleep 0.01; done")
+    )
+    await view.sees("ready")
+    assert await view.terminal.end() == Exit(code=9)
+    await view.ended()
+    assert "hung up" in view.text
+    assert await view.terminal.end() == Exit(code=9)
+    assert not view.terminal.write("too late")
+    view.terminal.resize(10, 10)
+    assert await view.terminal.batch() == []
+
+
+async def test_a_program_that_is_deaf_is_killed(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("trap '' HUP TERM; echo ready; while :; do sleep 0.01; done"))
+    await view.sees("ready")
+    assert await view.terminal.end(grace=0.05) == Exit(signal=signal.SIGKILL)
+
+
+async def test_characters_are_whole_however_they_are_read(open_terminal: Open) -> None:
+    pieces = r"'\360' '\237' '\246' '\212' '\345\256' '\277\n'"
+    script = rf"for c in {pieces}; do printf $c; sleep 0.01; done; printf '\377ok\342\202'"
+    view = await open_terminal(*sh(script))
+    await view.ended()
+    assert plain(view.text) == "🦊宿\n\N{REPLACEMENT CHARACTER}ok\N{REPLACEMENT CHARACTER}"
+
+
+async def test_wide_characters_and_emoji_are_typed_and_shown(open_terminal: Open) -> None:
+    view = await open_terminal("cat")
+    view.terminal.write("宿 👩‍👩‍👧 e\u0301\r")
+    await view.sees("宿 👩‍👩‍👧 e\u0301\r\n宿 👩‍👩‍👧 e\u0301\r\n")
+    view.terminal.write("a宿\x7fb\r")  # the system erases a character, not a byte of it
+    await view.sees("\nab\r\n")
+
+
+async def test_a_hundred_megabytes_pass_in_bounded_memory_and_nobody_waits(processes: Processes) -> None:
+    size = 100_000_000
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    terminal = await Terminal.start(processes, argv=sh(f"stty raw; head -c {size} /dev/zero | tr '\\0' x"))
+    longest, last, largest, read = 0.0, time.monotonic(), 0, 0
+
+    async def tick() -> None:
+        nonlocal longest, last
+        while True:
+            await asyncio.sleep(0.001)
+            now = time.monotonic()
+            longest, last = max(longest, now - last), now
+
+    ticking = asyncio.create_task(tick())
+    while actions := await terminal.batch():
+        for text in texts(actions):
+            read += len(text)
+            largest = max(largest, len(text))
+    ticking.cancel()
+    assert read == size
+    assert largest <= 2 * module.BATCH
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 20_000, "kilobytes"
+    assert longest < 0.5
+
+
+async def test_a_program_waits_while_nobody_takes_its_output(processes: Processes, tmp_path: Path) -> None:
+    terminal = await Terminal.start(processes, argv=sh(f"yes | head -c 2000000; echo done > {tmp_path}/done"))
+    await filled(terminal)
+    waiting = terminal._outbox.size
+    await asyncio.sleep(0.1)
+    assert terminal._outbox.size == waiting <= 2 * module.BATCH
+    assert os.listdir(tmp_path) == ["processes"]  # noqa: PTH208 - pathlib is not for here
+    read = 0
+    while actions := await terminal.batch():
+        read += sum(map(len, texts(actions)))
+    assert read == 3_000_000  # a line end is two characters on a terminal
+    assert (await terminal.wait()) == Exit(code=0)
+
+
+async def test_a_terminal_nobody_looks_at_is_ended_too(processes: Processes) -> None:
+    terminal = await Terminal.start(processes, argv=["yes"])
+    await filled(terminal)
+    assert await terminal.end() == Exit(signal=signal.SIGHUP)
+    assert (await terminal.batch())[-1] == a.TerminalExitedAction(exit_code=128 + signal.SIGHUP)
+    assert await terminal.batch() == []
+
+
+async def test_input_that_nobody_reads_is_refused_and_does_not_block(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("stty raw -echo; echo ready; sleep 60"))
+    await view.sees("ready")
+    chunk = "x" * 60_000
+    taken = 0
+    while view.terminal.write(chunk):
+        taken += len(chunk)
+    assert INPUT_BOUND - len(chunk) < taken <= INPUT_BOUND + 200_000
+
+
+async def test_much_input_arrives_in_order(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("stty raw -echo; echo ready; head -c 500000 | cksum"))
+    await view.sees("ready")
+    for number in range(50_000):
+        assert view.terminal.write(f"{number:010}")
+    await view.ended()
+    data = "".join(f"{number:010}" for number in range(50_000)).encode()
+    expected = subprocess.run(["cksum"], input=data, capture_output=True, check=True).stdout.decode()  # noqa: S607, ASYNC221 - a moment
+    assert expected.strip() in plain(view.text)
+
+
+HOSTILE = [
+    r"\033]633;A\007\033]633;C;1;rm\007",
+    r"\033]133;D;0\007",
+    r"\033]0;%02000000d\007",
+    r"\033]633;%0200000d",
+    r"\033]0;\033]0;\033]\033]\033",
+    r"\235\033P\033\033\033[999999999999m\033[?1049h",
+]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+async def test_hostile_output_makes_nothing_happen(open_terminal: Open, hostile: str) -> None:
+    view = await open_terminal(*sh(rf"printf '{hostile}' 1; printf '\007\033[0mstill here\n'"))
+    await view.ended()
+    assert "still here" in view.text
+    assert "]633" not in view.text
+    kinds = {type(action) for action in view.actions}
+    assert kinds <= {a.TerminalDataAction, a.TerminalTitleChangedAction, a.TerminalExitedAction}
+
+
+async def test_titles_are_told(open_terminal: Open) -> None:
+    view = await open_terminal(*sh(r"printf '\033]0;a title\007'; sleep 60"))
+    await view.until(lambda: view.live.head.title == "a title")
+
+
+async def test_a_flood_of_titles_is_read_a_little_at_a_time_and_all_of_it(open_terminal: Open) -> None:
+    program = "import sys; sys.stdout.write(''.join(f'\\x1b]0;{n}\\a' for n in range(50_000)) + 'end')"
+    view = await open_terminal(sys.executable, "-c", program)
+    told: list[int] = []
+    tell = view.terminal._outbox.tell
+
+    def count(events: list[marks.Event]) -> None:
+        told.append(len(events))
+        tell(events)
+
+    view.terminal._outbox.tell = count
+    await view.ended()
+    assert max(told) <= 2 * marks.STEPS
+    assert view.text == "".join(f"\x1b]0;{number}\x07" for number in range(50_000)) + "end"
+    assert view.live.head.title == "49999"
+
+
+async def test_a_program_that_closes_its_terminal_and_opens_it_again_is_heard(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("exec </dev/null >/dev/null 2>&1; sleep 0.05; echo back >/dev/tty"))
+    await view.ended()
+    assert "back" in view.text
+    assert view.terminal.exit == Exit(code=0)
+
+
+async def test_the_end_does_not_wait_for_what_holds_the_terminal_open(open_terminal: Open) -> None:
+    view = await open_terminal(*sh("trap '' HUP TERM; sleep 60 & echo last words"))
+    await view.ended()
+    assert "last words" in view.text
+    assert view.terminal.exit == Exit(code=0)
+
+
+async def test_a_daemon_ends_with_the_terminal_that_it_left(open_terminal: Open, tmp_path: Path) -> None:
+    view = await open_terminal("bash", "--norc")
+    file = tmp_path / "pid"
+    view.terminal.write(f"env -i setsid sh -c 'echo $$ > {file}; exec sleep 60' & disown -a; echo a''way\r")
+    await view.sees("away\r\n")
+    pid = await written_pid(file)
+    assert look(pid) is not None
+    await view.terminal.end()
+    assert look(pid) is None
+
+
+async def test_much_output_comes_in_few_batches_and_little_at_once(processes: Processes) -> None:
+    terminal = await Terminal.start(processes, argv=sh("stty raw; tty; exec sleep 60"))
+    path = ""
+    while not path.endswith("\n"):
+        path += "".join(texts(await terminal.batch()))
+    # We are the program, and write whenever there is room: one that is slow does not write much.
+    stream = os.open(path.strip(), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    size = 5_000_000
+
+    async def write() -> None:
+        left = size
+        while left:
+            with contextlib.suppress(BlockingIOError):
+                left -= os.write(stream, b"x" * min(left, 65536))
+            await asyncio.sleep(0)
+
+    began = time.monotonic()
+    writing = asyncio.create_task(write())
+    sizes: list[int] = []
+    while sum(sizes) < size:
+        sizes += map(len, texts(await terminal.batch()))
+    took = time.monotonic() - began
+    await writing
+    os.close(stream)
+    assert max(sizes) < 2 * module.BATCH
+    assert len(sizes) <= size / module.BATCH + took / module._PATIENCE + 1, "each is full, or has waited"
+    await terminal.end()
+
+
+async def test_fifty_terminals_at_once(open_terminal: Open) -> None:
+    views = await asyncio.gather(*(open_terminal("cat") for _ in range(50)))
+    for number, view in enumerate(views):
+        view.terminal.write(f"number {number}\r")
+    await asyncio.gather(
+        *(view.sees(f"number {number}\r\nnumber {number}\r\n") for number, view in enumerate(views))
+    )
+    await asyncio.gather(*(view.terminal.end() for view in views))
+    assert {view.terminal.exit for view in views} <= {Exit(signal=signal.SIGHUP), Exit(signal=signal.SIGTERM)}
+
+
+async def test_a_hundred_starts_and_stops_leave_no_descriptors(processes: Processes) -> None:
+    async def one(number: int) -> None:
+        terminal = await Terminal.start(processes, argv=["true"] if number % 2 else ["cat"])
+        if number % 2:
+            while await terminal.batch():
+                pass
+        await terminal.end()
+
+    for start in range(0, 100, 20):
+        await asyncio.gather(*(one(number) for number in range(start, start + 20)))
+
+
+async def test_what_cannot_start_says_so(open_terminal: Open, processes: Processes, tmp_path: Path) -> None:
+    with pytest.raises(ProcessNotStarted, match="no program"):
+        await Terminal.start(processes, argv=["/nowhere/at/all"])
+    with pytest.raises(ProcessNotStarted, match="is no directory"):
+        await open_terminal("cat", cwd=tmp_path / "missing")
+
+
+async def test_a_start_that_is_cancelled_leaves_nothing(processes: Processes) -> None:
+    starts = [asyncio.create_task(Terminal.start(processes, argv=["cat"])) for _ in range(10)]
+    await asyncio.sleep(0)
+    for start in starts:
+        start.cancel()
+    assert all(
+        isinstance(each, asyncio.CancelledError)
+        for each in await asyncio.gather(*starts, return_exceptions=True)
+    )
+    await until(lambda: len(asyncio.all_tasks()) == 1)  # the rest is nobody's to wait for
+    assert not processes.children
+
+
+async def test_a_batch_that_is_cancelled_loses_nothing(processes: Processes) -> None:
+    terminal = await Terminal.start(processes, argv=["cat"])
+    waiting = asyncio.create_task(terminal.batch())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    terminal.write("here\r")
+    text = ""
+    while "here\r\nhere" not in text:
+        text += "".join(texts(await terminal.batch()))
+    await terminal.end()
+
+
+async def test_on_windows_it_says_that_there_are_none(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module.sys, "platform", "win32")
+    with pytest.raises(TerminalsUnavailable, match="no terminals on Windows yet"):
+        await Terminal.start(processes)

@@ -1,0 +1,267 @@
+"""One inotify instance for many folders."""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import ResourceChangeType
+from serai.errors import ProtocolError
+from serai.machine.watch.folders import Identity
+from serai.machine.watch.source import Event
+
+if sys.platform != "linux":
+    pytest.skip("about inotify", allow_module_level=True)
+
+from serai.machine.watch.hub import Hub, HubSource
+
+ADDED, UPDATED, DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
+WITHIN = 30.0
+
+
+def identity_at(path: Path) -> Identity:
+    info = path.lstat()
+    return info.st_dev, info.st_ino
+
+
+class Listening:
+    """A source, and what it has told."""
+
+    def __init__(self, root: Path, prunes: Callable[[str], bool] = lambda _: False) -> None:
+        self.root = root
+        self.told_: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.open_: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self.over_: queue.SimpleQueue[ProtocolError | None] = queue.SimpleQueue()
+        self.source = HubSource(str(root), recursive=True, prunes=prunes)
+
+    def opened(self, identity: Identity) -> None:
+        assert identity == identity_at(self.root)
+        self.open_.put(None)
+
+    def told(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self.told_.put(event)
+
+    def over(self, error: ProtocolError | None) -> None:
+        self.over_.put(error)
+
+    def begin(self) -> Listening:
+        self.source.start(self)
+        self.open_.get(timeout=WITHIN)
+        return self
+
+    def end(self) -> ProtocolError | None:
+        self.source.stop()
+        error = self.over_.get(timeout=WITHIN)
+        self.source.join()
+        return error
+
+    def until(self, kind: ResourceChangeType, name: str) -> list[tuple[ResourceChangeType, str]]:
+        """All that was told up to this, by names below the root."""
+        seen: list[tuple[ResourceChangeType, str]] = []
+        while not seen or seen[-1] != (kind, name):
+            event = self.told_.get(timeout=WITHIN)
+            seen.append((event.kind, event.path.removeprefix(str(self.root)).removeprefix("/")))
+        return seen
+
+
+@pytest.fixture
+def listening(tmp_path: Path) -> Iterator[Listening]:
+    (tmp_path / "root").mkdir()
+    listening = Listening(tmp_path / "root", lambda path: path == "pruned")
+    yield listening
+    listening.source.stop()
+    listening.source.join()
+
+
+def overflow(folder: Path) -> None:
+    most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    if most > 100_000:
+        pytest.skip("NOT CHECKED: the system's queue is too long to fill")
+    file = folder / "a"
+    for _ in range(most):  # so that it is full, however much is read meanwhile
+        os.close(os.open(file, os.O_CREAT))
+        file.unlink()
+
+
+def test_events_that_the_system_dropped_are_told_as_a_change_of_all(
+    listening: Listening, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other").mkdir()
+    root, other = listening.begin().root, Listening(tmp_path / "other").begin()
+    look = Hub._look
+    held: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def look_when_full(self: Hub, inotify: object) -> None:
+        if not listening.told_.qsize():
+            held.get(timeout=WITHIN * 4)
+            held.put(None)
+        look(self, inotify)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Hub, "_look", look_when_full)
+    overflow(root)
+    (root / "new").mkdir()
+    held.put(None)
+    listening.until(UPDATED, "")
+    other.until(UPDATED, "")
+    (root / "new/b").write_text("1")
+    listening.until(ADDED, "new/b")
+    (other.root / "c").write_text("1")
+    other.until(ADDED, "c")
+    assert other.end() is None
+
+
+def test_a_pruned_folder_is_told_and_not_looked_into(listening: Listening) -> None:
+    root = listening.begin().root
+    (root / "pruned").mkdir()
+    (root / "pruned/a").write_text("1")
+    (root / "z").mkdir()
+    assert listening.until(ADDED, "z") == [(ADDED, "pruned"), (ADDED, "z")]
+
+
+def test_things_are_told_in_the_order_in_which_they_happened(listening: Listening) -> None:
+    (listening.root / "a").write_text("1")
+    root = listening.begin().root
+    (root / "a").unlink()
+    (root / "a").mkdir()
+    (root / "a").rmdir()
+    (root / "z").mkdir()
+    seen = [kind for kind, name in listening.until(ADDED, "z") if name == "a"]
+    assert seen == [DELETED, ADDED, DELETED]
+
+
+def test_one_that_is_stopped_before_it_begins_is_over_at_once(listening: Listening) -> None:
+    listening.source.stop()
+    listening.source.start(listening)
+    assert listening.over_.get(timeout=WITHIN) is None
+
+
+def test_stopping_again_does_nothing(listening: Listening) -> None:
+    listening.begin()
+    assert listening.end() is None
+    listening.source.stop()
+    assert listening.over_.empty()
+
+
+@pytest.mark.parametrize("name", ["file", "nothing"])
+def test_what_is_no_folder_fails_and_harms_no_other(listening: Listening, name: str) -> None:
+    (listening.root / "file").write_text("1")
+    listening.begin()
+    failing = Listening(listening.root / name)
+    failing.source.start(failing)
+    error = failing.over_.get(timeout=WITHIN)
+    assert error is not None
+    assert error.number == AhpErrorCode.NOT_FOUND
+    (listening.root / "z").mkdir()
+    listening.until(ADDED, "z")
+
+
+def test_one_that_cannot_take_what_it_is_told_fails_and_harms_no_other(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listening.begin()
+    failing = Listening(listening.root)
+
+    def told(events: Sequence[Event]) -> None:
+        raise ZeroDivisionError(events)
+
+    monkeypatch.setattr(failing, "told", told)
+    failing.begin()
+    (listening.root / "a").write_text("1")
+    error = failing.over_.get(timeout=WITHIN)
+    assert "ZeroDivisionError" in str(error)
+    (listening.root / "z").mkdir()
+    listening.until(ADDED, "z")
+
+
+def test_two_that_look_at_the_same_folder_are_both_told_and_one_may_go(listening: Listening) -> None:
+    (listening.root / "in/deep").mkdir(parents=True)
+    root = listening.begin().root
+    inner = Listening(root / "in").begin()
+    (root / "in/deep/a").write_text("1")
+    listening.until(ADDED, "in/deep/a")
+    inner.until(ADDED, "deep/a")
+    assert inner.end() is None
+    (root / "in/deep/b").write_text("1")
+    listening.until(ADDED, "in/deep/b")
+
+
+def test_a_root_that_is_moved_inside_another_is_gone_and_followed_there(listening: Listening) -> None:
+    (listening.root / "in/deep").mkdir(parents=True)
+    root = listening.begin().root
+    inner = Listening(root / "in").begin()
+    (root / "in").rename(root / "on")
+    inner.until(DELETED, "")
+    assert inner.end() is None
+    listening.until(ADDED, "on/deep")
+    (root / "on/deep/a").write_text("1")
+    listening.until(ADDED, "on/deep/a")
+    shutil.rmtree(root / "on")
+    (root / "on/deep").mkdir(parents=True)
+    (root / "on/deep/b").write_text("1")
+    listening.until(ADDED, "on/deep/b")
+
+
+def test_a_large_tree_that_is_entered_keeps_no_other_waiting(
+    listening: Listening, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for outer in range(40):
+        for inner in range(50):
+            (tmp_path / f"large/{outer}/{inner}").mkdir(parents=True)
+    listening.begin()
+    add = Hub.add
+
+    def slowly(self: Hub, path: str, handle: int) -> int | None:
+        time.sleep(0.001)  # a slow disk
+        return add(self, path, handle)
+
+    monkeypatch.setattr(Hub, "add", slowly)
+    large = Listening(tmp_path / "large")
+    large.source.start(large)
+    (listening.root / "a").write_text("1")
+    listening.until(ADDED, "a")
+    assert large.open_.empty()
+    assert large.end() is None
+
+
+def test_a_folder_that_is_replaced_by_a_link_while_it_is_entered_leads_nowhere_else(
+    listening: Listening, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, outside = listening.root, tmp_path / "outside"
+    (root / "a/b/c").mkdir(parents=True)
+    (outside / "b/c").mkdir(parents=True)
+    add = Hub.add
+
+    def swap(self: Hub, path: str, handle: int) -> int | None:
+        if path == str(root / "a/b"):
+            (root / "a").rename(root / "other")
+            (root / "a").symlink_to(outside)
+        return add(self, path, handle)
+
+    monkeypatch.setattr(Hub, "add", swap)
+    listening.begin()
+    (outside / "b/secret").write_text("1")
+    (outside / "b/c/secret").write_text("1")
+    (root / "other/b/c/d").write_text("1")
+    seen = listening.until(ADDED, "other/b/c/d")
+    (root / "z").mkdir()
+    seen += listening.until(ADDED, "z")
+    assert not [name for _, name in seen if "secret" in name]
+
+
+@pytest.mark.parametrize("name", ["link", "link/b"])
+def test_links_on_the_way_to_the_root_are_not_followed(listening: Listening, name: str) -> None:
+    (listening.root / "a/b").mkdir(parents=True)
+    (listening.root / "link").symlink_to("a")
+    failing = Listening(listening.root / name)
+    failing.source.start(failing)
+    assert failing.over_.get(timeout=WITHIN) is not None
+    assert failing.open_.empty()

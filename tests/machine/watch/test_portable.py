@@ -1,0 +1,48 @@
+"""What a set of changes means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from watchfiles import Change
+
+from serai.ahp.types import ResourceChangeType
+from serai.machine.watch.portable import Portable, in_order
+from serai.machine.watch.source import Event
+
+ADDED, UPDATED, DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
+
+
+@pytest.mark.parametrize(
+    ("kinds", "there", "outcome"),
+    [
+        ({Change.added}, True, [ADDED]),
+        ({Change.modified}, True, [UPDATED]),
+        ({Change.deleted}, False, [DELETED]),
+        ({Change.added, Change.modified}, True, [ADDED]),
+        ({Change.added, Change.deleted}, False, [ADDED, DELETED]),
+        ({Change.added, Change.deleted}, True, [DELETED, ADDED]),
+        ({Change.modified, Change.deleted}, False, [DELETED]),
+        ({Change.modified, Change.deleted}, True, [DELETED, ADDED]),
+        ({Change.added}, False, []),
+        ({Change.modified}, False, []),
+    ],
+)
+def test_the_disk_decides_what_came_last(
+    tmp_path: Path, kinds: set[Change], there: bool, outcome: list[ResourceChangeType]
+) -> None:
+    file = tmp_path / "a"
+    if there:
+        file.write_text("1")
+    found = {(int(kind), str(file)) for kind in kinds}
+    assert in_order(found, lambda _: iter(())) == [Event(kind, str(file)) for kind in outcome]
+
+
+def test_a_set_that_means_nothing_is_not_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty batch would say that it was stopped."""
+    reader = Portable(str(tmp_path), recursive=True, prunes=lambda _folder: False)
+    (tmp_path / "there").touch()
+    sets = iter([{(int(Change.added), f"{tmp_path}/gone")}, {(int(Change.added), f"{tmp_path}/there")}])
+    monkeypatch.setattr(reader, "_take", lambda: next(sets))
+    assert reader.read() == [Event(ADDED, f"{tmp_path}/there")]

@@ -1,0 +1,589 @@
+"""Watches on real folders and files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from serai.ahp.errors import AhpErrorCode
+from serai.errors import InvalidParams, ProtocolError
+from serai.machine.watch.changes import BATCH_LIMIT
+from serai.machine.watch.portable import Portable
+from serai.machine.watch.source import InThread, Sink, Source, source_for
+from serai.machine.watch.watch import Watch, Watches
+
+
+def portable(root: str, *, recursive: bool, prunes: Callable[[str], bool]) -> Source:
+    return InThread(Portable(root, recursive=recursive, prunes=prunes), root)
+
+
+SOURCES: list[Callable[..., Source]] = [source_for, portable] if sys.platform == "linux" else [source_for]
+linux = pytest.mark.skipif(sys.platform != "linux", reason="about inotify")
+here_only = pytest.mark.parametrize("watches", [source_for], indirect=True)
+
+
+@pytest.fixture(params=SOURCES)
+async def watches(request: pytest.FixtureRequest) -> AsyncIterator[Watches]:
+    before = set(threading.enumerate())
+    watches = Watches(request.param)
+    yield watches
+    await watches.close()
+    assert len(watches) == 0
+    # asyncio's own threads may have come; those of watches may not have stayed
+    stayed = set(threading.enumerate()) - before
+    assert not [thread for thread in stayed if thread.name.startswith("watch ")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    return folder
+
+
+class Late:
+    """A source that begins when it may."""
+
+    def __init__(self, source: Source, gate: threading.Event) -> None:
+        self._source = source
+        self._gate = gate
+        self.stop, self.join = source.stop, source.join
+
+    def start(self, sink: Sink) -> None:
+        def wait() -> None:
+            assert self._gate.wait(5)
+            self._source.start(sink)
+
+        threading.Thread(target=wait).start()
+
+
+def late(gate: threading.Event) -> Callable[..., Source]:
+    def make(root: str, *, recursive: bool, prunes: Callable[[str], bool]) -> Source:
+        return Late(source_for(root, recursive=recursive, prunes=prunes), gate)
+
+    return make
+
+
+class Heard:
+    """What a watch has told, put together until a marker arrives."""
+
+    def __init__(self, watch: Watch, root: Path) -> None:
+        self.watch = watch
+        self.root = root
+        self.told: dict[str, str] = {}
+        self.first: dict[str, str] = {}
+        self.sizes: list[int] = []
+
+    async def until(self, name: str, kind: str | None = None) -> dict[str, str]:
+        """All that was told up to this name, and then nothing."""
+        async with asyncio.timeout(30):
+            while name not in self.told or (kind is not None and self.told[name] != kind):
+                for change in await anext(self.watch):
+                    told_name = self._name(change.uri)
+                    self.told[told_name] = change.type
+                    self.first.setdefault(told_name, change.type)
+        told, self.told = self.told, {}
+        return told
+
+    async def rest(self) -> dict[str, str]:
+        """All that is told until the watch ends."""
+        async with asyncio.timeout(30):
+            async for changes in self.watch:
+                self.sizes.append(len(changes))
+                self.told |= {self._name(change.uri): change.type for change in changes}
+        told, self.told = self.told, {}
+        return told
+
+    def _name(self, uri: str) -> str:
+        root = self.root.as_uri()
+        return "." if uri == root else uri.removeprefix(f"{root}/")
+
+
+async def test_what_comes_changes_and_goes_is_told(watches: Watches, folder: Path) -> None:
+    heard = Heard(await watches.watch(folder), folder)
+    (folder / "a").write_text("1")
+    assert await heard.until("a") == {"a": "added"}
+    (folder / "a").write_text("22")
+    assert await heard.until("a") == {"a": "updated"}
+    (folder / "a").rename(folder / "b")
+    assert await heard.until("b") == {"a": "deleted", "b": "added"}
+    (folder / "b").unlink()
+    assert await heard.until("b") == {"b": "deleted"}
+
+
+async def test_what_comes_and_goes_at_once_is_not_told(watches: Watches, folder: Path) -> None:
+    heard = Heard(await watches.watch(folder), folder)
+    (folder / "temporary").write_text("1")
+    (folder / "temporary").unlink()
+    (folder / "z").write_text("1")
+    assert await heard.until("z") == {"z": "added"}
+
+
+async def test_names_of_any_kind_have_uris(watches: Watches, folder: Path) -> None:
+    heard = Heard(await watches.watch(folder), folder)
+    (folder / "ä b#?%.txt").write_text("1")
+    assert await heard.until("%C3%A4%20b%23%3F%25.txt") == {"%C3%A4%20b%23%3F%25.txt": "added"}
+
+
+async def test_a_folder_alone_says_nothing_of_what_is_in_its_folders(watches: Watches, folder: Path) -> None:
+    (folder / "inner").mkdir()
+    heard = Heard(await watches.watch(folder), folder)
+    (folder / "inner" / "a").write_text("1")
+    (folder / "new" / "newer").mkdir(parents=True)
+    (folder / "z").write_text("1")
+    assert await heard.until("z") == {"new": "added", "z": "added"}
+
+
+async def test_everything_in_new_folders_is_told(watches: Watches, folder: Path) -> None:
+    heard = Heard(await watches.watch(folder, recursive=True), folder)
+    (folder / "a/b/c").mkdir(parents=True)
+    (folder / "a/b/c/file").write_text("1")
+    told = await heard.until("a/b/c/file")
+    assert told == dict.fromkeys(["a", "a/b", "a/b/c", "a/b/c/file"], "added")
+    (folder / "a/b/c/file").write_text("2")
+    assert await heard.until("a/b/c/file") == {"a/b/c/file": "updated"}
+
+
+async def test_a_folder_that_is_moved_is_followed(watches: Watches, folder: Path, tmp_path: Path) -> None:
+    (folder / "old/deep").mkdir(parents=True)
+    (folder / "old/deep/file").write_text("1")
+    heard = Heard(await watches.watch(folder, recursive=True), folder)
+    (folder / "old").rename(folder / "new")
+    told = await heard.until("new/deep/file")
+    assert told == {"old": "deleted", "new": "added", "new/deep": "added", "new/deep/file": "added"}
+    (folder / "new/deep/more").write_text("1")
+    assert (await heard.until("new/deep/more"))["new/deep/more"] == "added"
+    (folder / "new").rename(tmp_path / "away")
+    assert await heard.until("new") == {"new": "deleted"}
+    (tmp_path / "away/deep/unseen").write_text("1")
+    (folder / "z").write_text("1")
+    assert await heard.until("z") == {"z": "added"}
+
+
+@linux
+@here_only
+async def test_a_folder_that_is_moved_is_told_also_where_only_files_in_it_are_meant(
+    watches: Watches, folder: Path, tmp_path: Path
+) -> None:
+    for name in ("old/deep/a.py", "old/deep/a.rs", "docs/a.md", "out/a.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("1")
+    watch = await watches.watch(
+        folder, recursive=True, includes=["**/*.py", "docs/*.md"], excludes=["out/**"]
+    )
+    files = await watches.watch(folder, recursive=True, includes=["docs/*.md"])
+    heard = Heard(watch, folder)
+    (folder / "old").rename(folder / "new")
+    assert await heard.until("new/deep/a.py") == {"old": "deleted", "new/deep/a.py": "added"}
+    (folder / "new").rename(tmp_path / "away")
+    assert await heard.until("new") == {"new": "deleted"}
+    (tmp_path / "away").rename(folder / "back")
+    assert await heard.until("back/deep/a.py") == {"back/deep/a.py": "added"}
+    (folder / "out").rename(tmp_path / "out")
+    shutil.rmtree(folder / "back")
+    assert await heard.until("back/deep/a.py") == {"back/deep/a.py": "deleted"}
+    (folder / "docs").rename(tmp_path / "docs")
+    assert await heard.until("docs") == {"docs": "deleted"}
+    assert await Heard(files, folder).until("docs") == {"docs": "deleted"}
+
+
+async def test_a_folder_that_is_taken_away_and_made_again_is_followed(watches: Watches, folder: Path) -> None:
+    (folder / "a/b").mkdir(parents=True)
+    heard = Heard(await watches.watch(folder, recursive=True), folder)
+    shutil.rmtree(folder / "a")
+    assert await heard.until("a") == {"a": "deleted", "a/b": "deleted"}
+    (folder / "a/b").mkdir(parents=True)
+    assert await heard.until("a/b") == {"a": "added", "a/b": "added"}
+    (folder / "a/b/c").write_text("1")
+    assert await heard.until("a/b/c") == {"a/b/c": "added"}
+
+
+async def test_only_what_is_included_and_not_excluded_is_told(watches: Watches, folder: Path) -> None:
+    (folder / "node_modules/x").mkdir(parents=True)
+    heard = Heard(
+        await watches.watch(
+            folder, recursive=True, includes=["**/*.{py,txt}"], excludes=["**/node_modules/**", "no.py"]
+        ),
+        folder,
+    )
+    for name in ("a.py", "a.rs", "no.py", "node_modules/x/a.py", "z.txt"):
+        (folder / name).write_text("1")
+    assert await heard.until("z.txt") == {"a.py": "added", "z.txt": "added"}
+
+
+async def test_a_file_may_be_replaced_and_deleted_and_come_again(watches: Watches, folder: Path) -> None:
+    file = folder / "file"
+    file.write_text("1")
+    heard = Heard(await watches.watch(file), folder)
+    (folder / "other").write_text("not meant")
+    file.write_text("2")
+    assert await heard.until("file") == {"file": "updated"}
+    (folder / "temporary").write_text("3")
+    (folder / "temporary").rename(file)
+    assert await heard.until("file") == {"file": "updated"}
+    file.unlink()
+    assert await heard.until("file") == {"file": "deleted"}
+    file.write_text("4")
+    assert (await heard.until("file"))["file"] == "added"
+    file.write_text("5")
+    assert (await heard.until("file"))["file"] == "updated"
+
+
+async def test_a_root_that_disappears_is_told_and_ends_the_watch(watches: Watches, folder: Path) -> None:
+    (folder / "inner").mkdir()
+    (folder / "file").write_text("1")
+    whole = Heard(await watches.watch(folder, recursive=True), folder)
+    file = Heard(await watches.watch(folder / "file"), folder)
+    shutil.rmtree(folder)
+    assert (await whole.rest())["."] == "deleted"
+    assert await file.rest() == {"file": "deleted"}
+    with pytest.raises(StopAsyncIteration):
+        await anext(whole.watch)
+
+
+async def test_a_root_that_came_again_can_be_watched_again(watches: Watches, folder: Path) -> None:
+    first = Heard(await watches.watch(folder), folder)
+    shutil.move(folder, folder.with_name("away"))
+    assert await first.rest() == {".": "deleted"}
+    (folder / "inner").mkdir(parents=True)
+    second = Heard(await watches.watch(folder), folder)
+    (folder / "a").write_text("1")
+    assert await second.until("a") == {"a": "added"}
+
+
+async def test_a_root_is_told_under_the_name_that_it_was_given(
+    watches: Watches, folder: Path, tmp_path: Path
+) -> None:
+    alias = tmp_path / "alias"
+    alias.symlink_to(folder)
+    heard = Heard(await watches.watch(alias), alias)
+    (folder / "a").write_text("1")
+    assert await heard.until("a") == {"a": "added"}
+
+
+async def test_what_is_not_there_cannot_be_watched(watches: Watches, folder: Path) -> None:
+    with pytest.raises(ProtocolError) as caught:
+        await watches.watch(folder / "nothing")
+    assert caught.value.number == AhpErrorCode.NOT_FOUND
+    with pytest.raises(InvalidParams):
+        await watches.watch(folder, includes=["{a,b}" * 20])
+    assert len(watches) == 0
+
+
+async def test_a_closed_watch_says_no_more_and_lets_its_reader_go(watches: Watches, folder: Path) -> None:
+    watch = await watches.watch(folder)
+    reader = asyncio.ensure_future(anext(watch))
+    await asyncio.sleep(0)
+    await watch.close()
+    await watch.close()
+    with pytest.raises(StopAsyncIteration):
+        await reader
+
+
+async def test_a_reader_that_gives_up_loses_nothing(watches: Watches, folder: Path) -> None:
+    watch = await watches.watch(folder)
+    reader = asyncio.ensure_future(anext(watch))
+    await asyncio.sleep(0)
+    reader.cancel()
+    (folder / "a").write_text("1")
+    assert await Heard(watch, folder).until("a") == {"a": "added"}
+
+
+@here_only
+async def test_links_are_told_and_not_followed(watches: Watches, folder: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    (folder / "before").symlink_to(outside)
+    heard = Heard(await watches.watch(folder, recursive=True), folder)
+    (folder / "after").symlink_to(outside)
+    assert await heard.until("after") == {"after": "added"}
+    (outside / "secret").write_text("1")
+    (outside / "deep/secret").write_text("1")
+    (folder / "z").write_text("1")
+    assert await heard.until("z") == {"z": "added"}
+
+
+@here_only
+async def test_a_burst_of_files_is_told_whole(watches: Watches, folder: Path) -> None:
+    heard = Heard(await watches.watch(folder, recursive=True), folder)
+    for number in range(5_000):
+        if number % 500 == 0:
+            (folder / f"d{number // 500}").mkdir()
+        (folder / f"d{number // 500}/f{number}").write_text("1")
+    shutil.rmtree(folder / "d0")
+    (folder / "end").write_text("1")
+    told = await heard.until("end")  # a file may be told as added, and then as updated
+    stayed = {f"d{number // 500}/f{number}" for number in range(500, 5_000)}
+    assert {name for name in stayed if heard.first.get(name) != "added"} == set()
+    assert {f"d{number}" for number in range(1, 10)} <= told.keys()
+    assert told.get("d0/f0") in (None, "deleted")
+
+
+@here_only
+async def test_batches_are_bounded(watches: Watches, folder: Path) -> None:
+    heard = Heard(await watches.watch(folder, recursive=True), folder)
+    for number in range(2_500):
+        (folder / f"f{number}").touch()
+    shutil.move(folder, folder.with_name("away"))
+    told = await heard.rest()
+    assert len(told) == 2_501
+    assert max(heard.sizes) <= BATCH_LIMIT
+    assert min(heard.sizes) > 0
+
+
+@here_only
+async def test_watches_on_the_same_folder_share_one_of_the_system(watches: Watches, folder: Path) -> None:
+    (folder / "inner").mkdir()
+    (folder / "inner/file").write_text("1")
+    all_ = await watches.watch(folder, recursive=True)
+    some = await watches.watch(folder, recursive=True, includes=["*.py"], excludes=["x/**"])
+    inner = await watches.watch(folder / "inner")
+    file = await watches.watch(folder / "inner/file")
+    assert len(watches._watchers) == 1
+    (folder / "inner/file").write_text("2")
+    assert await Heard(file, folder).until("inner/file") == {"inner/file": "updated"}
+    assert await Heard(inner, folder).until("inner/file") == {"inner/file": "updated"}
+    await all_.close()
+    (folder / "a.py").write_text("1")
+    assert await Heard(some, folder).until("a.py") == {"a.py": "added"}
+    for watch in (some, inner, file):
+        assert len(watches._watchers) == 1
+        await watch.close()
+    assert watches._watchers == []
+
+
+@here_only
+async def test_what_one_watch_leaves_out_another_still_hears(watches: Watches, folder: Path) -> None:
+    (folder / "out/deep").mkdir(parents=True)
+    narrow = await watches.watch(folder, recursive=True, excludes=["out/**"])
+    same = await watches.watch(folder, recursive=True, excludes=["out/**", "*.txt"])
+    assert len(watches._watchers) == 1
+    wide = await watches.watch(folder, recursive=True)
+    inner = await watches.watch(folder / "out/deep")
+    assert len(watches._watchers) == 2
+    (folder / "out/deep/a").write_text("1")
+    (folder / "z").write_text("1")
+    assert (await Heard(inner, folder).until("out/deep/a")) == {"out/deep/a": "added"}
+    assert (await Heard(wide, folder).until("z")) == {"out/deep/a": "added", "z": "added"}
+    assert (await Heard(narrow, folder).until("z")) == {"z": "added"}
+    assert (await Heard(same, folder).until("z")) == {"z": "added"}
+
+
+async def test_two_who_come_at_once_share_one_and_one_may_give_up(folder: Path) -> None:
+    gate = threading.Event()
+
+    watches = Watches(late(gate))
+    first = asyncio.ensure_future(watches.watch(folder))
+    second = asyncio.ensure_future(watches.watch(folder))
+    while len(watches) < 2:  # noqa: ASYNC110 - there is nothing else to wait for
+        await asyncio.sleep(0.001)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    gate.set()
+    heard = Heard(await second, folder)
+    assert len(watches) == len(watches._watchers) == 1
+    (folder / "a").write_text("1")
+    assert await heard.until("a") == {"a": "added"}
+    await watches.close()
+
+
+@here_only
+async def test_a_large_tree_is_set_up_beside_the_loop(watches: Watches, folder: Path) -> None:
+    for outer in range(60):
+        for inner in range(50):
+            (folder / f"{outer}/{inner}").mkdir(parents=True)
+    gaps: list[float] = []
+
+    async def tick() -> None:
+        last = time.perf_counter()
+        while True:
+            await asyncio.sleep(0.001)
+            now = time.perf_counter()
+            gaps.append(now - last)
+            last = now
+
+    ticking = asyncio.ensure_future(tick())
+    heard = Heard(await watches.watch(folder, recursive=True), folder)
+    ticking.cancel()
+    gaps.sort()
+    assert gaps[len(gaps) // 2] < 0.03
+    (folder / "59/49/a").write_text("1")
+    assert await heard.until("59/49/a") == {"59/49/a": "added"}
+
+
+async def test_a_set_up_that_is_cancelled_leaves_nothing(folder: Path) -> None:
+    before = set(threading.enumerate())
+    gate = threading.Event()
+    watches = Watches(late(gate))
+    watching = asyncio.ensure_future(watches.watch(folder, recursive=True))
+    while not watches._watchers:  # noqa: ASYNC110 - the same
+        await asyncio.sleep(0.001)
+    watching.cancel()
+    await asyncio.sleep(0)
+    gate.set()
+    with pytest.raises(asyncio.CancelledError):
+        await watching
+    assert len(watches) == len(watches._watchers) == 0
+    stayed = set(threading.enumerate()) - before
+    assert not [thread for thread in stayed if thread.name.startswith("watch ")]
+
+
+@linux
+@here_only
+async def test_names_that_are_not_utf8_are_told(watches: Watches, folder: Path) -> None:
+    heard = Heard(await watches.watch(folder, recursive=True), folder)
+    strange = os.fsdecode(os.fsencode(folder) + b"/\xff")
+    (Path(strange) / "").mkdir()
+    (Path(strange) / "a").write_text("1")
+    assert await heard.until("%FF/a") == {"%FF": "added", "%FF/a": "added"}
+
+
+def identity_at(path: Path) -> tuple[int, int]:
+    info = path.lstat()
+    return info.st_dev, info.st_ino
+
+
+@pytest.mark.parametrize("above", [False, True])
+@pytest.mark.parametrize("by", ["link", "folder"])
+async def test_what_is_not_the_folder_that_was_found_is_not_watched(
+    watches: Watches, folder: Path, above: bool, by: str
+) -> None:
+    (folder / "a/b").mkdir(parents=True)
+    (folder.parent / "outside/b").mkdir(parents=True)
+    asked = folder / "a/b" if above else folder / "a"
+    found = identity_at(asked)
+    watch = await watches.watch(asked, of=found)
+    (asked / "c").write_text("1")
+    assert await Heard(watch, asked).until("c") == {"c": "added"}
+    await watch.close()
+    (folder / "a").rename(folder / "away")
+    if by == "link":
+        (folder / "a").symlink_to(folder.parent / "outside")
+    else:
+        (folder / "a/b").mkdir(parents=True)
+    with pytest.raises(ProtocolError) as refused:
+        await watches.watch(asked, of=found)
+    assert refused.value.number in {AhpErrorCode.PERMISSION_DENIED, AhpErrorCode.NOT_FOUND}
+    assert len(watches) == 0
+    if by == "folder":
+        await watches.watch(asked, of=identity_at(asked))
+
+
+async def test_a_file_is_watched_in_the_folder_that_was_found(watches: Watches, folder: Path) -> None:
+    (folder / "a").mkdir()
+    (folder / "a/file").write_text("1")
+    (folder.parent / "outside").mkdir()
+    (folder.parent / "outside/file").write_text("1")
+    found = identity_at(folder / "a")
+    watch = await watches.watch(folder / "a/file", of=found)
+    (folder / "a/file").write_text("2")
+    assert await Heard(watch, folder).until("a/file") == {"a/file": "updated"}
+    await watch.close()
+    (folder / "a").rename(folder / "away")
+    (folder / "a").symlink_to(folder.parent / "outside")
+    with pytest.raises(ProtocolError):
+        await watches.watch(folder / "a/file", of=found)
+
+
+LIMITED = """
+import asyncio, ctypes, sys
+from pathlib import Path
+from serai.errors import ProtocolError
+from serai.machine.watch.watch import Watches
+
+async def main():
+    folder = Path(sys.argv[1])
+    watches = Watches()
+    try:
+        await watches.watch(folder, recursive=True)
+    except ProtocolError as error:
+        print(error.number, error.data["code"], error)
+    watch = await watches.watch(folder, recursive=True, excludes=["many/**"])
+    for number in range(40):
+        (folder / f"new{number}").mkdir()
+    try:
+        async with asyncio.timeout(30):
+            async for changes in watch:
+                pass
+    except ProtocolError as error:
+        print(error.number, error.data["code"])
+    await watch.close()
+    for number in range(20):
+        await watches.watch(folder / f"many/{number}")
+    print("20 are watched")
+    await watches.close()
+    libc = ctypes.CDLL(None)
+    while libc.inotify_init1(0) >= 0:
+        pass
+    try:
+        await watches.watch(folder / "many/0")
+    except ProtocolError as error:
+        print(error.number, error.data["code"], error)
+    await watches.close()
+
+asyncio.run(main())
+"""
+
+
+@linux
+def test_the_systems_limits_are_told_with_a_remedy(folder: Path) -> None:
+    """In a namespace of its own, where the limits are small: 30 folders, 8 watches of the system."""
+    unshare = shutil.which("unshare")
+    limits = "/proc/sys/user/max_inotify"
+    script = f'echo 30 > {limits}_watches && echo 8 > {limits}_instances && exec "$@"'
+    command = [unshare or "unshare", "--user", "--map-root-user", "sh", "-c", script, "sh"]
+    probe = [*command, sys.executable, "-c", "import serai"]
+    if unshare is None or subprocess.run(probe, check=False, capture_output=True).returncode:
+        pytest.skip("NOT CHECKED: this system gives no namespace in which limits can be set")
+    for number in range(40):
+        (folder / f"many/{number}").mkdir(parents=True)
+    ran = subprocess.run(
+        [*command, sys.executable, "-c", LIMITED, str(folder)], check=True, capture_output=True, text=True
+    )
+    at_once, later, all_, instances = ran.stdout.splitlines()
+    assert at_once.startswith("-32603 watch_limit")
+    assert "fs.inotify.max_user_watches" in at_once
+    assert "sysctl" in at_once
+    assert later == "-32603 watch_limit"
+    assert all_ == "20 are watched"
+    assert instances.startswith("-32603 watch_limit")
+    assert "fs.inotify.max_user_instances" in instances
+    assert "node_modules" not in instances
+
+
+def instances() -> int:
+    """How many inotify instances this process has."""
+    links = (os.readlink(entry.path) for entry in os.scandir("/proc/self/fd") if os.path.islink(entry.path))  # noqa: PTH114, PTH115 - no Path is needed
+    return sum("inotify" in link for link in links)
+
+
+@linux
+@here_only
+async def test_many_folders_need_one_instance_and_one_thread(watches: Watches, folder: Path) -> None:
+    before = instances()
+    heard: list[Heard] = []
+    for number in range(100):
+        (folder / f"{number}/src").mkdir(parents=True)
+        heard.append(Heard(await watches.watch(folder / f"{number}", recursive=True), folder / f"{number}"))
+    assert instances() - before <= 1
+    assert sum(thread.name.startswith("watch ") for thread in threading.enumerate()) == 1
+    for one in heard:
+        (one.root / "src/a").write_text("1")
+    for number, one in enumerate(heard):
+        assert await one.until("src/a") == {"src/a": "added"}
+        if number % 2:
+            await one.watch.close()
+    (folder / "0/src/b").write_text("1")
+    assert await heard[0].until("src/b") == {"src/b": "added"}
+    await watches.close()
+    assert instances() == before
