@@ -12,6 +12,7 @@ from pydantic_ai.messages import ModelResponseStreamEvent, NativeToolCallPart, N
 from pydantic_ai.models import StreamedResponse
 
 from serai.acp.shapes import is_object
+from serai.acp.tool_calls import ToolUse
 from serai.agents.ask.events import (
     AskResult,
     Event,
@@ -21,7 +22,6 @@ from serai.agents.ask.events import (
     ToolChanged,
     TurnFinished,
 )
-from serai.agents.ask.tools import ToolUse
 from serai.models.endings import details_of, finish_reason, usage_of
 from serai.models.history import SYSTEM
 from serai.models.turns import Turn

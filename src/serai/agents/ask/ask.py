@@ -9,24 +9,25 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack, cast, overload
 
-from serai.acp import AgentCapabilities, Finished
+from serai.acp import AgentCapabilities
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.host import WireHost, host
 from serai.agents.ask.json_answer import shape_of
-from serai.agents.ask.options import Options, checked_options, log_warning, merged
+from serai.agents.ask.options import Options, checked_options, log_warning, merged, warn_of
 from serai.agents.ask.prompt import Prompt
 from serai.agents.ask.retries import persistently, read_retries
 from serai.agents.ask.session import WireSession
 from serai.agents.ask.start import (
+    Adapter,
     AgentRef,
     default_catalogue,
     default_finder,
+    find,
+    finder_of,
     folder_of,
-    list_models,
     name_of,
 )
 from serai.agents.ask.stream import AgentStream, Cancelling, Events, Opening
-from serai.agents.ask.turn import Gathering
 from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.introduction import Models, models_of
@@ -150,8 +151,7 @@ def stream(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> Agent
 
     async def events(cancelling: Cancelling) -> Events:
         if cancelling.is_wanted:  # nothing has to be started for that
-            nothing = Gathering(name_of(agent), "").result(Finished("cancelled"), dropped=(), usage=None)
-            yield TurnFinished(nothing)
+            yield TurnFinished(AskResult(stop_reason="cancelled", agent=name_of(agent)))
             return
         finished: TurnFinished | None = None
         async with session(agent, **checked) as one:
@@ -204,7 +204,8 @@ async def models(agent: AgentRef, **options: Unpack[Options]) -> Models:
     """
     checked = checked_options(options)
     async with _elsewhere(agent, checked) as there:
-        if listed := await list_models(agent, there):
+        found = None if isinstance(agent, Adapter) else await find(agent, there)
+        if found is not None and (listed := await finder_of(there).list_models(found)):
             return models_of((), listed)
         async with session(agent, **there) as opened:
             return opened.models
@@ -216,9 +217,8 @@ async def _elsewhere(agent: AgentRef, options: Options) -> AsyncGenerator[Option
     with tempfile.TemporaryDirectory(prefix="serai-") as folder:
         there = cast("Options", {**options, "cwd": folder})
         if isinstance(agent, str) and "catalogue" not in there:
-            warn = options.get("on_warning") or log_warning
             project = folder_of(options) if options.get("cwd") else here()
-            there["catalogue"] = await default_catalogue(project, warn, name=agent)
+            there["catalogue"] = await default_catalogue(project, warn_of(options), name=agent)
         yield there
 
 
@@ -252,13 +252,9 @@ async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = 
 
 
 async def _open(agent: AgentRef, options: Options) -> WireSession:
-    retries = read_retries(options.get("retries"))
-    if retries is None:
-        return await _open_once(agent, options)
     return await persistently(
         lambda: _open_once(agent, options),
-        retries,
-        may_go_on=lambda error: retries.covers(error, has_used_tools=False),
+        read_retries(options.get("retries")),
         pause=asyncio.sleep,
         agent=name_of(agent),
     )
