@@ -41,6 +41,8 @@ class ScriptedTurn:
         self.number = number
         self.tokens: dict[str, int] = {}
         """What the turn's answer tells as `usage`: `inputTokens`, `outputTokens`, ..."""
+        self.answer_meta: dict[str, Any] = {}
+        """The `_meta` of the turn's answer."""
         self.is_cancelled = asyncio.Event()
         self._wire = wire
         self._ask = ask
@@ -413,7 +415,8 @@ class _Running:
             for text in [script] if isinstance(script, str) else script:
                 turn.say(text)
         reason = reason or ("cancelled" if turn.is_cancelled.is_set() else "end_turn")
-        return {"stopReason": reason, **({"usage": turn.tokens} if turn.tokens else {})}
+        told = {"usage": turn.tokens, "_meta": turn.answer_meta}
+        return {"stopReason": reason, **{name: value for name, value in told.items() if value}}
 
     async def _ask(self, method: str, params: Any) -> Any:
         request_id = f"ask-{next(self._ids)}"
