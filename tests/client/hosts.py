@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from serai.ahp import jsonrpc
+from serai.ahp import codec
 from serai.client import Client, ConnectionLost
 from serai.client.inbox import Inbox
 from serai.client.transport import Transport
@@ -198,7 +198,7 @@ class Scripted:
         return message
 
     def send(self, message: Any) -> None:
-        self.transport.inbox.put(jsonrpc.encode(message))
+        self.transport.inbox.put(codec.encode(message))
 
     def answer(self, request: Any, result: Any) -> None:
         self.send({"jsonrpc": "2.0", "id": request["id"], "result": result})

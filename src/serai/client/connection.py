@@ -9,22 +9,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from serai.ahp import jsonrpc
+from serai import jsonrpc
+from serai.ahp.codec import CODEC
 from serai.ahp.wire import Value
 from serai.client.transport import Transport
 from serai.errors import ConnectionLost, MethodNotFound, ProtocolError, SeraiError
+from serai.jsonrpc.messages import TOO_MANY_REQUESTS
 
 __all__ = ["Connection", "Handler", "OnNotification"]
 
 _log = logging.getLogger(__name__)
 
-# So many requests may be under way at once, in either direction; ours then wait, the host's are refused.
 _MAX_REQUESTS = 32
-_TOO_MANY_REQUESTS = -32000
+"""Most requests under way at once, in either direction; more of ours wait, more of the host's are refused."""
 
 Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
 """Answers a request of the host: gets its parameters, returns its result or raises a `SeraiError`."""
@@ -34,12 +35,25 @@ OnNotification: TypeAlias = Callable[[str, Any], None]
 
 
 @dataclass(slots=True)
-class _Asked:
-    """A request that the host has not answered yet."""
+class _Waiting:
+    """Who waits for an answer of the host."""
 
-    method: str
     answer: asyncio.Future[Any]
     then: Callable[[Any], None] | None
+
+    def settle(self, result: Any, error: SeraiError | None) -> None:
+        """Hand the answer over."""
+        if error is None and self.then is not None:
+            try:
+                self.then(result)
+            except SeraiError as problem:
+                error = problem
+        if self.answer.done():
+            return
+        if error is None:
+            self.answer.set_result(result)
+        else:
+            self.answer.set_exception(error)
 
 
 class Connection:
@@ -63,8 +77,7 @@ class Connection:
         self._heard = heard
         self._handlers = handlers
         self._ended = ended
-        self._asked: dict[jsonrpc.RequestId, _Asked] = {}
-        self._next_id = 1
+        self._peer: jsonrpc.Peer[_Waiting] = jsonrpc.Peer(CODEC)
         self._slots = asyncio.Semaphore(_MAX_REQUESTS)
         self._outbox: deque[bytes] = deque()
         self._something_to_send = asyncio.Event()
@@ -90,9 +103,8 @@ class Connection:
             self._ended()
             for task in [*tasks, *self._answering]:
                 task.cancel()
-            for asked in self._asked.values():
-                _fail(asked.answer, self._over)
-            self._asked.clear()
+            for waiting in self._peer.forget_all():
+                waiting.settle(None, self._over)
             await asyncio.gather(*tasks, *self._answering, return_exceptions=True)
 
     # -- sending -------------------------------------------------------------------------------------------
@@ -114,10 +126,8 @@ class Connection:
         async with self._slots:
             if self._over is not None:
                 raise self._over
-            request_id, self._next_id = self._next_id, self._next_id + 1
             answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            frame = jsonrpc.encode(jsonrpc.Request(id=request_id, method=method, params=params))
-            self._asked[request_id] = _Asked(method, answer, then)
+            _, frame = self._peer.request(method, params, _Waiting(answer, then))
             self.send(frame)
             return await answer
 
@@ -138,89 +148,45 @@ class Connection:
 
     async def _read(self) -> None:
         while True:
-            frame = await self._transport.receive()
-            try:
-                message = jsonrpc.decode(frame)
-            except ProtocolError as error:
-                self._unreadable(error)
-                continue
-            match message:
-                case jsonrpc.Success():
-                    self._answered(message)
-                case jsonrpc.Failure():
-                    self._failed(message)
-                case jsonrpc.Notification():
-                    self._heard(message.method, message.params)
-                case jsonrpc.Request():
-                    self._asks(message)
-
-    def _unreadable(self, error: ProtocolError) -> None:
-        """A request gets the error as its answer. Whatever else it was, answering would not help."""
-        _log.warning("the host sent something that cannot be read: %s", error)
-        if error.id is not None:
-            self.send(jsonrpc.encode(jsonrpc.Failure.of(error)))
-
-    def _answered(self, message: jsonrpc.Success) -> None:
-        asked = self._asked.pop(message.id, None)
-        if asked is None:
-            _log.warning("the host answered a request %s that was not asked", message.id)
-            return
-        try:
-            result = jsonrpc.result_of(message, asked.method)
-            if asked.then is not None:
-                asked.then(result)
-        except SeraiError as error:
-            _fail(asked.answer, error)
-            return
-        if not asked.answer.done():
-            asked.answer.set_result(result)
-
-    def _failed(self, message: jsonrpc.Failure) -> None:
-        asked = self._asked.pop(message.id, None) if isinstance(message.id, int | float) else None
-        if asked is None:
-            _log.warning("the host could not read a message: %s", message.error.message)
-            return
-        error = message.error
-        _fail(
-            asked.answer,
-            ProtocolError(error.message, id=message.id, number=error.code, data=error.data),
-        )
-
-    # -- the host's requests -------------------------------------------------------------------------------
+            match self._peer.receive(await self._transport.receive()):
+                case jsonrpc.Answered(waiting, result, error):
+                    waiting.settle(result, error)
+                case jsonrpc.Notification(method=method, params=params):
+                    self._heard(method, params)
+                case jsonrpc.Request() as request:
+                    self._asks(request)
+                case jsonrpc.Unreadable(error):
+                    _log.warning("the host sent something that cannot be read: %s", error)
+                    if error.id is not None:  # a request; whatever else it was, answering would not help
+                        self.send(self._peer.refuse(error))
+                case jsonrpc.Success(id=call_id):
+                    _log.warning("the host answered a request %s that was not asked", call_id)
+                case jsonrpc.Failure(error=problem):
+                    _log.warning("the host could not read a message: %s", problem.message)
+                case None:
+                    pass
 
     def _asks(self, request: jsonrpc.Request) -> None:
         handler = self._handlers.get(request.method)
         if handler is None:
             self._refuse(request, MethodNotFound(f"this client does not serve {request.method!r}"))
         elif len(self._answering) >= _MAX_REQUESTS:
-            self._refuse(request, ProtocolError("too many requests", number=_TOO_MANY_REQUESTS))
+            self._refuse(request, ProtocolError("too many requests", number=TOO_MANY_REQUESTS))
         else:
-            self._spawn(self._answer(request, handler))
+            task = asyncio.create_task(self._answer(request, handler))
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
 
     async def _answer(self, request: jsonrpc.Request, handler: Handler) -> None:
         try:
-            result = await handler(request.params)
-            frame = jsonrpc.encode(jsonrpc.Success(id=request.id, result=result))
-        except ProtocolError as error:
-            self._refuse(request, error)
+            frame = self._peer.answer(request.id, await handler(request.params))
         except SeraiError as error:
-            self._refuse(request, ProtocolError(str(error), data=error.to_wire()))
+            self._refuse(request, error)
         except Exception:  # noqa: BLE001 - a request gets an answer, whatever happens
             _log.exception("the handler of %s failed", request.method)
             self._refuse(request, ProtocolError(f"the client failed to answer {request.method!r}"))
         else:
             self.send(frame)
 
-    def _refuse(self, request: jsonrpc.Request, error: ProtocolError) -> None:
-        error.id = request.id
-        self.send(jsonrpc.encode(jsonrpc.Failure.of(error)))
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
-
-
-def _fail(future: asyncio.Future[Any], error: SeraiError) -> None:
-    if not future.done():
-        future.set_exception(error)
+    def _refuse(self, request: jsonrpc.Request, error: SeraiError) -> None:
+        self.send(self._peer.refuse(error, request.id))

@@ -11,9 +11,10 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+from serai import jsonrpc
 from serai.ahp import actions as a
+from serai.ahp import codec
 from serai.ahp import commands as c
-from serai.ahp import jsonrpc
 from serai.ahp import notifications as n
 from serai.ahp.client import ClientState, Outcome
 from serai.ahp.errors import AhpErrorCode
@@ -290,7 +291,7 @@ class ChannelClient:
         params = self._state.unsubscribe(uri)
         if self._line.connection is not None:
             self._line.connection.send(
-                jsonrpc.encode(jsonrpc.Notification(method="unsubscribe", params=params))
+                codec.encode(jsonrpc.Notification(method="unsubscribe", params=params))
             )
         self._forget(uri, SessionGone(f"{uri} is not followed any more"))
 

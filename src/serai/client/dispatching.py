@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from serai.ahp import jsonrpc
+from serai import jsonrpc
+from serai.ahp import codec
 from serai.ahp.actions import ActionEnvelope, StateAction
 from serai.ahp.client import ClientState
 from serai.ahp.notifications import DispatchActionParams
@@ -140,4 +141,4 @@ class Dispatches:
 
 
 def _frame(params: DispatchActionParams) -> bytes:
-    return jsonrpc.encode(jsonrpc.Notification(method="dispatchAction", params=params))
+    return codec.encode(jsonrpc.Notification(method="dispatchAction", params=params))
