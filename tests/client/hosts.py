@@ -12,8 +12,8 @@ import msgspec
 
 from serai.ahp import codec
 from serai.client import Client, ConnectionLost
-from serai.client.inbox import Inbox
-from serai.client.transport import Transport
+from serai.client.connection import Transport
+from serai.client.events import Inbox
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.host import Host
 from serai.host.settings import HostSettings

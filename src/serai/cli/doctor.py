@@ -16,10 +16,10 @@ from serai.agents.catalogue import make_catalogue
 from serai.agents.finding import Finder, Found
 from serai.agents.registry import Registry, load_registry
 from serai.cli.addresses import called_by
+from serai.cli.chat.lines import about_size
 from serai.cli.home import database_key
 from serai.cli.json_output import print_json
 from serai.cli.machine import Finding, bad, machine_findings, process_findings
-from serai.client.lines import about_size
 from serai.config.keys import find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import Paths, find_paths

@@ -1,4 +1,4 @@
-"""Following a session: its state, its turns, and waiting for what comes."""
+"""Follows a session: its state, its turns, and waiting for what comes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from typing import Protocol
 from serai.ahp import actions as a
 from serai.ahp.reducers import ChannelState, LiveSession
 from serai.ahp.types import URI, SessionLifecycle, SessionState
-from serai.client.events import QuestionAsked, QuestionClosed
-from serai.client.inbox import Inbox
-from serai.client.questions import OpenQuestions
-from serai.client.turn import TurnStream
+from serai.client.events import Inbox, QuestionAsked, QuestionClosed
+from serai.client.turn import OpenQuestions, TurnStream
 from serai.errors import Rejected, SeraiError, SessionFailed, SessionGone
 
 __all__ = ["Followed", "Follower", "SessionFollower"]

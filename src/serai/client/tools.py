@@ -1,4 +1,4 @@
-"""Tools that a client lends to a session: it runs them when the agent calls, and tells what came of it."""
+"""Tools that a client lends to a session: it runs them when the agent calls, and answers the call."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from serai.client import (
     TurnStarted,
 )
 from serai.client.events import ReasoningAdded
-from serai.client.telling import Teller
+from serai.client.turn import Teller
 
 NOW = 9999
 T = "t"

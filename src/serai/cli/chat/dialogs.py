@@ -33,8 +33,8 @@ from serai.ahp.types import (
     ToolCallPendingResultConfirmationState,
 )
 from serai.ahp.wire import Unknown
+from serai.cli.chat.lines import about, last_lines, text_of
 from serai.client.answers import AnswerValue, answer_to
-from serai.client.lines import about, last_lines, text_of
 from serai.errors import Rejected
 
 __all__ = [

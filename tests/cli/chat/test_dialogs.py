@@ -18,7 +18,7 @@ from serai.ahp.types import (
     SessionInputSingleSelectQuestion,
     ToolCallPendingConfirmationState,
 )
-from serai.client.dialogs import Allow, Decision, Dialog, Refuse, Reply, ask_call, ask_questions
+from serai.cli.chat.dialogs import Allow, Decision, Dialog, Refuse, Reply, ask_call, ask_questions
 
 OPTIONS = [
     ConfirmationOption(id="never", label="Never", kind="deny", group=1),

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from serai.ahp.types import URI
-from serai.client.dialogs import Allow, Decision, Dialog, Refuse, Reply, ask_call, ask_questions, ask_result
+from serai.cli.chat.dialogs import Allow, Decision, Dialog, Refuse, Reply, ask_call, ask_questions, ask_result
 from serai.client.events import QuestionAsked, ResultWaiting, ToolWaiting
-from serai.client.questions import without_drafts
 from serai.client.session import SessionClient
+from serai.client.turn import without_drafts
 
 __all__ = ["Asking", "Decided", "Question", "decide", "is_open"]
 

@@ -1,4 +1,4 @@
-"""The client's inside: its connection, what the host says over it, and the channels that it follows."""
+"""The channels that a client follows, kept up to date over lost connections."""
 
 from __future__ import annotations
 
@@ -23,22 +23,21 @@ from serai.ahp.methods import RESOURCE_REQUESTS
 from serai.ahp.reducers import ChannelState, LiveSession
 from serai.ahp.types import ROOT, URI
 from serai.ahp.wire import Value
-from serai.client.connection import Connection, Handler
-from serai.client.dispatching import Dispatches
+from serai.client.connection import Connection, Handler, Opener
+from serai.client.dispatch import Dispatches
 from serai.client.events import (
     ClientEvent,
     Connected,
     Disconnected,
+    Listeners,
     SessionAdded,
     SessionChanged,
     SessionRemoved,
     SignInNeeded,
 )
-from serai.client.following import Follower
-from serai.client.lifeline import Delays, Lifeline, backoff
-from serai.client.listening import Listeners
-from serai.client.publishing import Shelf
-from serai.client.transport import Opener
+from serai.client.follower import Follower
+from serai.client.plugins import Shelf
+from serai.client.reconnect import Delays, Lifeline, backoff
 from serai.errors import AccessRefused, ConnectionLost, ProtocolError, SeraiError, SessionGone
 
 __all__ = ["ChannelClient"]

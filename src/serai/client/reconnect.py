@@ -1,4 +1,4 @@
-"""Keeping a connection: made, lost, made again, until the client is closed or it makes no sense any more."""
+"""Keeps a connection: makes it, and makes it again when it is lost, until the client is closed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 
-from serai.client.connection import Connection, Handler, OnNotification
-from serai.client.transport import Opener
+from serai.client.connection import Connection, Handler, OnNotification, Opener
 from serai.errors import ConnectionLost, SeraiError
 
 __all__ = ["Delays", "Lifeline", "backoff"]
