@@ -55,12 +55,7 @@ async def downloaded(messages: Sequence[ModelMessage]) -> dict[str, BinaryConten
 
 
 def parts_of(content: str | Sequence[UserContent], files: dict[str, BinaryContent]) -> list[Part]:
-    """The parts of a prompt. Marks for caches are left out.
-
-    Args:
-        content: What was said.
-        files: Those that were downloaded, by their addresses.
-    """
+    """The parts of a prompt. Marks for caches are left out."""
     if isinstance(content, str):
         return [content]
     return [part for item in content if (part := _part(item, files)) is not None]
@@ -141,12 +136,6 @@ def said_in(
 
     A session knows all up to its own last answer. Answers of others that came after that are told in the
     prompt; tool calls and results are left out, and so is what was thought.
-
-    Args:
-        messages: The history.
-        instructions: What holds for the request.
-        session_id: The session; `None` for a new one, which knows nothing.
-        files: Files that were downloaded, by their addresses.
     """
     begin = _known(messages, session_id)
     unknown = list(messages[begin:])
@@ -183,12 +172,7 @@ def said_in(
 
 
 def with_standing(said: Said, told: str | None) -> list[Part]:
-    """The parts, with what holds for the whole conversation where the agent has not been told so before.
-
-    Args:
-        said: What is said.
-        told: What it was told last.
-    """
+    """The parts, with what holds for the whole conversation where the agent has not been told so before."""
     if said.standing == (told or ""):
         return list(said.parts)
     if not said.standing:

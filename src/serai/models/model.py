@@ -80,11 +80,6 @@ class AgentModel(Model[Any]):
         """A model that asks an open session: its conversation goes on, and it stays open.
 
         Of a message history, only what came after the session's own last answer is sent.
-
-        Args:
-            session: The session.
-            settings: As for a model.
-            profile: As for a model.
         """
         model = cls(session.host.name, settings=settings, profile=profile)
         model._source = OpenSession(session)
@@ -170,21 +165,13 @@ def _profile(wanted: ModelProfileSpec | None) -> ModelProfileSpec:
 
 
 class AgentProvider:
-    """Makes models of agents, all with the same defaults. `agent_provider` makes it.
-
-    Args:
-        defaults: What holds for all of them.
-    """
+    """Makes models of agents, all with the same defaults. `agent_provider` makes it."""
 
     def __init__(self, defaults: Options) -> None:
         self.defaults = defaults
 
     def __call__(self, agent: AgentRef, **options: Unpack[Options]) -> AgentModel:
         """A model.
-
-        Args:
-            agent: The agent's id or another name of it, or a description of it.
-            **options: What holds for this one alone; it goes over the defaults.
 
         Raises:
             TypeError: There is no such option, or two exclude each other.
@@ -197,9 +184,6 @@ def agent_provider(**defaults: Unpack[Options]) -> AgentProvider:
 
         models = agent_provider(cwd=project)
         agent = Agent(models("claude", model="sonnet"))
-
-    Args:
-        **defaults: See `serai.agents.Options`.
 
     Raises:
         TypeError: There is no such option, or two exclude each other.

@@ -80,11 +80,6 @@ def failure_of(error: SeraiError, model_name: str, *, in_stream: bool) -> AgentR
     """What pydantic-ai calls an error of an agent. Raise it `from` the error.
 
     A budget that is spent is a limit of the person's own: no other model is tried then.
-
-    Args:
-        error: What happened.
-        model_name: Which model it was.
-        in_stream: Whether something of the answer had come before.
     """
     if isinstance(error, BudgetExceeded):
         return UsageLimitExceeded(str(error))

@@ -52,11 +52,7 @@ class SessionSource(Protocol):
 
 
 class FreshSessions:
-    """Starts the agent for each request, and ends it.
-
-    Args:
-        client: The agent, with its options.
-    """
+    """Starts the agent for each request, and ends it."""
 
     def __init__(self, client: AgentClient) -> None:
         self._client = client
@@ -91,11 +87,7 @@ class FreshSessions:
 
 
 class OpenSession:
-    """Asks a session that is open. It stays so.
-
-    Args:
-        session: The session.
-    """
+    """Asks a session that is open. It stays so."""
 
     def __init__(self, session: WireSession) -> None:
         self._session = session
@@ -134,11 +126,6 @@ def fitting(parts: Sequence[Part], session: WireSession, said: Sequence[Part]) -
     """The parts that the agent can take. A warning lists the types of the others.
 
     When none is left of what a person said, instructions do not go alone: the session says what is wrong.
-
-    Args:
-        parts: All that goes to the agent.
-        session: The session that is asked.
-        said: Those of the person.
     """
     blocks = _blocks(parts, session)
     known = [block for block in blocks if block["type"] != UPLOADED]
@@ -159,10 +146,6 @@ class ModelTurn:
 
     pydantic-ai waits within cancel scopes, which cancel again and again, and may end a stream in another task
     than it reads it in. Here all of the agent is in one task, which is cancelled once and then waited for.
-
-    Args:
-        opening: Opens the session, and closes it when that is ours to do.
-        model_name: For errors.
     """
 
     def __init__(self, opening: Callable[[], Asked], model_name: str) -> None:

@@ -171,10 +171,6 @@ def stream(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> Agent
 async def capabilities(agent: AgentRef, **options: Unpack[Options]) -> AgentCapabilities:
     """What an agent can do: it is started in an empty folder, asked, and ended.
 
-    Args:
-        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
-        **options: See `Options`; those of sessions do not matter.
-
     Raises:
         AgentUnknown: There is no agent of that name.
         AgentError: It does not start.
@@ -193,10 +189,6 @@ async def models(agent: AgentRef, **options: Unpack[Options]) -> Models:
 
     Where its program can list them it is asked for that; else it is started in an empty folder, with a
     session, and ended. `WireSession.models` tells the same of a session that is open.
-
-    Args:
-        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
-        **options: See `Options`.
 
     Raises:
         AgentUnknown: There is no agent of that name.
@@ -224,11 +216,6 @@ async def _elsewhere(agent: AgentRef, options: Options) -> AsyncGenerator[Option
 
 async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = None) -> list[Detected]:
     """Which agents can be used on this machine. All are looked for at once; none of them is started.
-
-    Args:
-        catalogue: The agents; by default those of Serai, of the configuration files, and of
-            the registry that these name. One that cannot be had is logged, and its agents are missing.
-        finder: Finds them; by default on this machine.
 
     Raises:
         ConfigInvalid: A configuration file is wrong.
@@ -270,12 +257,7 @@ async def _open_once(agent: AgentRef, options: Options) -> WireSession:
 
 
 def client(agent: AgentRef, **defaults: Unpack[Options]) -> AgentClient:
-    """An agent with defaults: `agents.client("codex", model="…", cwd=project)`. Nothing is started.
-
-    Args:
-        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
-        **defaults: See `Options`.
-    """
+    """An agent with defaults: `agents.client("codex", model="…", cwd=project)`. Nothing is started."""
     return AgentClient(agent, checked_options(defaults))
 
 

@@ -206,15 +206,7 @@ class CostTracker:
         is_known: bool = False,
         warn: Callable[[str], None] = lambda _: None,
     ) -> Meter:
-        """A meter for one session in one process of its agent.
-
-        Args:
-            agent: The agent's name.
-            session_id: The agent's name for the session.
-            told: What the session had cost before, where the agent has told that.
-            is_known: Whether it is an earlier session that goes on.
-            warn: Is told, once for each agent, what could not be counted.
-        """
+        """A meter for one session in one process of its agent."""
         if told is not None and told.currency == "USD":
             return Meter(self, agent, session_id, max(0.0, float(told.amount)), warn, is_its_own=True)
         before = self._sessions.get((agent, session_id), 0.0) if is_known else 0.0

@@ -63,10 +63,6 @@ def host(agent: AgentRef, **options: Unpack[Options]) -> Opening[WireHost]:
 
     What is said here holds for all its sessions. When starting fails or is cancelled, nothing of it is left.
 
-    Args:
-        agent: Its id or another name of it, an `AgentDefinition`, or an `Adapter`.
-        **options: See `Options`.
-
     Raises:
         AgentUnknown: There is no agent of that name.
         AgentNotInstalled: It is not there; the error says how to install it.
@@ -224,9 +220,6 @@ class WireHost(Closing):
     async def new_session(self, **options: Unpack[SessionOptions]) -> WireSession:
         """A new session.
 
-        Args:
-            **options: What holds for it alone; the rest is as the agent was started with.
-
         Raises:
             CapabilityNotSupportedError: The agent cannot reach an MCP server (`mcpCapabilities.http` or
                 `.sse`), or has no such mode.
@@ -319,12 +312,7 @@ class WireHost(Closing):
             del self._sessions[session.id]
 
     async def open_session(self, options: Options, *, owns_host: bool = False) -> WireSession:
-        """A new session, or an earlier one, as the options say.
-
-        Args:
-            options: All that holds for it.
-            owns_host: Whether the agent ends with it.
-        """
+        """A new session, or an earlier one, as the options say."""
         named = ((way, cast("str | None", options.get(name))) for name, way in _WAYS.items())
         way, session_id = next((each for each in named if each[1] is not None), (OpenWay.NEW, None))
         acp = await self._opened(options, way, session_id)

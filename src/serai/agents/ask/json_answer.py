@@ -56,11 +56,6 @@ class Shape(Generic[T]):
 def shape_of(schema: Any) -> Shape[Any]:
     """The shape that a type, a pydantic model or a JSON Schema asks for.
 
-    Args:
-        schema: A type that msgspec knows (a `Struct`, a dataclass, `list[int]`), a pydantic model or type
-            adapter, a type made of such models (`list[Model]`), or a JSON Schema: as a mapping, or as JSON
-            text.
-
     Raises:
         Mismatch: It is none of these.
     """
@@ -244,11 +239,6 @@ async def ask_for(
     shape: Shape[T], prompt: Prompt, ask: Callable[[Prompt], Awaitable[AskResult]]
 ) -> JsonResult[T]:
     """Ask for an answer of a shape. One that does not have it is sent back once.
-
-    Args:
-        shape: What the answer has to be.
-        prompt: What is asked.
-        ask: Asks in one session, into which nobody else comes meanwhile.
 
     Raises:
         JsonInvalid: The second answer was not right either.

@@ -128,9 +128,6 @@ class PermissionAsked:
 
     With the policy `stream` it waits for an answer: `allow`, `reject`, `choose` or `cancel`. They say whether
     the answer counted: it does not when the turn is over, or when someone else answers.
-
-    Args:
-        request: What the agent asked.
     """
 
     def __init__(self, request: PermissionRequest) -> None:
@@ -267,13 +264,7 @@ def chosen(choice: Choice, options: Sequence[PermissionOption]) -> PermissionOpt
 
 
 class Permissions:
-    """The decisions of one session.
-
-    Args:
-        options: What was said when it was opened.
-        agent: The agent's name.
-        warn: Is told what was denied, and what could not be decided.
-    """
+    """The decisions of one session."""
 
     def __init__(self, options: SessionOptions, *, agent: str, warn: Callable[[str], None]) -> None:
         self.tools: ToolFilter | None = options.get("tools")

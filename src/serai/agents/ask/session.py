@@ -66,13 +66,6 @@ class WireSession(Closing):
 
     One turn at a time: what is asked meanwhile waits for its turn, in order. Use it with `async with`, or
     `close` it.
-
-    Args:
-        host: The running agent.
-        acp: The session underneath.
-        options: All that was said for it.
-        way: How it was opened.
-        owns_host: Whether the agent ends with this session, and is started anew for it.
     """
 
     def __init__(
@@ -238,14 +231,7 @@ class WireSession(Closing):
         meta: Mapping[str, Any] | None = None,
         is_attended: bool = True,
     ) -> Events:
-        """One turn, as `stream` gives it.
-
-        Args:
-            prompt: What is asked.
-            cancelling: The wish that it be stopped.
-            meta: The prompt's `_meta`.
-            is_attended: Whether someone sees the events, and could answer.
-        """
+        """One turn, as `stream` gives it."""
         finished: TurnFinished | None = None
         async with self._turns:
             await self._renew_if_due()
@@ -288,9 +274,6 @@ class WireSession(Closing):
 
     async def fork(self, **options: Unpack[SessionOptions]) -> WireSession:
         """Another session of the same agent that begins where this one is, with the options of this one.
-
-        Args:
-            **options: What is to be otherwise in it.
 
         Raises:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`. Nothing was sent.

@@ -59,9 +59,6 @@ class Adapter(ABC):
     async def launch(self, options: Options) -> Launch:
         """How it is started: program, arguments, variables.
 
-        Args:
-            options: What the caller has said.
-
         Raises:
             AgentNotInstalled: It cannot be started.
         """
@@ -125,11 +122,6 @@ async def default_catalogue(
     cwd: Path | None, warn: Callable[[str], None], *, name: str | None = None
 ) -> Catalogue:
     """Serai's own agents, and those of the person's and the project's configuration and of its registry.
-
-    Args:
-        cwd: The project, if there is one.
-        warn: Is told what could not be had.
-        name: The agent that is looked for; `None` for all of them.
 
     Raises:
         ConfigInvalid: A configuration file is wrong.

@@ -38,17 +38,7 @@ class TurnMark(RawUpdate):
 
 
 class RunningTurn:
-    """Takes what happens in a turn, item after item.
-
-    Args:
-        agent: The agent's name.
-        session_id: The session's id.
-        meter: Counts what it costs.
-        tools: Which tools may be used.
-        mode: The mode that the session was in when that was last told.
-        is_asking: Whether whoever follows the events is to answer what the agent asks permission for.
-        warn: Is told what could not be done.
-    """
+    """Takes what happens in a turn, item after item."""
 
     def __init__(
         self,
@@ -139,12 +129,7 @@ class RunningTurn:
             self.calls.answer(asked.call.key, approved=approved)
 
     def result(self, finished: Finished, usage: UsageUpdate | None = None) -> AskResult:
-        """What came of it.
-
-        Args:
-            finished: How the turn ended.
-            usage: What the agent told last of its context window and the session's cost.
-        """
+        """What came of it."""
         messages = ("".join(pieces) for pieces in self._messages)
         return AskResult(
             messages=tuple(message for message in messages if message),

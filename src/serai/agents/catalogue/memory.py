@@ -57,9 +57,6 @@ class AgentMemory:
 
     What agents say is redacted before it is written, since the file is not encrypted. Its methods read and
     write the disk: call them in a thread where something must not wait. Several threads may call it.
-
-    Args:
-        path: The file.
     """
 
     def __init__(self, path: Path) -> None:

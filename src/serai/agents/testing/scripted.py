@@ -22,14 +22,7 @@ class Refused(Exception):
 
 
 class ScriptedTurn:
-    """One turn of a `ScriptedAgent`, for the function that plays it. What is told is told at once.
-
-    Args:
-        wire: The pipes.
-        params: The prompt's parameters.
-        number: Which turn of the agent it is; the first is 1.
-        ask: Asks the client something.
-    """
+    """One turn of a `ScriptedAgent`, for the function that plays it. What is told is told at once."""
 
     def __init__(
         self, wire: Wire, params: Mapping[str, Any], number: int, ask: Callable[[str, Any], Awaitable[Any]]
