@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -67,17 +66,6 @@ async def test_a_package_whose_node_is_too_old_is_installed_and_cannot_be_used(m
     assert caught.value.remedy == "To install it: npm install -g packed-acp"
 
 
-async def test_without_any_node_it_says_so(machine: Machine) -> None:
-    machine.package(machine.global_modules, "packed-acp")
-    assert (await find(machine, PACKAGE)).reason == "it needs node 22 or newer"
-
-
-async def test_an_older_package_that_cannot_run_gives_way_to_a_program(machine: Machine) -> None:
-    machine.package(machine.global_modules, "packed-acp")
-    program = machine.program("packed")
-    assert argv(await find(machine, PACKAGE)) == [str(program), "--acp"]
-
-
 async def test_a_newer_node_is_found_elsewhere(machine: Machine) -> None:
     machine.node(version="v20.20.2")
     entry = machine.package(machine.global_modules, "packed-acp") / "index.js"
@@ -91,12 +79,6 @@ async def test_a_newer_node_is_found_elsewhere(machine: Machine) -> None:
     assert argv(found) == [str(managed), str(entry)]
     assert found.launch is not None
     assert found.launch.env["PATH"].split(":") == [str(managed.parent), str(machine.bin)]
-
-
-async def test_what_engines_says_counts_too(machine: Machine) -> None:
-    machine.node(version="v22.0.0")
-    machine.package(machine.global_modules, "packed-acp", engines=">=24")
-    assert "node 24 or newer" in (await find(machine, PACKAGE)).reason
 
 
 async def test_a_package_may_have_a_program_of_its_own(machine: Machine) -> None:
@@ -204,26 +186,6 @@ async def test_what_was_found_is_remembered_for_a_while(machine: Machine) -> Non
     assert (await finder.find(PROGRAM)).installed
 
 
-async def test_a_program_is_asked_once_for_its_version_until_it_changes(machine: Machine) -> None:
-    count = machine.root / "count"
-    machine.program("plain", body=f"echo x >> {count}; echo 1.0.0")
-    finder = Finder(machine.surroundings, age=0)
-    twice = await asyncio.gather(finder.find(PROGRAM), finder.find(PROGRAM))
-    assert [one.version for one in twice] == ["1.0.0", "1.0.0"]
-    await finder.find(PROGRAM)
-    assert count.read_text() == "x\n"
-    machine.program("plain", body=f"echo x >> {count}; echo 2.0.0-longer")
-    assert (await finder.find(PROGRAM)).version == "2.0.0-longer"
-
-
-async def test_nothing_raises(machine: Machine) -> None:
-    machine.environ["PATH"] = f"/nowhere:{machine.file(machine.root / 'file')}:/proc/1/root"
-    odd = msgspec.structs.replace(
-        PROGRAM, ways=(Way(program="a\0b"), Way(program="/a\0b"), Way(package="a\0"))
-    )
-    assert not (await find(machine, odd)).installed
-
-
 async def test_models_are_listed_where_a_program_can(machine: Machine) -> None:
     machine.program(
         "opencode",
@@ -294,7 +256,3 @@ async def test_secrets_are_in_no_representation(machine: Machine) -> None:
     assert found.launch is not None
     assert found.launch.env["KEY"] == "sk-secret"
     assert "sk-secret" not in repr(found)
-
-
-def test_this_machine_is_the_default() -> None:
-    assert Finder()._surroundings.home == Path.home()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import stat
-import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -95,20 +94,6 @@ def test_a_file_that_cannot_be_read_is_begun_anew(memory: AgentMemory, tmp_path:
     assert memory.recall(found()) is None
     memory.remember(found(), TOLD)
     assert json.loads((tmp_path / "agents.json").read_text())["mine"]["capabilities"]["loadSession"] is True
-
-
-def test_where_nothing_can_be_written_nothing_is_raised(tmp_path: Path) -> None:
-    AgentMemory(tmp_path / "gone" / "agents.json").remember(found(), TOLD)
-
-
-def test_several_threads_lose_nothing(memory: AgentMemory) -> None:
-    names = [f"agent-{number}" for number in range(8)]
-    threads = [threading.Thread(target=memory.remember, args=(found(name=name), TOLD)) for name in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(memory.recall(found(name=name)) is not None for name in names)
 
 
 @pytest.mark.parametrize(
