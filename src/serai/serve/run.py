@@ -69,6 +69,12 @@ async def run_host(
         is_trusted=is_trusted,
     )
     opening = await host.open()
+    if opening.log_lost:
+        _log.error(
+            "the database's log was lost, or an older copy put in its place: what happened since is gone;"
+            " numbers go on at %d",
+            opening.first_new,
+        )
 
     def can_connect(port: int) -> None:
         if look_for_agents is not None:
@@ -83,7 +89,7 @@ async def run_host(
             serve_port(
                 port_settings,
                 lambda connection: AhpPeer(host, connection),
-                lambda: _readiness(host),
+                lambda: _readiness(host, log_lost=opening.log_lost),
                 started=can_connect,
             ),
             name="port",
@@ -112,11 +118,14 @@ async def _check(store: Store, *, full: bool) -> None:
         _log.error("the database is damaged: %s; 'serai doctor' tells more", problem)
 
 
-def _readiness(host: Host) -> tuple[bool, dict[str, Any]]:
+def _readiness(host: Host, *, log_lost: bool) -> tuple[bool, dict[str, Any]]:
     unavailable = host.journal.unavailable
     if unavailable is not None:
         return False, unavailable.to_wire()
-    return True, {"sessions": host.sessions.count()}
+    detail: dict[str, Any] = {"sessions": host.sessions.count()}
+    if log_lost:
+        detail["log_lost"] = "what happened since the last checkpoint is gone; see the host's log"
+    return True, detail
 
 
 async def _signalled() -> None:
@@ -141,10 +150,10 @@ def _explain(ended: asyncio.Future[None]) -> None:
 
 
 # -- garbage ---------------------------------------------------------------------------------------------
-# Left alone, it looks through all objects whenever a quarter more of them are there, in the middle of whatever
-# happens. With some hundred sessions in memory that takes 16 to 30 ms, in which everyone waits. What a host
-# lets go is nearly always found without a search, by counting references. So the search through all objects
-# waits for a moment in which nothing happens, or until there is a reason not to wait.
+# Left alone, Python looks through all objects whenever a quarter more of them are there, in the middle of
+# whatever happens. With some hundred sessions in memory that takes 16 to 30 ms, in which everyone waits. What
+# a host lets go is nearly always found without a search, by counting references. So the search through all
+# objects waits for a moment in which nothing happens, or until there is a reason not to wait.
 
 _YOUNG, _MIDDLE = 20_000, 10
 """With so many more objects the youngest are looked through; each tenth time, the middle ones too."""
