@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from serai.client import Client, ClientEvent, Connected, Disconnected, TerminalClient, TerminalOutput
-from serai.client.inbox import Inbox
+from serai.client.events import Inbox
 from serai.client.terminal import terminal_text
 from serai.errors import SeraiError
 

@@ -6,6 +6,7 @@ import uuid
 from dataclasses import dataclass
 
 from serai.ahp.types import TurnState
+from serai.cli.chat.asking import Decided, decide, is_open
 from serai.cli.chat_commands import COMMANDS, HELP, TAKE_A_PASTE, first_word, pieces
 from serai.cli.errands import Errands
 from serai.cli.greeting import greet
@@ -37,7 +38,6 @@ from serai.client import (
     TurnStarted,
     event_json,
 )
-from serai.client.asking import Decided, decide, is_open
 from serai.errors import AuthRequired
 
 __all__ = ["Chat"]

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from serai.cli.chat.asking import Decided
 from serai.cli.hearing import Failed
-from serai.client.asking import Decided
 from serai.errors import SeraiError
 
 __all__ = ["Errands"]

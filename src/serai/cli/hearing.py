@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
+from serai.cli.chat.asking import Decided
 from serai.cli.subagents import SubagentEvent, Subagents
 from serai.cli.terminal import Terminal, interrupts
 from serai.cli.tool_outputs import ToolOutput, ToolOutputs
@@ -22,8 +23,7 @@ from serai.client import (
     TurnEvent,
     TurnStream,
 )
-from serai.client.asking import Decided
-from serai.client.inbox import Inbox
+from serai.client.events import Inbox
 from serai.errors import SeraiError
 
 __all__ = ["Aside", "Failed", "Heard", "Hearing", "Interrupt", "Line", "QueueHeld"]

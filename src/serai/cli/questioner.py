@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from serai.cli.chat.asking import Asking, Decided, is_open
 from serai.cli.terminal import Terminal
 from serai.client import (
     QuestionAsked,
@@ -15,7 +16,6 @@ from serai.client import (
     ToolWaiting,
     TurnEvent,
 )
-from serai.client.asking import Asking, Decided, is_open
 
 __all__ = ["Questioner"]
 

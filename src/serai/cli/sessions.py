@@ -22,6 +22,7 @@ from serai.ahp.types import (
     ToolCallResponsePart,
     Turn,
 )
+from serai.cli.chat.dialogs import plain
 from serai.cli.connecting import add_connection_options, client_of
 from serai.cli.disposed import add_disposed_option, find_disposed
 from serai.cli.json_output import print_json
@@ -32,7 +33,6 @@ from serai.cli.terminal import clean
 from serai.cli.turn_view import call_told
 from serai.cli.waiting import why_held
 from serai.client import Client
-from serai.client.dialogs import plain
 
 __all__ = ["configure", "find_session"]
 

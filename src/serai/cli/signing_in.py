@@ -11,7 +11,7 @@ from serai.ahp.extensions import SignInKind, SignInMethod
 from serai.cli.matching import session_id
 from serai.cli.terminal import Terminal
 from serai.client import Client, SignIn
-from serai.client.inbox import Inbox
+from serai.client.events import Inbox
 from serai.errors import ProtocolError, SeraiError
 
 __all__ = ["Interlude", "SignInDialog"]

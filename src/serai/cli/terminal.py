@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Protocol, TextIO
 
-from serai.client.inbox import Inbox
+from serai.client.events import Inbox
 
 __all__ = [
     "LineSource",

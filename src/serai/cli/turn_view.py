@@ -15,6 +15,8 @@ from serai.ahp.types import (
     ToolResultContent,
     TurnState,
 )
+from serai.cli.chat.dialogs import plain
+from serai.cli.chat.lines import Lines, about, last_lines, text_of
 from serai.cli.terminal import Terminal
 from serai.cli.tool_outputs import ToolOutput
 from serai.client import (
@@ -29,8 +31,6 @@ from serai.client import (
     TurnEvent,
     UsageReported,
 )
-from serai.client.dialogs import plain
-from serai.client.lines import Lines, about, last_lines, text_of
 
 __all__ = ["TurnView", "call_told"]
 
