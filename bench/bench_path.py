@@ -30,7 +30,7 @@ from serai.host.session import Session
 from serai.host.turn import Turn
 from serai.serve.ahp.peer import AhpPeer
 from serai.serve.frames import text_frame
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 ROUNDS = 12
 STEADY_ROUNDS = 8

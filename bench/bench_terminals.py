@@ -30,7 +30,7 @@ from serai.redact import Redactor
 from serai.serve.ahp.peer import AhpPeer
 from serai.serve.frames import text_frame
 from serai.serve.port import PortSettings, serve_port
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 BYTES = 100_000_000
 ROUNDS = 7

@@ -24,7 +24,7 @@ from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.run import settle
 from serai.store.contract import Batch
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 KEY = b"0123456789abcdef0123456789abcdef"
 SESSIONS, CONNECTIONS = 1_000, 200

@@ -46,7 +46,7 @@ from serai.host.settings import HostSettings
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings
 from serai.serve.run import run_host
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 from hosts import KEY
 import apsw, serai.serve.websocket, store.faults
 

@@ -17,7 +17,7 @@ from serai.host.turn import Turn
 from serai.serve.ahp.peer import AhpPeer
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 TOKEN = "a-token-that-nobody-guesses"
 

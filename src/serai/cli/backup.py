@@ -8,7 +8,7 @@ from pathlib import Path
 
 from serai.cli.home import present_key
 from serai.config.paths import find_paths
-from serai.store.outside import back_up
+from serai.store.sqlite.backup import back_up
 
 __all__ = ["configure"]
 

@@ -14,7 +14,7 @@ from serai.cli.home import present_key
 from serai.config.paths import find_paths
 from serai.errors import ConfigInvalid
 from serai.journal.sessions import listed
-from serai.store.outside import disposed_sessions
+from serai.store.sqlite.backup import disposed_sessions
 
 __all__ = ["add_disposed_option", "find_disposed"]
 

@@ -26,8 +26,8 @@ from serai.config.paths import Paths, find_paths
 from serai.config.trust import Trust
 from serai.errors import SeraiError
 from serai.harness.demo import DemoHarness
-from serai.store.lock import FileLock, Holder
-from serai.store.outside import look_over
+from serai.store.sqlite.backup import look_over
+from serai.store.sqlite.lock import FileLock, Holder
 
 __all__ = ["configure"]
 

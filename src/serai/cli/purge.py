@@ -14,8 +14,8 @@ from serai.cli.terminal import StdinLines
 from serai.config.paths import Paths, find_paths
 from serai.errors import SessionGone
 from serai.host.changes.changesets import changes_folder
-from serai.store.outside import disposed_sessions
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.backup import disposed_sessions
+from serai.store.sqlite.store import SqliteStore
 
 __all__ = ["configure_purge"]
 

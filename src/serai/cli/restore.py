@@ -8,7 +8,7 @@ from pathlib import Path
 
 from serai.cli.home import database_key
 from serai.config.paths import find_paths
-from serai.store.care import restore
+from serai.store.sqlite.backup import restore
 
 __all__ = ["configure"]
 

@@ -26,8 +26,8 @@ from serai.serve import Limits
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings
 from serai.serve.run import run_host
-from serai.store.lock import say_where
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.lock import say_where
+from serai.store.sqlite.store import SqliteStore
 from serai.version import __version__
 
 __all__ = ["configure"]

@@ -16,8 +16,7 @@ from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
 from serai.completions.completing import TRIGGERS
 from serai.errors import InvalidParams, ProtocolError, SeraiError, StorageUnavailable
-from serai.journal.envelopes import envelope
-from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES
+from serai.journal.envelopes import MAX_BYTES, MAX_ENVELOPES, envelope
 from serai.serve.ahp.following import follow, is_stream, loaded, states
 from serai.store.contract import ClientRow
 from serai.telemetry.channels import CAPABILITIES

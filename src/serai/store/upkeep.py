@@ -1,6 +1,8 @@
-"""What the channels of the host as a whole say of a session: which terminals it had, and what ran in them.
+"""The upkeep that every store shares: how old numbers are, and what is erased with a session.
 
-It is erased with the session. The rows stay, with their numbers, and say nothing of it any more.
+Rows have no time: of each day the first number is known, at no cost per row. What the channels of the host as
+a whole say of a session, which terminals it had and what ran in them, is erased with it: the rows stay, with
+their numbers, and say nothing of it any more.
 """
 
 from __future__ import annotations
@@ -10,7 +12,28 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["RECORDS", "ROOT", "terminals_of", "without"]
+__all__ = ["RECORDS", "ROOT", "day_of", "first_day_kept", "terminals_of", "without"]
+
+_SECONDS = 86_400
+
+
+def day_of(seconds: float) -> int:
+    """The day of a moment: days since 1970, UTC."""
+    return int(seconds // _SECONDS)
+
+
+def first_day_kept(seconds: float, days: int) -> int:
+    """The first day whose rows are all to stay, so that none goes before it is so many days old.
+
+    Rows of a day go when the last of them is old enough: at most a day later than the first.
+
+    Raises:
+        ValueError: It is not at least one day.
+    """
+    if days < 1:
+        raise ValueError(f"rows stay for at least one day, not {days}")
+    return max(0, day_of(seconds) - days)
+
 
 RECORDS = "serai-terminals"
 """The channel that says which terminals there are."""

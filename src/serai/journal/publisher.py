@@ -1,4 +1,4 @@
-"""What was committed is told: in one order, framed once for all, with few writes."""
+"""Publishes what was committed: in one order, framed once for all, with few writes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import logging
 import time
 from collections.abc import Callable
 
-from serai.journal.envelopes import notification
-from serai.journal.items import Barrier, Item
-from serai.journal.recent import Recent
+from serai.journal.batches import Barrier, Item
+from serai.journal.envelopes import Recent, notification
 from serai.journal.subscriptions import Subscriptions
 
 __all__ = ["Publisher"]

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.resources import files
 from pathlib import Path
+from typing import Any, Protocol, cast
 from urllib.parse import quote
 
 import apsw
@@ -18,17 +23,24 @@ from serai.errors import (
     StorageUnreadable,
     WrongKey,
 )
-from serai.store.database import Database, open_database
-from serai.store.files import beside
 
 __all__ = [
     "RESTORE",
     "SALT_SIZE",
+    "SQL",
+    "Cursor",
+    "Database",
+    "beside",
     "connect",
+    "copy_database",
     "look_at",
+    "open_database",
+    "parse",
     "raw_key",
     "read_fault",
     "salt_of",
+    "sync",
+    "table_of",
     "unreadable",
     "write_fault",
 ]
@@ -186,3 +198,146 @@ def read_fault(error: apsw.Error, path: Path) -> StorageUnavailable | DatabaseCo
 def _code(error: apsw.Error) -> int:
     """The extended result code. An error that apsw itself raises has none."""
     return int(getattr(error, "extendedresult", apsw.SQLITE_ERROR))
+
+
+class Cursor(Protocol):
+    """The rows of a statement."""
+
+    @property
+    def get(self) -> Any:
+        """The only value, the only row, or all rows; `None` when there is nothing."""
+        ...
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row."""
+        ...
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All other rows."""
+        ...
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
+
+
+class Database(Protocol):
+    """A connection. `with` makes one transaction of a block."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        ...
+
+    def execute(self, statements: str, bindings: Sequence[Any] | None = None, /) -> Cursor:
+        """Run statements."""
+        ...
+
+    def executemany(self, statements: str, bindings: Iterable[Sequence[Any]], /) -> Cursor:
+        """Run a statement once for each of the bindings."""
+        ...
+
+    def pragma(self, name: str, value: int | str | None = None) -> Any:
+        """Read or set something of SQLite's own."""
+        ...
+
+    def config(self, op: int, *args: int) -> int:
+        """Change how the connection behaves."""
+        ...
+
+    def set_busy_timeout(self, milliseconds: int) -> None:
+        """How long to wait for a lock."""
+        ...
+
+    def status(self, op: int, reset: bool = False) -> tuple[int, int]:
+        """A counter of SQLite's: its value, and the highest that it had."""
+        ...
+
+    def wal_autocheckpoint(self, n: int) -> None:
+        """After how many pages a commit does a checkpoint; 0 for never."""
+        ...
+
+    def wal_checkpoint(self, dbname: str | None = None, mode: int = 0) -> tuple[int, int]:
+        """Move pages from the log to the file; returns the log's length and how much of it is done."""
+        ...
+
+    def interrupt(self) -> None:
+        """Make what runs now fail. Any thread may call."""
+        ...
+
+    def close(self) -> None:
+        """Close it."""
+        ...
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(self, *args: object) -> bool | None: ...
+
+
+def open_database(filename: str, *, flags: int, vfs: str | None, statements: int) -> Database:
+    """Make a connection; `statements` is how many prepared ones it keeps."""
+    make = cast("Callable[..., Database]", apsw.Connection)
+    return make(filename, flags=flags, vfs=vfs, statementcachesize=statements)
+
+
+def table_of(numbers: array[int]) -> object:
+    """A binding for `carray(?)`: an array, which is not empty, as a table."""
+    bind = cast("Callable[[array[int]], object]", apsw.carray)  # pyright: ignore[reportUnknownMemberType]
+    return bind(numbers)
+
+
+_NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
+_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
+
+
+def parse(text: str) -> dict[str, str]:
+    """Statements by name: `-- name --`, comment lines, then the statement.
+
+    Raises:
+        ValueError: A name stands there twice, or has no statement.
+    """
+    _, *parts = _NAME.split(text)
+    statements: dict[str, str] = {}
+    for name, body in zip(parts[::2], parts[1::2], strict=True):
+        statement = " ".join(_COMMENT.sub("", body).split())
+        if not statement or name in statements:
+            raise ValueError(f"the query {name!r} stands there twice, or is empty")
+        statements[name] = statement
+    return statements
+
+
+SQL = parse(files("serai.store.sqlite").joinpath("sql", "queries.sql").read_text(encoding="utf-8"))
+"""The statements of the SQLite store."""
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """The file that SQLite keeps beside a database: `-wal`, `-shm` or `-journal`."""
+    return path.with_name(path.name + suffix)
+
+
+def sync(path: Path) -> None:
+    """Have a file, or the entries of a folder, on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def copy_database(connection: Database, destination: Path) -> None:
+    """Write a consistent copy under the same key, or nothing: it gets its name when it is complete.
+
+    A file of that name is replaced. The copy holds no trace of what was deleted.
+
+    Raises:
+        apsw.Error: The database cannot be read, or the copy not written.
+        OSError: The copy cannot be made.
+    """
+    partial = destination.with_name(f"{destination.name}.partial")
+    # SQLite writes into an empty file, and this one can be read by nobody else.
+    os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+    try:
+        connection.execute("VACUUM INTO ?", (os.fspath(partial),))
+        sync(partial)
+        partial.replace(destination)
+        sync(destination.parent)
+    finally:
+        partial.unlink(missing_ok=True)

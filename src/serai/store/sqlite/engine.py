@@ -13,26 +13,31 @@ from typing import TypeVar
 import apsw
 
 from serai.errors import StorageFailed, StorageUnavailable, StorageUnreadable
-from serai.store import care
-from serai.store.checkpoints import CHECKPOINT_PAGES, Checkpoints, checkpoint
-from serai.store.connection import connect, unreadable, write_fault
 from serai.store.contract import Opening
-from serai.store.database import Database
-from serai.store.files import beside
-from serai.store.locator import Tail
-from serai.store.lock import FileLock
-from serai.store.migrations import MIGRATIONS, Migration, migrate
-from serai.store.opening import prepare
-from serai.store.reader import Reader
-from serai.store.worker import Worker
-from serai.store.writer import BLOCK, LOCATOR_INTERVAL, Writer
+from serai.store.sqlite import care
+from serai.store.sqlite.connection import Database, beside, connect, unreadable, write_fault
+from serai.store.sqlite.file import prepare
+from serai.store.sqlite.locator import Tail
+from serai.store.sqlite.lock import FileLock
+from serai.store.sqlite.migrations import MIGRATIONS, Migration, migrate
+from serai.store.sqlite.reader import Reader
+from serai.store.sqlite.worker import Worker
+from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL, Writer
 
-__all__ = ["Engine", "Settings"]
+__all__ = ["CHECKPOINT_PAGES", "Checkpoints", "Engine", "Settings"]
 
 T = TypeVar("T")
 
 # To how many bytes a log that grew longer is cut when it begins anew.
 _LOG_LIMIT = 16 << 20
+
+
+CHECKPOINT_PAGES = 2_000
+"""After how many new pages in the log a checkpoint runs: about 4 MB."""
+
+# The log begins anew once a checkpoint has reached its end, which one beside a busy writer never does. From
+# this many times the usual size on, the writer does the little that is left.
+_OVERDUE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,3 +243,66 @@ class Engine:
             last_to_first.callback(self._lock.release)
             for connection in reversed(self._connections):
                 last_to_first.callback(connection.close)
+
+
+class Checkpoints:
+    """Passive checkpoints on a connection and a thread of their own.
+
+    Args:
+        connection: A connection that nobody else uses.
+        worker: The thread.
+        lock: Held during every checkpoint: SQLite does not let one wait for another.
+        pages: After how many new pages in the log a checkpoint runs.
+        finish: Called when the writer should do a checkpoint itself.
+        fail: Called when the database file could not be synced.
+    """
+
+    def __init__(
+        self,
+        connection: Database,
+        worker: Worker,
+        lock: Lock,
+        *,
+        pages: int,
+        finish: Callable[[], None],
+        fail: Callable[[StorageFailed], None],
+    ) -> None:
+        self._db = connection
+        self._worker = worker
+        self._lock = lock
+        self._pages = pages
+        self._finish = finish
+        self._fail = fail
+        self._running = False
+        # How many pages the writer had written in all when the last checkpoint was asked for.
+        self._before = 0
+
+    def committed(self, written: int) -> None:
+        """There was a commit, and the writer has written so many pages in all. It does not block."""
+        if written - self._before >= self._pages and not self._running:
+            self._running = True
+            self._before = written
+            self._worker.post(self._run)
+
+    def _run(self) -> None:
+        log = checkpoint(self._db, self._lock, self._fail)
+        self._running = False
+        if log >= _OVERDUE * self._pages:
+            self._finish()
+
+
+def checkpoint(connection: Database, lock: Lock, fail: Callable[[StorageFailed], None]) -> int:
+    """One passive checkpoint; returns how long the log was, in pages. It does not raise.
+
+    A full disk does no harm: the log stays, and the next checkpoint tries again. A failed sync does.
+    """
+    try:
+        with lock:
+            log, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    except apsw.Error as error:
+        fault = write_fault(error, committing=False)
+        if isinstance(fault, StorageFailed):
+            fault.__cause__ = error
+            fail(fault)
+        return 0
+    return max(log, 0)

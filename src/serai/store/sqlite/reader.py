@@ -7,9 +7,8 @@ from array import array
 from collections.abc import Sequence
 
 from serai.store.contract import BlobRow, ClientRow, HeadRow, SessionRow, StoredRow, TurnRow
-from serai.store.database import Database, table_of
-from serai.store.locator import Tail, numbers_after
-from serai.store.queries import SQL
+from serai.store.sqlite.connection import SQL, Database, table_of
+from serai.store.sqlite.locator import Tail, numbers_after
 
 __all__ = ["Reader"]
 

@@ -12,14 +12,12 @@ from threading import Lock
 import apsw
 
 from serai.errors import Fenced, StorageFailed, StorageUnavailable
-from serai.store.connection import write_fault
 from serai.store.contract import Batch, Opening, Row
-from serai.store.database import Database
-from serai.store.days import day_of
-from serai.store.files import HighWater, beside
-from serai.store.locator import Group, Tail
-from serai.store.pruning import Piece, Plan, delete, find
-from serai.store.queries import SQL
+from serai.store.sqlite.connection import SQL, Database, beside, write_fault
+from serai.store.sqlite.file import HighWater
+from serai.store.sqlite.locator import Group, Tail
+from serai.store.sqlite.prune import Piece, Plan, delete, find
+from serai.store.upkeep import day_of
 
 __all__ = ["BLOCK", "LOCATOR_INTERVAL", "Writer"]
 
@@ -81,8 +79,8 @@ class Writer:
         # Held while a batch is written, for the one method that other threads may call.
         self._lock = Lock()
         # The next number to be given out, and the first one that is not set aside on the disk.
-        self._next = 1
-        self._ceiling = 1
+        self._next: int = 1
+        self._ceiling: int = 1
         # The last day whose first number is written down. A clock that goes back begins no other day.
         self._day: int = 0
         self._channels: dict[str, int] = {}

@@ -11,8 +11,7 @@ from array import array
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from serai.store.database import Database, table_of
-from serai.store.queries import SQL
+from serai.store.sqlite.connection import SQL, Database, table_of
 
 __all__ = ["Pace", "Piece", "Plan", "delete", "find", "make_plan"]
 

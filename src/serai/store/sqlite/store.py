@@ -16,9 +16,6 @@ from typing import TypeVar
 import apsw
 
 from serai.errors import SeraiError, StorageUnavailable
-from serai.store import care
-from serai.store.checkpoints import CHECKPOINT_PAGES
-from serai.store.connection import read_fault
 from serai.store.contract import (
     Batch,
     BlobRow,
@@ -28,17 +25,19 @@ from serai.store.contract import (
     SessionRow,
     StoredRow,
     TurnRow,
+    failed,
+    settled,
 )
-from serai.store.database import Database
-from serai.store.days import first_day_kept
-from serai.store.engine import Engine, Settings
-from serai.store.files import copy_to_new_file
-from serai.store.migrations import MIGRATIONS, Migration
-from serai.store.pruning import Pace, make_plan
-from serai.store.reader import Reader
-from serai.store.settled import failed, settled
-from serai.store.worker import Worker
-from serai.store.writer import BLOCK, LOCATOR_INTERVAL
+from serai.store.sqlite import care
+from serai.store.sqlite.backup import copy_to_new_file
+from serai.store.sqlite.connection import Database, read_fault
+from serai.store.sqlite.engine import CHECKPOINT_PAGES, Engine, Settings
+from serai.store.sqlite.migrations import MIGRATIONS, Migration
+from serai.store.sqlite.prune import Pace, make_plan
+from serai.store.sqlite.reader import Reader
+from serai.store.sqlite.worker import Worker
+from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL
+from serai.store.upkeep import first_day_kept
 
 __all__ = ["SqliteStore"]
 
@@ -107,15 +106,7 @@ class SqliteStore:
         return [] if self._engine is None else self._engine.copies
 
     async def open(self) -> Opening:
-        """Check, lock and migrate the database, and record the start.
-
-        Raises:
-            DatabaseCorrupt: It is damaged.
-            DatabaseLocked: Another host holds it; the message says which.
-            SchemaNewer: A newer Serai wrote it.
-            StorageUnreadable: It cannot be opened, or not be migrated.
-            WrongKey: The key does not open it, or it is not ours. In all these cases nothing was changed.
-        """
+        """See `Store`."""
         if self._engine is not None:
             raise StorageUnavailable("the store is open already")
         engine = Engine(self._settings)
@@ -131,11 +122,7 @@ class SqliteStore:
         return opening
 
     async def close(self) -> None:
-        """Finish what waits, record a clean stop and close. Closing again waits for the first time.
-
-        Raises:
-            StorageFailed: The last sync failed. It is closed all the same, and what was committed is there.
-        """
+        """See `Store`."""
         engine, self._engine = self._engine, None
         if engine is not None:
             self._closing = engine.writing.run(engine.close)
@@ -144,14 +131,7 @@ class SqliteStore:
             await asyncio.shield(self._closing)
 
     def append(self, batch: Batch) -> asyncio.Future[int]:
-        """Write a batch as one transaction; the future's result is the number of its first item.
-
-        Raises:
-            Fenced: A session has another epoch; nothing was written.
-            StorageFailed: It is not known what was written, now or earlier.
-            StorageUnavailable: Nothing was written; the same batch may be tried again.
-            ValueError: A turn's ordinal was used before, or a head names an item that is not there.
-        """
+        """See `Store`."""
         try:
             engine = self._opened()
             first = engine.writer.take_numbers(batch)
@@ -166,41 +146,41 @@ class SqliteStore:
     # not open or cannot be read now.
 
     async def sessions(self) -> list[SessionRow]:
-        """All sessions that are not disposed of, the last modified one first."""
+        """See `Store`."""
         return await self._read(Reader.sessions)
 
     async def head(self, uri: str) -> HeadRow | None:
-        """The newest head of a session."""
+        """See `Store`."""
         return await self._read(lambda reader: reader.head(uri))
 
     async def turns(self, uri: str, *, before: int | None = None, limit: int | None = None) -> list[TurnRow]:
-        """The last turns of a session that are not truncated, oldest first; those below an ordinal."""
+        """See `Store`."""
         return await self._read(lambda reader: reader.turns(uri, before, limit))
 
     async def rows(self, channel: str, after: int) -> list[StoredRow]:
-        """The rows of one channel above a number, ascending."""
+        """See `Store`."""
         return await self._read(lambda reader: reader.rows(channel, after))
 
     async def replay(
         self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
     ) -> list[StoredRow] | None:
-        """The rows of some channels with `after < seq <= until`; `None` when too many, or some are pruned."""
+        """See `Store`."""
         return await self._read(lambda reader: reader.replay(channels, after, until, max_rows, max_bytes))
 
     async def gaps(self) -> list[tuple[int, int]]:
-        """For each start, the last committed number before it and the first new one."""
+        """See `Store`."""
         return await self._read(Reader.gaps)
 
     async def client(self, client_id: str) -> ClientRow | None:
-        """What a client id is bound to."""
+        """See `Store`."""
         return await self._read(lambda reader: reader.client(client_id))
 
     async def mark(self, client_id: str) -> int:
-        """How far a client has counted; 0 when it has not."""
+        """See `Store`."""
         return await self._read(lambda reader: reader.mark(client_id))
 
     async def blob(self, digest: str) -> BlobRow | None:
-        """Large content by its digest. `session` is not told: it may belong to several."""
+        """See `Store`."""
         return await self._read(lambda reader: reader.blob(digest))
 
     # -- care ----------------------------------------------------------------------------------------------
@@ -245,16 +225,12 @@ class SqliteStore:
         return sorted(plan.sessions[channel] for channel in behind) if plan else []
 
     async def check(self, *, full: bool) -> list[str]:
-        """What is wrong with the database, with its name; empty when nothing is. Work goes on meanwhile."""
+        """See `Store`."""
         problems = await self._visit(partial(care.check, full=full))
         return [f"{self.path}: {problem}" for problem in problems]
 
     async def backup(self, destination: Path) -> None:
-        """Write a consistent copy of the live database to a new file, under the same key.
-
-        Raises:
-            StorageUnavailable: The file exists already, or cannot be written.
-        """
+        """See `Store`."""
         await self._visit(partial(copy_to_new_file, destination=destination))
 
     # -- inside --------------------------------------------------------------------------------------------

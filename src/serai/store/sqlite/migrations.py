@@ -11,8 +11,7 @@ from typing import NamedTuple
 import apsw
 
 from serai.errors import StorageUnreadable
-from serai.store.database import Database
-from serai.store.files import copy_database
+from serai.store.sqlite.connection import Database, copy_database
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "Migration", "migrate", "read_migrations"]
 
@@ -32,7 +31,7 @@ class Migration(NamedTuple):
 
 def read_migrations() -> tuple[Migration, ...]:
     """All migrations of this Serai, in order."""
-    folder = files("serai.store").joinpath("sql", "migrations")
+    folder = files("serai.store.sqlite").joinpath("sql", "migrations")
     found = [
         Migration(int(match[1]), match[2], file.read_text(encoding="utf-8"))
         for file in folder.iterdir()
