@@ -1,19 +1,18 @@
-"""What a chat hears, one thing after the other: the session, the person, Ctrl-C and the connection."""
+"""What a chat hears: the session, the person, Ctrl-C, the connection; and what it asks of the host."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from serai.cli.chat.asking import Decided
-from serai.cli.subagents import SubagentEvent, Subagents
-from serai.cli.terminal import Terminal, interrupts
-from serai.cli.tool_outputs import ToolOutput, ToolOutputs
-from serai.cli.waiting import why_held
+from serai.cli.chat.calls import SubagentEvent, Subagents, ToolOutput, ToolOutputs
+from serai.cli.chat.questions import Decided
+from serai.cli.chat.queue import why_held
+from serai.cli.console.terminal import Terminal, interrupts
 from serai.client import (
     Client,
     ClientEvent,
@@ -26,7 +25,7 @@ from serai.client import (
 from serai.client.events import Inbox
 from serai.errors import SeraiError
 
-__all__ = ["Aside", "Failed", "Heard", "Hearing", "Interrupt", "Line", "QueueHeld"]
+__all__ = ["Aside", "Errands", "Failed", "Heard", "Hearing", "Interrupt", "Line", "QueueHeld"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,3 +184,52 @@ class Hearing:
         task = asyncio.create_task(work)
         self._pumps.add(task)
         task.add_done_callback(self._pumps.discard)
+
+
+class Errands:
+    """What is under way.
+
+    Args:
+        failed: Is called with what went wrong.
+        told: Is called with what to say when something is done.
+    """
+
+    def __init__(self, failed: Callable[[Failed], None], told: Callable[[str], None]) -> None:
+        self._failed = failed
+        self._told = told
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def do(
+        self, work: Coroutine[Any, Any, Any], note: str | None = None, decided: Decided | None = None
+    ) -> None:
+        """Ask something of the host.
+
+        Args:
+            work: What does it.
+            note: What to say when it is done.
+            decided: The decision that it tells the host.
+        """
+        task = asyncio.create_task(self._run(work, note, decided))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def finish(self, timeout: float) -> None:  # noqa: ASYNC109 - what takes longer goes on
+        """Wait for what is under way, for so many seconds."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=timeout)
+
+    async def close(self) -> None:
+        """Give up what is under way."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, work: Coroutine[Any, Any, Any], note: str | None, decided: Decided | None) -> None:
+        try:
+            await work
+        except SeraiError as error:
+            self._failed(Failed(error, decided))
+        else:
+            if note is not None:
+                self._told(note)

@@ -10,30 +10,13 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Protocol, TextIO
 
+from serai.cli.console.output import clean
 from serai.client.events import Inbox
 
-__all__ = [
-    "LineSource",
-    "StdinLines",
-    "Terminal",
-    "clean",
-    "interrupts",
-    "open_terminal",
-]
-
-# What a terminal would take as a command: all control characters but the tab and the end of a line.
-# Marks that turn the direction of writing go too: with them one text looks like another, and they take along
-# what stands behind them.
-_TURNING = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-_CONTROLS = {code: None for code in [*range(32), *range(127, 160), *_TURNING] if code not in {9, 10}}
+__all__ = ["LineSource", "StdinLines", "Terminal", "interrupts", "open_terminal"]
 
 # Seconds between two lines that nobody has typed one after the other.
 _MOMENT = 0.04
-
-
-def clean(text: str) -> str:
-    """Text without control characters: what an agent says must not move the cursor or turn what is around."""
-    return text.translate(_CONTROLS)
 
 
 class LineSource(Protocol):

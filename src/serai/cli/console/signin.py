@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Generic, TypeVar
 
 from serai.ahp.extensions import SignInKind, SignInMethod
-from serai.cli.matching import session_id
-from serai.cli.terminal import Terminal
+from serai.cli.console.target import session_id
+from serai.cli.console.terminal import Terminal
 from serai.client import Client, SignIn
 from serai.client.events import Inbox
 from serai.errors import ProtocolError, SeraiError
@@ -124,7 +124,7 @@ class SignInDialog:
             self._say(f"Go on with: serai terminals attach {session_id(terminal.uri)}")
             return False
         self._say(f"[{' '.join(begun.method.command or [terminal.state.title])}. Ctrl-] leaves it.]")
-        from serai.cli.attaching import attach  # noqa: PLC0415 - it does not exist on Windows
+        from serai.cli.console.attach import attach  # noqa: PLC0415 - it does not exist on Windows
 
         with self._terminal.handed_over():
             left = await attach(self._client, terminal)

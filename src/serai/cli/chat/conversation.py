@@ -1,24 +1,20 @@
-"""One conversation on a terminal: what comes in, and what is done about it."""
+"""What can be written in a chat: messages, commands, answers."""
 
 from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
 
+from serai.ahp.extensions import LOGIN
 from serai.ahp.types import TurnState
-from serai.cli.chat.asking import Decided, decide, is_open
-from serai.cli.chat_commands import COMMANDS, HELP, TAKE_A_PASTE, first_word, pieces
-from serai.cli.errands import Errands
-from serai.cli.greeting import greet
-from serai.cli.hearing import Aside, Failed, Heard, Hearing, Interrupt, Line, QueueHeld
-from serai.cli.json_output import json_text
-from serai.cli.questioner import Questioner
-from serai.cli.signing_in import Interlude, SignInDialog
-from serai.cli.subagents import SubagentEvent
-from serai.cli.terminal import Terminal
-from serai.cli.tool_outputs import ToolOutput
-from serai.cli.turn_view import TurnView
-from serai.cli.waiting import NOTHING_WAITS, Queue
+from serai.cli.chat.calls import SubagentEvent, ToolOutput, ToolOutputs
+from serai.cli.chat.inbox import Aside, Errands, Failed, Heard, Hearing, Interrupt, Line, QueueHeld
+from serai.cli.chat.questions import Decided, Questioner, decide, is_open
+from serai.cli.chat.queue import NOTHING_WAITS, Queue
+from serai.cli.chat.view import TurnView
+from serai.cli.console.output import json_text
+from serai.cli.console.signin import Interlude, SignInDialog
+from serai.cli.console.terminal import Terminal
 from serai.client import (
     Client,
     ClientEvent,
@@ -40,7 +36,70 @@ from serai.client import (
 )
 from serai.errors import AuthRequired
 
-__all__ = ["Chat"]
+__all__ = ["COMMANDS", "HELP", "TAKE_A_PASTE", "Chat", "first_word", "greet", "pieces"]
+
+HELP = """\
+Write a message, and the agent answers. Lines that are pasted together are one message.
+  /cancel        stop the running turn (Ctrl-C does it, too)
+  /queue TEXT    leave a message for after the running turn
+  /steer TEXT    leave a message that reaches the running turn
+  /go            send the messages that are held
+  /drop NUMBER   take back a message that waits
+  /title TEXT    give the session a title
+  /signin        sign in to the agent, in a terminal of the host
+  /quit          leave; the session stays, and so does a running turn
+  //TEXT         send a message that begins with a slash"""
+
+COMMANDS = frozenset({"/cancel", "/queue", "/steer", "/go", "/drop", "/title", "/signin", "/quit", "/help"})
+
+TAKE_A_PASTE = frozenset({"/queue", "/steer"})
+"""Those whose text may have several lines."""
+
+
+def first_word(text: str) -> str:
+    """The word that a line begins with."""
+    return next(iter(text.split(None, 1)), "")
+
+
+def pieces(text: str | None, pasted: tuple[str, ...], *, is_asked: bool) -> list[str | None]:
+    """What lines that came at once are: one message, or one thing after the other.
+
+    Args:
+        text: The first line; `None` when there will be no more.
+        pasted: Those that came along with it.
+        is_asked: Whether something is asked: then each line is an answer.
+    """
+    if not pasted:
+        return [text]
+    whole = "\n".join([text or "", *pasted]).strip("\n")
+    word = first_word(whole)
+    is_message = not word.startswith("/") or word.startswith("//") or word in TAKE_A_PASTE
+    return [whole] if is_message and not is_asked else [text, *pasted]
+
+
+async def greet(client: Client, session: SessionClient, terminal: Terminal, view: TurnView) -> None:
+    """Say where we are, and what was said last."""
+    state = session.state
+    title = f" {state.summary.title!r}" if state.summary.title else ""
+    terminal.note(f"{state.summary.provider}{title} ({session.id}). /help tells more.")
+    if not state.turns and state.active_turn is None and (about := _about(client, state.summary.provider)):
+        terminal.note(about)
+    if LOGIN in (state.meta or {}):
+        terminal.note("(nobody is signed in to the agent: /signin does it)")
+    if state.turns:
+        last = state.turns[-1]
+        terminal.note(f"(turns so far: {len(state.turns)}; the last one:)\n> {last.user_message.text}")
+        outputs = ToolOutputs(client, view.show_output)
+        async for event in session.follow_turn(last.id):
+            await outputs.before(event)
+            view.show(event)
+
+
+def _about(client: Client, provider: str) -> str:
+    """What the agent says of itself, for whoever meets it for the first time."""
+    agents = client.root.agents if client.root else []
+    return next((agent.description for agent in agents if agent.provider == provider), "")
+
 
 # How long leaving may take, when something is still to be told to the host.
 _PATIENCE = 2.0
