@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from agents.machine import Machine
-from serai.agents.catalogue import Catalogue, built_in, make_catalogue
-from serai.agents.definitions import AgentDefinition, Quirk, Way
-from serai.agents.finding import Finder
+from serai.agents.catalogue.agents import Catalogue, built_in, make_catalogue
+from serai.agents.catalogue.definitions import AgentDefinition, Quirk, Way
+from serai.agents.catalogue.finder import Finder
 from serai.config.agents import AgentSettings, is_agent_name
 from serai.errors import AgentUnknown, ConfigInvalid
 

@@ -13,8 +13,8 @@ import pytest
 
 from agents.test_registry import Answers, serving
 from serai import agents
-from serai.agents import known
-from serai.agents.known import known_agents
+from serai.agents.catalogue import agents as known
+from serai.agents.catalogue.agents import known_agents
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths
 from serai.errors import AgentNotInstalled, AgentUnknown

@@ -7,8 +7,14 @@ from pathlib import Path
 import pytest
 
 from agents.machine import Machine
-from serai.agents.definitions import Way
-from serai.agents.packages import find_package, is_script, nodes_in_packages, package_of, read_package
+from serai.agents.catalogue.definitions import Way
+from serai.agents.catalogue.programs import (
+    find_package,
+    is_script,
+    nodes_in_packages,
+    package_of,
+    read_package,
+)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agents.machine import Machine
-from serai.agents.places import Surroundings, find_program, module_folders, program_folders
+from serai.agents.catalogue.programs import Surroundings, find_program, module_folders, program_folders
 
 
 def found(machine: Machine, name: str = "agent-x") -> list[Path]:

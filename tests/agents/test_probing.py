@@ -11,7 +11,7 @@ import pytest
 
 from agents.machine import Machine
 from machine.processes.watching import runs, until, written_pid
-from serai.agents.probing import ask_program, version_in
+from serai.agents.catalogue.programs import ask_program, version_in
 
 DEAF = "trap '' TERM;"
 

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import pytest
 
 from agents.machine import Machine
-from serai.agents.catalogue import make_catalogue
-from serai.agents.definitions import Way
-from serai.agents.finding import Finder
-from serai.agents.registry import Registry, load_registry, parse_registry
+from serai.agents.catalogue.agents import make_catalogue
+from serai.agents.catalogue.definitions import Way
+from serai.agents.catalogue.finder import Finder
+from serai.agents.catalogue.registry import Registry, load_registry, parse_registry
 from serai.errors import ConfigInvalid
 
 

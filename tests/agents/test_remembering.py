@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from serai.acp import Handshake, Launch
-from serai.agents.definitions import AgentDefinition, Way
-from serai.agents.finding import Found
-from serai.agents.remembering import AgentMemory, Remembered, signed_in_of
+from serai.agents.catalogue.definitions import AgentDefinition, Way
+from serai.agents.catalogue.finder import FoundAgent
+from serai.agents.catalogue.memory import AgentMemory, Remembered, signed_in_of
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 TOLD = Handshake.of(
@@ -27,9 +27,9 @@ TOLD = Handshake.of(
 
 def found(
     version: str | None = "1.0", argv: tuple[str, ...] = ("/bin/mine", "acp"), name: str = "mine"
-) -> Found:
+) -> FoundAgent:
     definition = AgentDefinition(id=name, label=name, ways=(Way(program="mine"),))
-    return Found(definition, installed=True, version=version, launch=Launch(argv))
+    return FoundAgent(definition, installed=True, version=version, launch=Launch(argv))
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ def test_agents_that_are_installed_are_told_in_one_line(
 ) -> None:
     machine = Machine(tmp_path)
     monkeypatch.setattr("os.environ", {"HOME": str(machine.home), "PATH": str(machine.bin)})
-    monkeypatch.setattr("serai.agents.places.SYSTEM", ())
+    monkeypatch.setattr("serai.agents.catalogue.programs.SYSTEM", ())
     found = doctor(tmp_path / "serai", capsys)["agents"]
     assert found["says"] == "Demo (demo): always there; no other is installed"
     assert found["remedy"] == "'serai agents' tells how to install one"

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from serai.agents.catalogue import make_catalogue
-from serai.agents.finding import Finder, Found
-from serai.agents.registry import Registry, load_registry
+from serai.agents.catalogue.agents import make_catalogue
+from serai.agents.catalogue.finder import Finder, FoundAgent
+from serai.agents.catalogue.registry import Registry, load_registry
 from serai.cli.addresses import called_by
 from serai.cli.home import database_key
 from serai.cli.json_output import print_json
@@ -144,7 +144,7 @@ async def _agents(configuration: Configuration) -> Finding:
     return Finding("agents", well=True, says=says, remedy=remedy)
 
 
-def _told(found: Found) -> str:
+def _told(found: FoundAgent) -> str:
     name = f"{found.label} {found.version or ''}".rstrip()
     problem = found.reason if found.launch is None else "not signed in" if found.signed_in is False else ""
     return f"{name} ({found.id})" + (f": {problem}" if problem else "")

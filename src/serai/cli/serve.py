@@ -110,8 +110,8 @@ async def _run(
 
 async def _look_for_agents(host: Host, configuration: Configuration) -> None:
     """Offer the agents that are installed. Nothing of it is loaded before the host is ready."""
-    from serai.agents.finding import Finder  # noqa: PLC0415 - see above
-    from serai.agents.known import known_agents  # noqa: PLC0415 - the same
+    from serai.agents.catalogue.agents import known_agents  # noqa: PLC0415 - the same
+    from serai.agents.catalogue.finder import Finder  # noqa: PLC0415 - see above
     from serai.cli.agents import managed_secrets  # noqa: PLC0415 - the same
     from serai.harness.acp.installed import offer_installed  # noqa: PLC0415 - the same
 

@@ -82,7 +82,7 @@ class Turns:
         self._handed.add(delivery_id)
         if first and not session.live.head.summary.title:
             session.act(a.SessionTitleChangedAction(title=_title(action.user_message)))
-        self._running[delivery_id] = Turn(session, action.turn_id, action.user_message)
+        self._running[delivery_id] = Turn(session, action.turn_id)
         host.activity_changed()
         session.customizations.turn_begins()
         session.then(lambda: self._hand_over(delivery))

@@ -22,6 +22,10 @@ class Limits:
     """The longest message that is read."""
     messages_per_tick: int = 64
     """How many frames of one connection are dealt with before others have their turn."""
+    strangers: int = 128
+    """Connections at once that have not shown a token."""
+    handshake_timeout: float = 10.0
+    """How long a connection has to show one."""
     ping_interval: float = 20.0
     """The time between two pings."""
     ping_timeout: float = 20.0

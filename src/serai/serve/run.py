@@ -16,6 +16,7 @@ from serai.host.settings import HostSettings
 from serai.redact import Redactor
 from serai.serve.ahp.peer import AhpPeer
 from serai.serve.collecting import collect_in_pauses, settle
+from serai.serve.door import raise_descriptor_limit
 from serai.serve.frames import text_frame
 from serai.serve.port import PortSettings, serve_port
 from serai.store.contract import Store
@@ -76,6 +77,7 @@ async def run_host(
         host.run(host.processes.prepare())
 
     settle()
+    raise_descriptor_limit()
     try:
         port = asyncio.create_task(
             serve_port(

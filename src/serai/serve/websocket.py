@@ -53,7 +53,9 @@ _PATIENCE = 6
 _MAX_REASON = 123
 
 
-def websocket_class(guard: Guard, peer_factory: PeerFactory, limits: Limits) -> type[asyncio.Protocol]:
+def websocket_class(
+    guard: Guard, peer_factory: PeerFactory, limits: Limits, known: Callable[[asyncio.Transport], None]
+) -> type[asyncio.Protocol]:
     """A class for uvicorn's `ws=`, which makes one object per upgrade by itself."""
     ticker = Ticker()
 
@@ -61,7 +63,7 @@ def websocket_class(guard: Guard, peer_factory: PeerFactory, limits: Limits) -> 
         def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any]) -> None:
             del config, app_state
             connections = cast("set[Any]", server_state.connections)
-            super().__init__(guard, peer_factory, limits, connections, ticker)
+            super().__init__(guard, peer_factory, limits, connections, ticker, known)
 
     return BoundWebSocket
 
@@ -75,6 +77,7 @@ class WebSocket(asyncio.Protocol):
         limits: For this connection.
         connections: Where it is listed as long as its transport lives, for uvicorn's shutdown.
         ticker: Shared by all connections of the port.
+        known: Is called with the transport once the guard has let it in, and when it is gone.
     """
 
     transport: asyncio.Transport
@@ -86,6 +89,7 @@ class WebSocket(asyncio.Protocol):
         limits: Limits,
         connections: set[Any],
         ticker: Ticker,
+        known: Callable[[asyncio.Transport], None] = lambda _transport: None,
     ) -> None:
         self.remote: str = ""
         self.token_digest: str = ""
@@ -94,6 +98,7 @@ class WebSocket(asyncio.Protocol):
         self._limits = limits
         self._connections = connections
         self._ticker = ticker
+        self._known = known
         self._loop = asyncio.get_running_loop()
         self._protocol = ServerProtocol(max_size=limits.message_bytes, logger=logger)
         # Its debugging log would hold tokens and everything that is said.
@@ -194,6 +199,7 @@ class WebSocket(asyncio.Protocol):
         """The transport is gone, for whatever reason. What was not yet handed over is thrown away."""
         del exc
         self._connections.discard(self)
+        self._known(self.transport)
         self._open = False
         self._out.end()
         self._clear_timer()
@@ -236,6 +242,7 @@ class WebSocket(asyncio.Protocol):
         decision = self._guard.upgrade(path, query, request.headers.raw_items())
         if not isinstance(decision, Refusal):
             self.token_digest = decision.token_digest
+            self._known(self.transport)
             return self._protocol.accept(request)
         response = self._protocol.reject(decision.status, "")
         body = decision.body()
