@@ -7,7 +7,7 @@ import asyncio
 import io
 
 from serai.cli import read_words
-from serai.cli.terminal import Terminal
+from serai.cli.console.terminal import Terminal
 from serai.client.events import Inbox
 
 

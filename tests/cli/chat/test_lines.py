@@ -18,7 +18,7 @@ from serai.ahp.types import (
     ToolResultTerminalContent,
     ToolResultTextContent,
 )
-from serai.cli.chat.lines import LAST, LIVE, Lines, about, last_lines, plain_line, text_of
+from serai.cli.chat.view import LAST, LIVE, Lines, about, last_lines, plain_line, text_of
 
 
 def side(uri: str) -> FileEditSide:

@@ -17,7 +17,6 @@ from serai.ahp.rules.answers import problem_with_answer
 from serai.ahp.types import (
     ConfirmationOption,
     ConfirmationOptionKind,
-    Markdown,
     SessionInputAnswered,
     SessionInputBooleanQuestion,
     SessionInputIntegerQuestion,
@@ -28,12 +27,12 @@ from serai.ahp.types import (
     SessionInputRequest,
     SessionInputSingleSelectQuestion,
     SessionInputTextQuestion,
-    StringOrMarkdown,
     ToolCallPendingConfirmationState,
     ToolCallPendingResultConfirmationState,
 )
 from serai.ahp.wire import Unknown
-from serai.cli.chat.lines import about, last_lines, text_of
+from serai.cli.chat.view import about, last_lines, text_of
+from serai.cli.console.output import plain
 from serai.client.answers import AnswerValue, answer_to
 from serai.errors import Rejected
 
@@ -46,7 +45,6 @@ __all__ = [
     "ask_call",
     "ask_questions",
     "ask_result",
-    "plain",
 ]
 
 _NOBODY = "there was nobody to ask"
@@ -79,11 +77,6 @@ class Reply:
 
 Decision: TypeAlias = Allow | Refuse | Reply
 Dialog: TypeAlias = Generator[str, str | None, Decision]
-
-
-def plain(text: StringOrMarkdown | None) -> str:
-    """Text, or Markdown as it is written."""
-    return text.markdown if isinstance(text, Markdown) else text or ""
 
 
 # -- tool calls --------------------------------------------------------------------------------------------
