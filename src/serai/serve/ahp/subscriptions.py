@@ -1,10 +1,9 @@
-"""Following channels: a snapshot, and from then on all that happens."""
+"""Subscriptions: a snapshot of a channel, and from then on all that happens."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
@@ -14,11 +13,9 @@ from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.notifications import UnsubscribeParams
 from serai.errors import ProtocolError, StorageUnavailable
+from serai.host.host import Host
+from serai.serve.ahp.peer import AhpPeer
 from serai.telemetry.channels import parse
-
-if TYPE_CHECKING:
-    from serai.host.host import Host
-    from serai.serve.ahp.peer import AhpPeer
 
 __all__ = ["follow", "is_stream", "loaded", "states", "subscribe", "unknown", "unsubscribe"]
 

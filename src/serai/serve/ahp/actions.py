@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -12,10 +12,8 @@ from serai.ahp import wire
 from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import Count
 from serai.errors import InvalidParams, SeraiError
-from serai.serve.ahp.following import loaded
-
-if TYPE_CHECKING:
-    from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.subscriptions import loaded
 
 __all__ = ["dispatched", "unreadable"]
 

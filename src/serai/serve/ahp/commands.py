@@ -1,35 +1,32 @@
-"""Commands about sessions: making, ending and listing them, their turns and their settings."""
+"""The commands of clients: which function serves which, and most of these functions.
+
+What needs more room has files of its own: `handshake`, `subscriptions`, `actions`, `resources`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from serai import jsonrpc
 from serai.ahp import commands as c
 from serai.ahp.channels import ChannelKind, kind_of, problem_with_choice
+from serai.ahp.extensions import SIGN_IN, SIGN_IN_METHODS, SignInMethodsParams, SignInParams
 from serai.errors import InvalidParams
 from serai.host.agents import Learning
 from serai.host.creating import resolved_config
+from serai.host.host import Host
 from serai.host.project import problem_with_folder
 from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_in
-from serai.serve.ahp.following import unknown
+from serai.serve import Connection
+from serai.serve.ahp import handshake, resources, subscriptions
+from serai.serve.ahp.actions import dispatched, unreadable
+from serai.serve.ahp.peer import AhpPeer, Command, Service
+from serai.serve.ahp.subscriptions import unknown
 from serai.uris import uri_of
 
-if TYPE_CHECKING:
-    from serai.serve.ahp.peer import AhpPeer
-
-__all__ = [
-    "authenticate",
-    "complete_config",
-    "create",
-    "dispose",
-    "fetch_turns",
-    "list_sessions",
-    "resolve_config",
-]
+__all__ = ["COMMANDS", "FIRST", "ahp_peer"]
 
 _MAX_TURNS = 200
 
@@ -145,3 +142,93 @@ def authenticate(peer: AhpPeer, request: jsonrpc.Request) -> None:
         f"no agent of this host has a protected resource {request.params.resource!r}",
         field="params.resource",
     )
+
+
+async def invoke_operation(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Do something with a changeset: stage, discard, open."""
+    params: c.InvokeChangesetOperationParams = request.params
+    if kind_of(params.channel) is not ChannelKind.CHANGESET:
+        raise InvalidParams("a changeset's URI begins with ahp-changeset:/", field="params.channel")
+    peer.respond(
+        request, await peer.host.changesets.invoke(params.channel, params.operation_id, params.target)
+    )
+
+
+async def complete(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """What could stand where the cursor is."""
+    params: c.CompletionsParams = request.params
+    if params.kind != c.CompletionItemKind.USER_MESSAGE:
+        raise InvalidParams(f"there are no completions of kind {params.kind!r}", field="params.kind")
+    session = await peer.host.sessions.bring(params.channel)
+    if session is None:
+        raise unknown(params.channel)
+    items = await peer.host.completions.complete(session, params.text, params.offset)
+    peer.respond(request, c.CompletionsResult(items=items))
+
+
+async def create_terminal(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Start a shell in a terminal under the URI that the client chose."""
+    params: c.CreateTerminalParams = request.params
+    if kind_of(params.channel) is not ChannelKind.TERMINAL:
+        raise InvalidParams("a terminal's URI begins with ahp-terminal:/", field="params.channel")
+    await peer.host.terminals.create(params, peer.client_id)
+    peer.respond(request)
+
+
+async def dispose_terminal(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """End a terminal, with all that runs in it."""
+    await peer.host.terminals.dispose(request.params.channel)
+    peer.respond(request)
+
+
+async def sign_in_methods(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """How one signs in to an agent, and whether someone is. The agent may have to be asked."""
+    params: SignInMethodsParams = request.params
+    peer.respond(request, await peer.host.sign_ins.methods(params.provider))
+
+
+async def sign_in(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Begin to sign in: in a terminal, which the client then has, or by the agent itself."""
+    params: SignInParams = request.params
+    peer.respond(request, await peer.host.sign_ins.begin(params, peer.client_id))
+
+
+FIRST = frozenset({"ping", "initialize", "reconnect"})
+"""What may come before the handshake, or is it."""
+
+COMMANDS: dict[str, Command] = {
+    "ping": Command(handshake.ping),
+    "initialize": Command(handshake.initialize),
+    "reconnect": Command(handshake.reconnect),
+    "subscribe": Command(subscriptions.subscribe, only_asks=True),
+    "listSessions": Command(list_sessions, only_asks=True),
+    "createSession": Command(create),
+    "disposeSession": Command(dispose),
+    "fetchTurns": Command(fetch_turns, only_asks=True),
+    "resolveSessionConfig": Command(resolve_config, alongside=True, only_asks=True),
+    "sessionConfigCompletions": Command(complete_config, only_asks=True),
+    "authenticate": Command(authenticate),
+    "completions": Command(complete, alongside=True, only_asks=True),
+    "createTerminal": Command(create_terminal),
+    "disposeTerminal": Command(dispose_terminal, alongside=True),
+    "invokeChangesetOperation": Command(invoke_operation, alongside=True),
+    "resourceRead": Command(resources.read, alongside=True, only_asks=True),
+    "resourceWrite": Command(resources.write, alongside=True),
+    "resourceList": Command(resources.list_entries, alongside=True, only_asks=True),
+    "resourceCopy": Command(resources.copy, alongside=True),
+    "resourceMove": Command(resources.move, alongside=True),
+    "resourceDelete": Command(resources.delete, alongside=True),
+    "resourceResolve": Command(resources.resolve, alongside=True, only_asks=True),
+    "resourceMkdir": Command(resources.make_directory, alongside=True),
+    "resourceRequest": Command(resources.request, alongside=True),
+    "createResourceWatch": Command(resources.watch, alongside=True),
+    SIGN_IN_METHODS: Command(sign_in_methods, alongside=True, only_asks=True),
+    SIGN_IN: Command(sign_in, alongside=True),
+}
+
+_SERVICE = Service(COMMANDS, FIRST, dispatched, unreadable, subscriptions.unsubscribe)
+
+
+def ahp_peer(host: Host, link: Connection) -> AhpPeer:
+    """A client of a host, which speaks AHP over a connection."""
+    return AhpPeer(host, link, _SERVICE)
