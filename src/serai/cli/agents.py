@@ -184,7 +184,7 @@ async def _have_signed_in(options: argparse.Namespace) -> int:
     agent = built_in().resolve(options.agent) or options.agent
     async with client_of(options) as client:
         with open_terminal(apart=False) as terminal:
-            dialog = SignInDialog(client, terminal, terminal.lines.read)
+            dialog = SignInDialog(client, terminal)
             return 0 if await dialog.run(agent, options.method) else 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -13,6 +12,7 @@ from serai.ahp.types import TerminalClientClaim, TerminalInfo, TerminalSessionCl
 from serai.cli.console.attach import attach
 from serai.cli.console.output import clean, print_json, rows_of, short_ids
 from serai.cli.console.target import add_connection_options, client_of, match_terminal, session_id
+from serai.cli.console.terminal import has_person, screen_size
 from serai.client import Client, TerminalClient
 
 __all__ = ["configure"]
@@ -62,7 +62,7 @@ async def _run(command: _Command, options: argparse.Namespace) -> int:
 
 
 def _with_a_person(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    if not _has_person():
+    if not has_person():
         parser.error("it needs a terminal to show it on, and to type")
     return _start(_attach, options)
 
@@ -82,11 +82,8 @@ async def _list(client: Client, options: argparse.Namespace) -> int:
 
 
 async def _open(client: Client, options: argparse.Namespace) -> int:
-    size = os.get_terminal_size(1) if _has_person() else None
-    terminal = await client.create_terminal(
-        name=options.name, size=(size.columns, size.lines) if size and size.columns else None
-    )
-    if not _has_person():
+    terminal = await client.create_terminal(name=options.name, size=screen_size())
+    if not has_person():
         print(terminal.uri)
         return 0
     return await _go_into(client, terminal)
@@ -102,10 +99,6 @@ async def _go_into(client: Client, terminal: TerminalClient) -> int:
     print(f"[{clean(terminal.state.title)} ({session_id(terminal.uri)}). {how}]", flush=True)
     print(f"[{await attach(client, terminal)}]", flush=True)
     return 0
-
-
-def _has_person() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _all(client: Client) -> list[TerminalInfo]:

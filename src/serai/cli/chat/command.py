@@ -95,7 +95,7 @@ async def _begin(client: Client, terminal: Terminal, options: argparse.Namespace
         session = await client.open_session(uri)
         agent = session.state.summary.provider
         terminal.note(f"({agent} begins no session: nobody is signed in)")
-        if not await SignInDialog(client, terminal, terminal.lines.read).offer(agent):
+        if not await SignInDialog(client, terminal).offer(agent):
             raise
     await session.ready()  # the host has tried again
     return session
