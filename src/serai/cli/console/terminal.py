@@ -8,10 +8,12 @@ import signal
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Protocol, TextIO
 
 from serai.cli.console.output import clean
 from serai.client.events import Inbox
+from serai.errors import FileUnreadable
 
 __all__ = ["LineSource", "StdinLines", "Terminal", "has_person", "interrupts", "open_terminal", "screen_size"]
 
@@ -221,3 +223,15 @@ def screen_size() -> tuple[int, int] | None:
         return None
     size = os.get_terminal_size(sys.stdout.fileno())
     return (size.columns, size.lines) if size.columns and size.lines else None
+
+
+def read_input(name: str) -> bytes:
+    """All of a file; `-` is the standard input.
+
+    Raises:
+        FileUnreadable: It is not there, or may not be read.
+    """
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise FileUnreadable(f"{name} cannot be read: {error.strerror}") from None
