@@ -18,8 +18,8 @@ from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.registry import Registry, load_registry
 from serai.changes.git import find_git
 from serai.cli.console.output import about_size, print_json
+from serai.cli.console.target import called_by
 from serai.cli.database import database_key
-from serai.cli.serve import called_by
 from serai.config.keys import find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import Paths, find_paths
