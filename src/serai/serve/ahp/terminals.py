@@ -26,5 +26,5 @@ async def create(peer: AhpPeer, request: jsonrpc.Request) -> None:
 
 async def dispose(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """End a terminal, with all that runs in it."""
-    await peer.host.terminals.dispose(request.params.channel)
+    await peer.host.terminals.dispose(request.params.channel, peer.client_id, peer)
     peer.respond(request)
