@@ -174,7 +174,6 @@ async def _hear_sdk(updates: int) -> float:
 async def _start() -> float:
     with tempfile.TemporaryDirectory() as directory:
         processes = Processes(Path(directory))
-        await processes.prepare()  # as the host does when it has started
         start = time.perf_counter()
         agent = await _agent(processes, TYPICAL)
         took = time.perf_counter() - start

@@ -177,7 +177,7 @@ async def create_terminal(peer: AhpPeer, request: jsonrpc.Request) -> None:
 
 async def dispose_terminal(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """End a terminal, with all that runs in it."""
-    await peer.host.terminals.dispose(request.params.channel)
+    await peer.host.terminals.dispose(request.params.channel, peer.client_id, peer)
     peer.respond(request)
 
 
