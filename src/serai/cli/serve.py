@@ -114,7 +114,7 @@ async def _look_for_agents(host: Host, configuration: Configuration) -> None:
     from serai.agents.catalogue.agents import known_agents  # noqa: PLC0415 - the same
     from serai.agents.catalogue.finder import Finder  # noqa: PLC0415 - see above
     from serai.cli.agents import managed_secrets  # noqa: PLC0415 - the same
-    from serai.harness.acp.installed import offer_installed  # noqa: PLC0415 - the same
+    from serai.harness.acp.harness import offer_installed  # noqa: PLC0415 - the same
 
     catalogue, _ = await known_agents(configuration, lambda warning: _log.warning("%s", warning))
     host.redactor.register_all(managed_secrets(catalogue))

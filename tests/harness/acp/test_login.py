@@ -21,9 +21,8 @@ from serai.ahp.extensions import SIGN_IN, SIGN_IN_METHODS
 from serai.ahp.types import ErrorInfo, TerminalClientClaim, TerminalState
 from serai.client.terminal import terminal_text
 from serai.contract import AgentStatus
-from serai.harness.acp.harness import AcpHarness
-from serai.harness.acp.installed import offer_installed
-from serai.harness.acp.signing_in import LOGIN_METHOD, login_argv, ways_in
+from serai.harness.acp.harness import AcpHarness, offer_installed
+from serai.harness.acp.login import LOGIN_METHOD, ways_in
 from serai.host.session import Session
 
 ROOT = "ahp-root://"
@@ -32,6 +31,11 @@ GUARDED = (sys.executable, "-I", "-S", "-u", str(AGENTS / "guarded.py"))
 INDEPENDENT = (sys.executable, str(AGENTS / "guarded_sdk.py"))
 LOGIN: dict[str, Any] = {"login": (*GUARDED, "login")}
 TERMINAL = "ahp-terminal:/sign-in"
+
+
+def _login_argv(found: FoundAgent, around: Surroundings) -> tuple[str, ...]:
+    """How the catalogue's command is started here."""
+    return next((way.argv for way in ways_in(found, None, around) if way.method.id == LOGIN_METHOD), ())
 
 
 @pytest.fixture(autouse=True)
@@ -400,25 +404,25 @@ def test_the_command_of_the_catalogue_is_the_agents_own_program_as_it_was_found(
         Way(program="agent", args=("acp",)), ("agent", "login"), ("/own/node", "/own/agent", "acp")
     )
     around = surroundings(tmp_path, tmp_path / "first")
-    assert login_argv(found, around) == ("/own/node", "/own/agent", "login")
+    assert _login_argv(found, around) == ("/own/node", "/own/agent", "login")
 
 
 def test_another_program_is_looked_for_and_one_that_is_not_there_is_not_told_of(tmp_path: Path) -> None:
     found = an_agent(Way(package="bridge"), ("tool", "/login"), ("/node", "/bridge.js"))
-    assert login_argv(found, surroundings(tmp_path)) == ()
+    assert _login_argv(found, surroundings(tmp_path)) == ()
     assert list(ways_in(found, None, surroundings(tmp_path))) == []
     tool = program(tmp_path / "bin", "tool")
-    assert login_argv(found, surroundings(tmp_path)) == (str(tool), "/login"), "bin is a usual place"
+    assert _login_argv(found, surroundings(tmp_path)) == (str(tool), "/login"), "bin is a usual place"
 
 
 def test_a_program_that_only_has_the_name_is_not_taken(tmp_path: Path) -> None:
     program(tmp_path / "other", "agent")
     own = Way(program="agent", within="cursor")
     found = an_agent(Way(program="cursor-agent"), ("agent", "login"), ("/cursor-agent",), own)
-    assert login_argv(found, surroundings(tmp_path, tmp_path / "other")) == ()
+    assert _login_argv(found, surroundings(tmp_path, tmp_path / "other")) == ()
     real = program(tmp_path / "cursor", "agent")
     around = surroundings(tmp_path, tmp_path / "other", tmp_path / "cursor")
-    assert login_argv(found, around) == (str(real), "login")
+    assert _login_argv(found, around) == (str(real), "login")
 
 
 def test_ways_of_a_kind_that_is_not_known_and_commands_that_are_not_there_are_left_out(

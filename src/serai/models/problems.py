@@ -1,17 +1,99 @@
-"""What an agent cannot do for pydantic-ai: told as warnings, or refused where the answer would be wrong."""
+"""What goes wrong, in pydantic-ai's words: errors of agents, and what an agent cannot do."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
 
-from pydantic_ai.exceptions import UnsupportedSettingWarning, UserError
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelContextWindowExceededError,
+    ModelNotFoundError,
+    ModelOverloadedError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelRequestRejectedError,
+    ModelServerError,
+    ModelTimeoutError,
+    UnsupportedSettingWarning,
+    UsageLimitExceeded,
+    UserError,
+)
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
+from serai.errors import (
+    AgentClosed,
+    AgentInactive,
+    AgentInitFailed,
+    AgentInitTimedOut,
+    AgentNotInstalled,
+    AgentNotStarted,
+    AgentOverloaded,
+    AgentRequestFailed,
+    AgentUnknown,
+    AuthRequired,
+    BudgetExceeded,
+    CapabilityNotSupportedError,
+    ConfigInvalid,
+    ContextTooLong,
+    PromptInvalid,
+    RateLimited,
+    SeraiError,
+    UsageLimitReached,
+)
 from serai.models.history import Said
 
-__all__ = ["AgentModelWarning", "refuse_tools", "warn_of_dropped", "warn_of_history", "warn_of_settings"]
+__all__ = [
+    "AgentModelWarning",
+    "failure_of",
+    "refuse_tools",
+    "warn_of_dropped",
+    "warn_of_history",
+    "warn_of_settings",
+]
+
+# The first that fits counts, so what is special stands before what is general.
+_FAILURES: tuple[tuple[type[SeraiError], type[ModelAPIError]], ...] = (
+    (AgentUnknown, ModelNotFoundError),
+    (AgentNotInstalled, ModelNotFoundError),
+    (AuthRequired, ModelAuthenticationError),
+    (RateLimited, ModelRateLimitError),
+    (UsageLimitReached, ModelQuotaExceededError),
+    (AgentOverloaded, ModelOverloadedError),
+    (ContextTooLong, ModelContextWindowExceededError),
+    (AgentInitTimedOut, ModelTimeoutError),
+    (AgentInactive, ModelTimeoutError),
+    (AgentInitFailed, ModelConnectionError),
+    (AgentNotStarted, ModelConnectionError),
+    (AgentClosed, ModelConnectionError),
+    (CapabilityNotSupportedError, ModelRequestRejectedError),
+    (PromptInvalid, ModelRequestRejectedError),
+    (AgentRequestFailed, ModelServerError),
+)
+
+
+def failure_of(error: SeraiError, model_name: str, *, in_stream: bool) -> AgentRunError | UserError:
+    """What pydantic-ai calls an error of an agent. Raise it `from` the error.
+
+    A budget that is spent is a limit of the person's own: no other model is tried then.
+    """
+    if isinstance(error, BudgetExceeded):
+        return UsageLimitExceeded(str(error))
+    if isinstance(error, ConfigInvalid):
+        return UserError(str(error))
+    kind = next((theirs for ours, theirs in _FAILURES if isinstance(error, ours)), ModelAPIError)
+    return kind(
+        model_name,
+        str(error),
+        body=error.to_wire(),
+        provider_error_code=error.code,
+        in_stream=in_stream,
+    )
+
 
 _KEPT_BY_PYDANTIC_AI = frozenset({"request_timeout", "first_event_timeout"})
 """Settings that hold for every model, since pydantic-ai itself keeps them."""

@@ -1,4 +1,4 @@
-"""What can be chosen for a session with an agent: its modes and options, as settings of the session.
+"""What can be chosen for a session with an agent, as settings of the session, and both sides the same.
 
 The model is none of them: AHP has a place of its own for it. The option that the agent calls its mode, or its
 modes, are the setting `mode`; what it calls effort, thinking or the like is `effort`. Every other option has
@@ -7,23 +7,29 @@ the name that the agent gave it. Beside these stand the two that ACP takes when 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from serai.acp import AcpSession, Choice, ConfigOption, Modes
 from serai.acp.options import read_modes, read_options
-from serai.acp.shapes import is_list
 from serai.agents.catalogue.introduction import Models, models_of
 from serai.ahp.types import (
     ConfigPropertySchema,
+    ModelSelection,
     SessionConfigPropertySchema,
     SessionConfigSchema,
     SessionModelInfo,
 )
+from serai.errors import AgentError, AgentInactive, CapabilityNotSupportedError
+from serai.host.seat import Seat
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
 
-__all__ = ["EFFORT", "MCP_SERVERS", "MODE", "Choices", "schema_of", "texts_in"]
+if TYPE_CHECKING:
+    from serai.harness.acp.harness import AcpHarness
+
+__all__ = ["EFFORT", "MCP_SERVERS", "MODE", "Choices", "SessionSettings", "schema_of"]
 
 MODE = "mode"
 EFFORT = "effort"
@@ -216,6 +222,144 @@ def _select(title: str, description: str | None, choices: list[Choice]) -> Sessi
     )
 
 
-def texts_in(value: Any) -> list[str]:
-    """A setting that is a list of texts."""
-    return [each for each in value if isinstance(each, str)] if is_list(value) else []
+_MODEL = ""
+"""Stands for the model where wishes have names; no setting has this one."""
+_DEFAULT = "default"
+"""The model of a session whose agent does not say which it uses, when the one that was wished is not used."""
+
+
+class SessionSettings:
+    """Model, mode and options of one session: people's wishes reach the agent, its choices reach people.
+
+    The session's settings are what people wish and what the agent has, in one. So a wish is what differs from
+    what the agent told last. It stands until the agent has answered it, or has not in the time that it has.
+
+    Args:
+        harness: The kind of agent, which learns what can be chosen.
+        seat: The agent's place in the session.
+        warn: Is told, in a sentence, what could not be chosen.
+    """
+
+    def __init__(self, harness: AcpHarness, seat: Seat, warn: Callable[[str], None]) -> None:
+        self._harness = harness
+        self._seat = seat
+        self._warn = warn
+        self._busy = asyncio.Lock()
+        self._session: AcpSession | None = None
+        self._actual = Choices()
+        """What can be chosen, with the values that the agent had when that was last told."""
+        self._model: str | None = None
+        """The model that the agent told last; it may not tell of any now."""
+        self._asked: str | None = None
+        """What the agent is being asked to take. What it tells of that meanwhile may be older or newer."""
+
+    def problem_with(self, session: AcpSession, wanted: Mapping[str, Any]) -> str | None:
+        """What is the matter with settings that someone wants; `None` when nothing is."""
+        choices, now = Choices.of(session), self._seat.settings
+        for name, value in wanted.items():
+            if name in _OPENING or (name in now and now[name] == value):
+                continue
+            if problem := choices.problem_with(name, value):
+                return problem
+        return None
+
+    def adopt(self, session: AcpSession) -> None:
+        """The session has just been opened: what nobody has chosen is as the agent has it."""
+        self._session = session
+        choices = self._actual = Choices.of(session)
+        self._model = choices.model or self._model
+        self._harness.learned(choices, afresh=not self._seat.turns)
+        chosen = self._seat.settings
+        self._take_over(
+            {name: value for name, value in choices.values.items() if name not in chosen},
+            model=choices.model if self._seat.model is None else None,
+        )
+
+    def show(self, session: AcpSession) -> None:
+        """The agent may have changed something by itself: tell what. Wishes stand."""
+        before, choices = self._actual, Choices.of(session)
+        if choices == before:
+            return
+        self._actual = choices
+        self._harness.learned(choices)
+        old, new, now = before.values, choices.values, self._seat.settings
+        wished = {name for name in now if now[name] != old.get(name)} | {self._asked}
+        had, self._model = self._model, choices.model or self._model
+        model = self._seat.model.id if self._seat.model is not None else had
+        is_new_model = choices.model != model and model == had and self._asked != _MODEL
+        self._take_over(
+            {name: value for name, value in new.items() if name not in wished},
+            gone=[name for name in old if name not in new and name not in wished],
+            model=choices.model if is_new_model else None,
+        )
+
+    async def choose(self, session: AcpSession) -> None:
+        """Bring the agent to what was chosen. What it refuses, does not have or does not answer is set back.
+
+        That is told. When the agent is gone, all stays chosen for the next time; so does what is left when
+        this is cancelled.
+        """
+        async with self._busy:
+            if session is not self._session:
+                return  # another one was opened meanwhile, with all wishes
+            tried: dict[str, Any] = {}
+            self.show(session)
+            while wish := next((each for each in self._wishes() if tried.get(each[0], ...) != each[1]), None):
+                name, value = wish
+                tried[name] = value
+                self._asked = name
+                try:
+                    if not await self._try(session, name, value):
+                        return
+                    self.show(session)
+                finally:
+                    self._asked = None
+            # No wish is left that was not tried. Nobody can make one between that look and this.
+            has = self._actual.values
+            unused = _DEFAULT if _MODEL in tried and not self._harness.chooses_model_at_start else None
+            gone = [name for name in tried if name not in has]
+            self._take_over(has, gone=gone, model=self._actual.model or unused)
+
+    def _take_over(
+        self, values: Mapping[str, Any], *, gone: Collection[str] = (), model: str | None = None
+    ) -> None:
+        """Let people see what the agent has."""
+        self._seat.configure(values, gone)
+        if model is not None:
+            self._seat.choose_model(ModelSelection(id=model))
+
+    def _wishes(self) -> Iterator[tuple[str, Any]]:
+        """What is wished: the model, which others depend on, before the rest."""
+        has, model = self._actual.values, self._seat.model
+        if model is not None and model.id != (self._model or _DEFAULT):
+            yield _MODEL, model.id
+        more = (model.config or {}) if model is not None else {}
+        for name, value in {**self._seat.settings, **more}.items():
+            if name not in _OPENING and not (name in has and has[name] == value):
+                yield name, value
+
+    async def _try(self, session: AcpSession, name: str, value: Any) -> bool:
+        """Have the agent take a value, or complain. Returns whether there is still an agent to do so."""
+        choices = self._actual
+        is_model = name == _MODEL
+        option = choices.models.model_option if is_model else choices.named.get(name)
+        problem = choices.problem_with_model(value) if is_model else choices.problem_with(name, value)
+        what = f"take the model {value}" if is_model else f"set {name} to {value!r}"
+        label = self._harness.found.label
+        if problem is not None:
+            # Where the model is an argument of the program, it was given when the agent was started.
+            if not (is_model and self._harness.chooses_model_at_start):
+                has_others = option is not None or name in choices.values
+                self._warn(f"{label} did not {what}: it {problem}." if has_others else f"{label} {problem}.")
+            return True
+        try:
+            if option is None:
+                await session.set_mode(value)
+            else:
+                await session.set_config_option(option.id, value)
+        except AgentError as error:
+            if error.number is None and not isinstance(error, CapabilityNotSupportedError | AgentInactive):
+                return False
+            # Also of one that does not answer: it will not the next time, and each turn would wait for it.
+            self._warn(f"{label} did not {what}: {error.message}.")
+        return True

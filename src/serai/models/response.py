@@ -1,17 +1,26 @@
-"""What an agent answers, as pydantic-ai has it: text, thinking, and tools that the agent itself has used."""
+"""What an agent answers, as pydantic-ai has it: text, thinking, its own tools, and what that took."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
-from pydantic_ai.messages import ModelResponseStreamEvent, NativeToolCallPart, NativeToolReturnPart
+from pydantic_ai.messages import (
+    FinishReason,
+    ModelResponseStreamEvent,
+    NativeToolCallPart,
+    NativeToolReturnPart,
+)
 from pydantic_ai.models import StreamedResponse
+from pydantic_ai.usage import RequestUsage
 
 from serai.acp.shapes import is_object
+from serai.acp.tool_calls import ToolUse
+from serai.agents.ask.costs import Tokens
 from serai.agents.ask.events import (
     AskResult,
     Event,
@@ -21,19 +30,67 @@ from serai.agents.ask.events import (
     ToolChanged,
     TurnFinished,
 )
-from serai.agents.ask.tools import ToolUse
-from serai.models.endings import details_of, finish_reason, usage_of
 from serai.models.history import SYSTEM
-from serai.models.turns import Turn
+from serai.models.turn import ModelTurn
 
-__all__ = ["AgentResponse"]
+__all__ = ["AgentResponse", "details_of", "finish_reason", "usage_of"]
+
+_REASONS: dict[str, FinishReason] = {
+    "end_turn": "stop",
+    "cancelled": "stop",
+    "max_tokens": "length",
+    "refusal": "content_filter",
+}
+
+
+def finish_reason(stop_reason: str) -> FinishReason | None:
+    """Why the agent stopped; `None` where pydantic-ai has no word for it."""
+    return _REASONS.get(stop_reason)
+
+
+def usage_of(result: AskResult) -> RequestUsage:
+    """The tokens of the turn, where the agent tells them, and what the turn alone has cost.
+
+    What an agent tells of a session's cost is the sum of all its turns, so it is not here.
+    """
+    usage = _tokens(result.usage) if result.usage else RequestUsage(unmeasured_requests=1)
+    if result.cost_usd is not None:
+        usage.cost = Decimal(str(result.cost_usd))
+    return usage
+
+
+def _tokens(told: Mapping[str, Any]) -> RequestUsage:
+    """For pydantic-ai, cached tokens are input, and thoughts are output."""
+    tokens = Tokens.of(told)
+    return RequestUsage(
+        input_tokens=tokens.input + tokens.cached_read + tokens.cached_write,
+        output_tokens=tokens.output + tokens.thought,
+        cache_read_tokens=tokens.cached_read,
+        cache_write_tokens=tokens.cached_write,
+        output_reasoning_tokens=tokens.thought,
+    )
+
+
+def details_of(result: AskResult) -> dict[str, Any]:
+    """What pydantic-ai has no place for; `finish_reason` is the agent's own word."""
+    details = {
+        "finish_reason": result.stop_reason,
+        "agent": result.agent,
+        "session_id": result.session_id,
+        "context_used": result.context_used,
+        "context_size": result.context_size,
+        "session_cost": None
+        if result.cost is None
+        else {"amount": result.cost.amount, "currency": result.cost.currency},
+    }
+    return {name: value for name, value in details.items() if value is not None}
 
 
 @dataclass
 class AgentResponse(StreamedResponse):
     """A turn of an agent, while it comes. `get` is the answer so far."""
 
-    turn: Turn
+    turn: ModelTurn
     name: str
     _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
     _message_id: str | None = None

@@ -1,4 +1,4 @@
-"""How one signs in to a kind of agent, and what is known of it: by what the agent says, never by guessing.
+"""Signing in to a kind of agent: the ways that work here, and whether someone is, by what the agent says.
 
 The ways come from the catalogue and from the agent itself. Only those are told of that work here: a command
 whose program is there, a method that ACP describes.
@@ -25,7 +25,7 @@ from serai.errors import AgentError, AuthRequired, InvalidParams
 from serai.host.agents import WayIn
 from serai.machine.processes.processes import Processes
 
-__all__ = ["LOGIN_METHOD", "SigningIn", "Stage", "login_argv", "ways_in"]
+__all__ = ["LOGIN_METHOD", "Login", "LoginStage", "ways_in"]
 
 LOGIN_METHOD = "serai.login"
 """The id of the method that runs the catalogue's command."""
@@ -33,22 +33,22 @@ LOGIN_METHOD = "serai.login"
 _log = logging.getLogger(__name__)
 
 _PERSON = 600.0
-"""How many seconds a person may take while the agent signs them in."""
+"""Seconds that a person may take while the agent signs them in."""
 _AGAIN = 120.0
-"""How many seconds an agent may take to do again what it has done before."""
+"""Seconds that an agent may take to do again what it has done before."""
 
 T = TypeVar("T")
 
 
-class Stage(IntEnum):
+class LoginStage(IntEnum):
     """Where an agent may ask for a sign-in. Some make sessions for anyone, and ask only then."""
 
     OPENING = 1
     PROMPT = 2
 
 
-class SigningIn:
-    """What one kind of agent needs, and how it stands.
+class Login:
+    """Knows whether a person has to sign in to one kind of agent, and signs them in.
 
     Args:
         found: The agent, as it is installed here.
@@ -69,16 +69,16 @@ class SigningIn:
         method: str | None = None,
         surroundings: Surroundings | None = None,
     ) -> None:
+        self.method = method
+        """How someone has signed in by a call, here or when the host ran before."""
         self._found = found
         self._processes = processes
         self._mask = mask
         self._memory = memory
         self._surroundings = surroundings
         self._handshake: Handshake | None = None
-        self._refused: Stage | None = None
+        self._refused: LoginStage | None = None
         self._is_in: bool | None = None
-        self.method = method
-        """How someone has signed in by a call, here or when the host ran before."""
         self._asking = asyncio.Lock()
 
     # -- what the agent says -------------------------------------------------------------------------------
@@ -93,19 +93,18 @@ class SigningIn:
             AuthRequired: A person has to sign in.
             AgentError: It failed otherwise.
         """
-        await self.heard(agent.handshake)
+        await self._heard(agent.handshake)
         try:
             done = await attempt(agent)
         except AuthRequired as refusal:
-            if not await self._signed_in_again(agent):
-                await self.refused(Stage.OPENING)
-                raise
             try:
+                if not await self._signed_in_again(agent):
+                    raise
                 done = await attempt(agent)
             except AuthRequired:
-                await self.refused(Stage.OPENING)
+                await self.refused(LoginStage.OPENING)
                 raise refusal from None
-        await self.accepted(Stage.OPENING)
+        await self.accepted(LoginStage.OPENING)
         return done
 
     async def _signed_in_again(self, agent: Agent) -> bool:
@@ -122,33 +121,49 @@ class SigningIn:
         """Whether the agent was signed in to by a call, and can be so again."""
         return any(each.id == self.method for each in handshake.auth_methods)
 
-    async def heard(self, handshake: Handshake) -> None:
-        """The agent has introduced itself."""
+    async def _heard(self, handshake: Handshake) -> None:
         self._handshake = handshake
-        await self._remember(handshake)
+        if self._memory is not None:
+            await asyncio.to_thread(self._memory.remember, self._found, handshake)
 
-    async def introduced(self, told: Introduction) -> None:
-        """The agent was asked about itself."""
-        await self.heard(told.handshake)
-        if isinstance(told.problem, AuthRequired) and not self._can_repeat(told.handshake):
-            await self.refused(Stage.OPENING)
-
-    async def refused(self, stage: Stage) -> None:
+    async def refused(self, stage: LoginStage) -> None:
         """The agent wants a person to sign in."""
-        self._refused, self._is_in = stage, False
-        await self._remember()
+        await self._stands(stage, is_in=False)
 
-    async def accepted(self, stage: Stage) -> None:
+    async def accepted(self, stage: LoginStage) -> None:
         """The agent did what takes a sign-in, if it takes one: that says something after a refusal only."""
         if self._refused is not None and stage >= self._refused:
-            self._refused, self._is_in = None, True
-            await self._remember()
+            await self._stands(None, is_in=True)
+
+    async def _stands(self, refused: LoginStage | None, *, is_in: bool | None) -> None:
+        self._refused, self._is_in = refused, is_in
+        if self._memory is not None:
+            await asyncio.to_thread(self._memory.remember, self._found, signed_in=is_in)
+
+    async def ask(self, *, once: bool = False) -> Introduction | None:
+        """Start the agent and ask it; `None` when that fails, or (`once`) when it has told before."""
+        async with self._asking:
+            if once and self._handshake is not None:
+                return None
+            try:
+                told = await introduce(
+                    self._found.launching(), self._processes, mask=self._mask, commands_within=0
+                )
+            except AuthRequired:
+                await self.refused(LoginStage.OPENING)
+                return None
+            except AgentError as error:
+                _log.info("%s did not say what it is: %s", self._found.id, error)
+                return None
+            await self._heard(told.handshake)
+            if isinstance(told.problem, AuthRequired) and not self._can_repeat(told.handshake):
+                await self.refused(LoginStage.OPENING)
+            return told
 
     # -- what a person does --------------------------------------------------------------------------------
 
     async def methods(self) -> SignInMethodsResult:
         """The ways to sign in, and whether someone is. An agent that has not run yet is asked."""
-        await self._ask(once=True)
         ways = await self._ways()
         return SignInMethodsResult(methods=[way.method for way in ways], signed_in=await self.standing())
 
@@ -158,7 +173,6 @@ class SigningIn:
         Raises:
             InvalidParams: There is no such way, or none at all.
         """
-        await self._ask(once=True)
         ways = await self._ways()
         for way in ways:
             if method_id in (None, way.method.id):
@@ -189,60 +203,39 @@ class SigningIn:
                 warn=lambda _: None,
             )
             try:
-                await self.heard(agent.handshake)
-                try:
-                    async with asyncio.timeout(_PERSON):
-                        await agent.authenticate(method_id)
-                except TimeoutError:
-                    raise AgentError(
-                        f"nobody has signed in to {self._found.label} within {_PERSON / 60:g} minutes",
-                        agent=self._found.id,
-                    ) from None
-                self._refused = self._refused or Stage.OPENING  # it said itself that this is the way out
-                try:
-                    session = await agent.new_session(folder)
-                except AuthRequired:
-                    await self.refused(Stage.OPENING)
-                    raise
+                await self._heard(agent.handshake)
+                await self._wait_for_person(agent, method_id)
+                self._refused = self._refused or LoginStage.OPENING  # it said itself that this is the way out
+                session = await agent.new_session(folder)
                 told = Introduction(agent.handshake, modes=session.modes, options=session.config_options)
+            except AuthRequired:
+                await self.refused(LoginStage.OPENING)
+                raise
             finally:
                 await agent.close()
         self.method = method_id
-        await self.accepted(Stage.PROMPT)
+        await self.accepted(LoginStage.PROMPT)
         return told
+
+    async def _wait_for_person(self, agent: Agent, method_id: str) -> None:
+        try:
+            async with asyncio.timeout(_PERSON):
+                await agent.authenticate(method_id)
+        except TimeoutError:
+            raise AgentError(
+                f"nobody has signed in to {self._found.label} within {_PERSON / 60:g} minutes",
+                agent=self._found.id,
+            ) from None
 
     async def check(self) -> Introduction | None:
         """Someone may have signed in: ask the agent. Returns what it told; `None` when it did not start."""
         before, self._refused, self._is_in = self._refused, None, None
-        told = await self._ask()
-        if told is not None and told.problem is None and before is Stage.OPENING:
-            self._is_in = True
-        await self._remember()
+        told = await self.ask()
+        is_in = self._is_in
+        if told is not None and told.problem is None and before is LoginStage.OPENING:
+            is_in = True
+        await self._stands(self._refused, is_in=is_in)
         return told
-
-    # -- inside --------------------------------------------------------------------------------------------
-
-    async def _ask(self, *, once: bool = False) -> Introduction | None:
-        """Start the agent and ask it; `None` when that fails, or (`once`) when it has told before."""
-        async with self._asking:
-            if once and self._handshake is not None:
-                return None
-            try:
-                told = await introduce(
-                    self._found.launching(), self._processes, mask=self._mask, commands_within=0
-                )
-            except AuthRequired:
-                await self.refused(Stage.OPENING)
-                return None
-            except AgentError as error:
-                _log.info("%s did not say how one signs in: %s", self._found.id, error)
-                return None
-            await self.introduced(told)
-            return told
-
-    async def _ways(self) -> list[WayIn]:
-        surroundings = self._surroundings or await asyncio.to_thread(Surroundings.here)
-        return await asyncio.to_thread(lambda: list(ways_in(self._found, self._handshake, surroundings)))
 
     async def standing(self) -> bool | None:
         """Whether someone is signed in: by what the agent said last, else by what is on the disk."""
@@ -252,14 +245,10 @@ class SigningIn:
         surroundings = self._surroundings or await asyncio.to_thread(Surroundings.here)
         return await asyncio.to_thread(is_signed_in, definition.signed_in, surroundings, definition.env)
 
-    async def _remember(self, handshake: Handshake | None = None) -> None:
-        memory = self._memory
-        if memory is None:
-            return
-        if handshake is not None:
-            await asyncio.to_thread(memory.remember, self._found, handshake)
-        else:
-            await asyncio.to_thread(memory.remember, self._found, signed_in=self._is_in)
+    async def _ways(self) -> list[WayIn]:
+        await self.ask(once=True)
+        surroundings = self._surroundings or await asyncio.to_thread(Surroundings.here)
+        return await asyncio.to_thread(lambda: list(ways_in(self._found, self._handshake, surroundings)))
 
 
 class _Guest(BasicClient):
@@ -283,16 +272,15 @@ def ways_in(found: FoundAgent, handshake: Handshake | None, surroundings: Surrou
         surroundings: Where programs are looked for.
     """
     env: Mapping[str, str] = found.launch.env if found.launch is not None else {}
-    told = list(handshake.auth_methods) if handshake is not None else []
-    if argv := login_argv(found, surroundings):
+    if argv := _login_argv(found, surroundings):
         command = list(found.definition.login)
         method = SignInMethod(
             id=LOGIN_METHOD, kind=SignInKind.TERMINAL, name=" ".join(command), command=command
         )
         yield WayIn(method, argv, env)
     for kind in SignInKind:  # in this order
-        for each in told:
-            if _kind(each) is kind and (way := _way(each, kind, found, env, surroundings)) is not None:
+        for told in handshake.auth_methods if handshake is not None else ():
+            if _kind(told) is kind and (way := _way(told, kind, found, env, surroundings)) is not None:
                 yield way
 
 
@@ -325,13 +313,8 @@ def _way(
     return WayIn(method, argv, env if argv else {})
 
 
-def login_argv(found: FoundAgent, surroundings: Surroundings) -> tuple[str, ...]:
-    """The catalogue's command as it can be started here; nothing where its program is not there.
-
-    Args:
-        found: The agent.
-        surroundings: Where programs are looked for.
-    """
+def _login_argv(found: FoundAgent, surroundings: Surroundings) -> tuple[str, ...]:
+    """The catalogue's command as it can be started here; nothing where its program is not there."""
     words = found.definition.login
     if not words:
         return ()
@@ -344,9 +327,7 @@ def login_argv(found: FoundAgent, surroundings: Surroundings) -> tuple[str, ...]
 
 
 def _found_program(words: tuple[str, ...], surroundings: Surroundings, within: str = "") -> tuple[str, ...]:
-    if not words:
-        return ()
-    for path in find_program(words[0], surroundings):
+    for path in find_program(words[0], surroundings) if words else ():
         if not within or within in str(path.resolve()):
             return (str(path), *words[1:])
     return ()

@@ -31,13 +31,13 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import SessionInputRequest, SessionInputResponseKind, ToolResultContent
 from serai.errors import ProtocolError
 from serai.harness.acp.forms import questions_of, values_of
-from serai.harness.acp.permitting import Answer
-from serai.harness.acp.work import Work
+from serai.harness.acp.tool_calls import Permission
+from serai.harness.acp.turn import RunningPrompt
 from serai.host.seat import Seat
 from serai.host.surroundings.terminals import HostTerminal
 from serai.uris import uri_of
 
-__all__ = ["Answering", "Asked"]
+__all__ = ["Asked", "HostClient"]
 
 _LINE = re.compile(r"[\s|&;<>()$`\"'*?]")
 """By this a whole line for a shell, as some agents have it, is told from the name of a program."""
@@ -51,7 +51,7 @@ class Asked(Protocol):
     """The session that an agent asks in."""
 
     @property
-    def work(self) -> Work | None:
+    def work(self) -> RunningPrompt | None:
         """The turn that runs."""
         ...
 
@@ -72,7 +72,7 @@ class _Lent(NamedTuple):
     limit: int | None
 
 
-class Answering(BasicClient):
+class HostClient(BasicClient):
     """Answers the agent of one session. Files and terminals only where the catalogue says so.
 
     Args:
@@ -117,10 +117,10 @@ class Answering(BasicClient):
     async def request_permission(self, request: PermissionRequest) -> str | None:
         """Ask the person. A turn that is over, or ends meanwhile, cancels."""
         await self._asked.caught_up()
-        if (work := self._asked.work) is not None:
-            await work.asks()
+        work = self._asked.work
         if work is None or not work.turn.is_running:
             return None
+        work.flush()
         work.delivered("a request for permission")
         answer = await _unless_over(work.calls.ask(request))
         if answer is None:
@@ -224,7 +224,7 @@ class Answering(BasicClient):
         """Ask the person, with a form or by sending them to an address."""
         await self._asked.caught_up()
         if (work := self._asked.work) is not None:
-            await work.asks()
+            work.flush()
         schema = request.requested_schema or {}
         if request.mode == "url" and not (request.url or "").startswith(("https://", "http://")):
             raise ProtocolError("a person is sent to addresses of the web only", number=_INVALID_PARAMS)
@@ -254,7 +254,7 @@ class Answering(BasicClient):
         for question in tuple(self._questions.get(elicitation_id, ())):
             self._seat.answered(question)
 
-    def _work(self, what: str) -> Work:
+    def _work(self, what: str) -> RunningPrompt:
         work = self._asked.work
         if work is None or not work.turn.is_running:  # one that was cancelled may still be ending
             raise _no_turn(what)
@@ -284,7 +284,7 @@ def _exit(terminal: HostTerminal) -> TerminalExit:
         return TerminalExit(signal=str(how.signal))
 
 
-async def _unless_over(asking: Awaitable[Answer]) -> Answer | None:
+async def _unless_over(asking: Awaitable[Permission]) -> Permission | None:
     """The answer; `None` when the turn has ended before there was one."""
     try:
         return await asking

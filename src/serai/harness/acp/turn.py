@@ -1,4 +1,4 @@
-"""One turn with an agent: what it tells becomes actions of the turn, until it has finished."""
+"""One turn with an agent: what the agent tells becomes actions of the turn, until it has finished."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from serai.acp import (
 from serai.acp.shapes import is_object, object_of, text_of
 from serai.ahp.types import Markdown, ToolResultContent, UsageInfo, UserMessage
 from serai.contract import AgentSessionEvent, Delivered, Failed, MessageReceipt, UsageUpdated
-from serai.harness.acp.calls import Calls
-from serai.harness.acp.contents import bytes_of
-from serai.harness.acp.replaying import Replay, in_words
+from serai.harness.acp.content import bytes_of, in_words
+from serai.harness.acp.tool_calls import TurnCalls
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 
-__all__ = ["PLAN", "BeginMark", "PauseMark", "Work"]
+__all__ = ["OF_A_TURN", "PLAN", "BeginMark", "RunningPrompt"]
 
 PLAN = "serai.plan"
 """In a session's `_meta`: the agent's plan, as a list of `content`, `priority` and `status`."""
@@ -44,15 +43,12 @@ _STOPPED = {
     "refusal": "The agent refused to go on.",
     "cancelled": "The agent ended the turn as cancelled.",
 }
-
-_PAUSE = 2.0
-"""Nobody who tells history pauses for so many seconds."""
 _CHUNKS = (AgentMessageChunk, AgentThoughtChunk)
-_OF_A_TURN = (*_CHUNKS, UserMessageChunk, ToolCall, ToolCallUpdate, PlanUpdate)
+OF_A_TURN = (*_CHUNKS, UserMessageChunk, ToolCall, ToolCallUpdate, PlanUpdate)
 """What an agent tells because it was prompted. The rest it may tell at any time."""
 
 
-class Work:
+class RunningPrompt:
     """What one prompt brings about.
 
     Args:
@@ -82,19 +78,12 @@ class Work:
         """The end of the prompt, once all that came before it is in the turn."""
         self.receipt: asyncio.Future[MessageReceipt] = loop.create_future()
         """What became of the message, as soon as that is known."""
-        self.replay: Replay | None = None
-        """Tells what is history, when the agent's session was just loaded."""
-        self.mark_pause: Callable[[], None] = lambda: None
-        """Puts a `PauseMark` among the updates."""
         self.sent = False
         """Whether the prompt has left for the agent."""
-        self.calls = Calls(turn, folder, terminal=terminals.get, emit=emit, masked=seat.masked)
+        self.calls = TurnCalls(turn, folder, terminal=terminals.get, emit=emit, masked=seat.masked)
         self._emit = emit
         self._delivery_id = delivery_id
         self._seat = seat
-        self._sifting = asyncio.Lock()
-        """What is let out together is taken in its order, before anything else."""
-        self._pausing: asyncio.TimerHandle | None = None
         self._part: tuple[type, str | None] | None = None
         """What is being said: a message or a thought, and which."""
         self._text: list[str] = []
@@ -108,41 +97,14 @@ class Work:
         """Take more of a text that is gathering already, as most updates are. Returns whether it was that."""
         if self._text and isinstance(item, _CHUNKS) and (type(item), item.message_id) == self._part:
             text = item.text
-            if text is not None and not self._sifting.locked():
+            if text is not None:
                 self._text.append(text)
                 return True
         return False
 
     async def take(self, update: Update) -> None:
         """Something has happened."""
-        replay = self.replay
-        if replay is None:
-            await self._take(update)
-        elif isinstance(update, PauseMark):
-            await self._sift(Replay.rest)
-        else:
-            await self._sift(lambda replay: replay.news(update))
-            if replay.is_holding:
-                self._pausing = asyncio.get_running_loop().call_later(_PAUSE, self.mark_pause)
-
-    async def asks(self) -> None:
-        """The agent asks something, about a call for instance: what it told before is in the turn."""
-        await self._sift(Replay.asks)
-        self.flush()
-
-    async def _sift(self, news: Callable[[Replay], list[Item]]) -> None:
-        """Take what is new, where there may be history among it."""
-        if self.replay is None:
-            return
-        async with self._sifting:
-            if self._pausing is not None:
-                self._pausing.cancel()
-            self.flush()  # else more of what is old would be taken for more of the same text
-            for item in news(self.replay):
-                await self._take(item)
-
-    async def _take(self, update: Item) -> None:
-        if not self.receipt.done() and isinstance(update, _OF_A_TURN):
+        if not self.receipt.done() and isinstance(update, OF_A_TURN):
             self.delivered("the first update")
         if isinstance(update, _CHUNKS):
             await self._say(update)
@@ -153,7 +115,10 @@ class Work:
                 self._part = None
                 await self.calls.updated(update)
             case PlanUpdate():
-                await self._planned(update)
+                self._seat.note(PLAN, [entry for entry in update.entries if is_object(entry)])
+                self._plan = _checklist(update.entries)
+                if self._shown_plan is None:
+                    await self._show_plan()
             case UsageUpdate():
                 await self._used(update)
             case _:
@@ -177,13 +142,13 @@ class Work:
             await self.turn.room()
 
     def flush(self) -> None:
-        """What the agent has said so far is in the turn."""
+        """Put what the agent has said so far into the turn."""
         if self._text and self._part is not None:
             text, self._text = "".join(self._text), []
             self.turn.add(text, reasoning=self._part[0] is AgentThoughtChunk)
 
     async def _show(self, block: dict[str, Any]) -> None:
-        """Content that is no text."""
+        """Show content that is no text."""
         if (text := in_words(block)) is not None:
             await self.turn.say(text)
         elif (data := bytes_of(block)) is not None:
@@ -192,14 +157,8 @@ class Work:
         else:
             await self.turn.notice(f"The agent sent content that cannot be shown: {block.get('type')}.")
 
-    async def _planned(self, update: PlanUpdate) -> None:
-        self._seat.note(PLAN, [entry for entry in update.entries if is_object(entry)])
-        self._plan = _checklist(update.entries)
-        if self._shown_plan is None:
-            await self._show_plan()
-
     async def _show_plan(self) -> None:
-        """The plan at its beginning, and at the end of the turn if it has changed."""
+        """Show the plan at its beginning, and at the end of the turn if it has changed."""
         if self._plan and self._plan != self._shown_plan:
             self._part = None
             self._shown_plan = self._plan
@@ -213,7 +172,16 @@ class Work:
         await self._tell_usage({})
 
     async def _tell_usage(self, tokens: dict[str, Any]) -> None:
-        await self.turn.used(self._usage_info(tokens))
+        model = self._seat.model
+        await self.turn.used(
+            UsageInfo(
+                input_tokens=_count(tokens.get("inputTokens")),
+                output_tokens=_count(tokens.get("outputTokens")),
+                cache_read_tokens=_count(tokens.get("cachedReadTokens")),
+                model=model.id if model else None,
+                meta=dict(self._usage) or None,
+            )
+        )
         cost = object_of(self._usage.get(_COST))
         total = tokens.get("totalTokens")
         self._emit(
@@ -224,22 +192,10 @@ class Work:
             )
         )
 
-    def _usage_info(self, tokens: dict[str, Any]) -> UsageInfo:
-        model = self._seat.model
-        return UsageInfo(
-            input_tokens=_count(tokens.get("inputTokens")),
-            output_tokens=_count(tokens.get("outputTokens")),
-            cache_read_tokens=_count(tokens.get("cachedReadTokens")),
-            model=model.id if model else None,
-            meta=dict(self._usage) or None,
-        )
-
     # -- how it ends ---------------------------------------------------------------------------------------
 
     async def finish(self, finished: Finished, *, cancelled: bool) -> None:
         """The agent has answered the prompt."""
-        has_answered = finished.stop_reason == "end_turn" and not cancelled
-        await self._sift(Replay.end if has_answered else Replay.rest)
         self.flush()
         if finished.usage:
             await self._tell_usage(finished.usage)
@@ -259,7 +215,6 @@ class Work:
             error: Why.
             answered: Whether that is what the agent answered, so that it had the prompt.
         """
-        await self._sift(Replay.rest)
         self.flush()
         await self.calls.end()
         if not self.done.done():
@@ -288,20 +243,13 @@ class BeginMark(RawUpdate):
     It has a type of its own: no agent can tell anything that is taken for it.
     """
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: RunningPrompt) -> None:
         super().__init__("", {"work": work})
 
     @property
-    def work(self) -> Work:
+    def work(self) -> RunningPrompt:
         """The turn."""
         return self.data["work"]
-
-
-class PauseMark(RawUpdate):
-    """Stands among the updates where the agent has told nothing for a while, in a turn with a `Replay`."""
-
-    def __init__(self) -> None:
-        super().__init__("", {})
 
 
 def _count(value: Any) -> int | float | None:

@@ -1,9 +1,10 @@
-"""What a session with an agent declares, from what the agent said of itself."""
+"""What a session with an agent declares, and messages for the turn that runs, for agents that take them."""
 
 from __future__ import annotations
 
-from serai.acp import Handshake
+from serai.acp import AcpSession, Agent, Handshake, fit_prompt
 from serai.acp.shapes import object_of
+from serai.ahp.types import UserMessage
 from serai.contract import (
     AgentSessionCapabilities,
     AgentSessionEventType,
@@ -14,10 +15,11 @@ from serai.contract import (
     LifecycleCapabilities,
     MessagingCapabilities,
 )
+from serai.harness.acp.content import blocks_of
 
-__all__ = ["STEERING_METHOD", "can_steer", "declared"]
+__all__ = ["can_steer", "declared", "steer"]
 
-STEERING_METHOD = "_session/steering"
+_STEERING_METHOD = "_session/steering"
 """An extension of ACP that several agents share: a message for the turn that runs."""
 
 _MODES = (
@@ -66,3 +68,22 @@ def declared(handshake: Handshake) -> AgentSessionCapabilities:
         events=EventCapabilities(emits=tuple(events)),
         lifecycle=LifecycleCapabilities(release=True, resume=resumes, fork=told.fork_session),
     )
+
+
+async def steer(agent: Agent, session: AcpSession, message: UserMessage) -> tuple[str, ...] | None:
+    """Have the agent take a message in its turn. Returns the types of what was left out; `None` for a no.
+
+    Raises:
+        AgentError: The agent refused, or is gone.
+    """
+    blocks, unknown = blocks_of(message)
+    kept, dropped = fit_prompt(blocks, agent.capabilities)
+    if not kept:
+        return None
+    params = {
+        "sessionId": session.id,
+        "prompt": kept,
+        "_meta": {"steering": {"idleBehavior": "promptRequired"}},
+    }
+    answer = await agent.request(_STEERING_METHOD, params)
+    return (*dropped, *unknown) if object_of(answer).get("outcome") == "injected" else None
