@@ -24,7 +24,7 @@ from serai.contract import AgentStatus
 from serai.harness.acp.harness import AcpHarness
 from serai.harness.acp.installed import offer_installed
 from serai.harness.acp.signing_in import LOGIN_METHOD, login_argv, ways_in
-from serai.host.session import Session
+from serai.host.session.session import Session
 
 ROOT = "ahp-root://"
 AGENTS = Path(__file__).parent / "agents"

@@ -25,7 +25,7 @@ from serai.contract import AgentSessionEvent, ToolCalled, ToolCompleted, ToolFai
 from serai.harness.acp.call import ENDED, NAMES, NOT_NEEDED, OVER, Call, Stage
 from serai.harness.acp.contents import contents_of, edit_of, edited_paths, size_of
 from serai.harness.acp.permitting import Answer, choose, offered
-from serai.host.ending import untold
+from serai.host.tool_call import untold
 from serai.host.turn import Turn
 
 __all__ = ["Calls"]
