@@ -7,15 +7,16 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from serai import jsonrpc
 from serai.ahp import actions as a
-from serai.ahp import jsonrpc
+from serai.ahp import codec
 from serai.ahp.notifications import OtlpExportParams
 from serai.ahp.types import SessionSummary
 from serai.contract import DeliveryMode, DeliveryReason, MessageReceipt, ReceiptStatus
 from serai.journal.journal import Journal, Measured
 from serai.journal.subscriptions import Subscriber
-from serai.telemetry.activities import Activities, Delivery, ToolCall, Turn
-from serai.telemetry.channels import METHODS, Channel, Level, Signal, parse
+from serai.telemetry.activities import Activities, DeliverySpan, ToolCallSpan, TurnSpan
+from serai.telemetry.channels import METHODS, TelemetryChannel, parse
 from serai.telemetry.telemetry import Telemetry
 
 __all__ = ["HostTelemetry", "SessionTelemetry"]
@@ -71,11 +72,11 @@ class HostTelemetry(Telemetry):
         if parse(uri) is not None:
             self.unfollow(uri)
 
-    def _export(self, signal: Signal, level: Level | None, payload: dict[str, Any]) -> None:
+    def _export(self, channel: TelemetryChannel, payload: dict[str, Any]) -> None:
         """Bring telemetry to those who follow it. Nothing else depends on it, so it waits for nothing."""
-        uri = Channel(signal, level).uri
+        uri = channel.uri
         params = OtlpExportParams(channel=uri, payload=payload)
-        message = jsonrpc.encode(jsonrpc.Notification(method=METHODS[signal], params=params))
+        message = codec.encode(jsonrpc.Notification(method=METHODS[channel.signal], params=params))
         self._subscriptions.deliver([(uri, self._frame(message))])
 
     def _measured(self, batch: Measured) -> None:
@@ -101,10 +102,10 @@ class SessionTelemetry:
         self._activities = activities
         self._session = session
         self._summary = summary
-        self._turn: Turn | None = None
-        self._calls: dict[str, ToolCall] = {}
-        self._deliveries: dict[str, Delivery] = {}
-        self._begun_by: Delivery | None = None
+        self._turn: TurnSpan | None = None
+        self._calls: dict[str, ToolCallSpan] = {}
+        self._deliveries: dict[str, DeliverySpan] = {}
+        self._begun_by: DeliverySpan | None = None
 
     # -- turns and tool calls ------------------------------------------------------------------------------
 
@@ -119,7 +120,7 @@ class SessionTelemetry:
             _log.exception("%s was not observed", type(action).__name__)
 
     @property
-    def turn(self) -> Turn | None:
+    def turn(self) -> TurnSpan | None:
         """The turn that runs."""
         return self._turn
 
@@ -165,15 +166,15 @@ class SessionTelemetry:
             call.fail(code, error.message if error else None)
 
     def _turn_completed(self, _action: a.SessionTurnCompleteAction) -> None:
-        self._end(Turn.complete)
+        self._end(TurnSpan.complete)
 
     def _turn_cancelled(self, _action: a.SessionTurnCancelledAction | a.SessionTruncatedAction) -> None:
-        self._end(Turn.cancel)
+        self._end(TurnSpan.cancel)
 
     def _failed(self, action: a.SessionErrorAction) -> None:
         self._end(lambda turn: turn.fail(action.error.error_type, action.error.message))
 
-    def _end(self, end: Callable[[Turn], None]) -> None:
+    def _end(self, end: Callable[[TurnSpan], None]) -> None:
         for call in self._calls.values():
             call.cancel()
         self._calls.clear()

@@ -1,0 +1,254 @@
+"""Writes a file, a link or a folder beside its place and puts it there whole, or leaves nothing of it.
+
+    with Draft(directory, "notes.md", notes=folder) as draft:
+        descriptor = draft.file(like=replaced)
+        os.write(descriptor, data)
+        draft.commit()
+
+A draft that a `kill -9` leaves behind is named `.serai-*.tmp`. Its note in the host's folder survives with
+it, and the next host removes both (`find_leftovers`, `remove_leftovers`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from serai.machine.paths import (
+    look,
+    open_directory,
+    parent_below,
+    remove_tree,
+    sync_directory,
+)
+
+__all__ = [
+    "Draft",
+    "copy_attributes",
+    "find_leftovers",
+    "remove_leftovers",
+    "rename_exclusively",
+]
+
+_DRAFT = re.compile(r"\.serai-[0-9a-f]{16}\.tmp")
+_OUT_OF_REACH = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+class Draft:
+    """What is to be at a name in an open directory. Use it in a `with`: unless committed, nothing is left.
+
+    Args:
+        directory: The handle of the directory (`paths.parent_below`). It stays the caller's.
+        name: The name that the draft is to have.
+        notes: A folder of the host's own, where the draft is noted in case the host is killed.
+    """
+
+    def __init__(self, directory: int, name: str, *, notes: Path | None = None) -> None:
+        self.beside = f".serai-{secrets.token_hex(8)}.tmp"
+        """The name that the draft has until it is committed."""
+        self._directory = directory
+        self._name = name
+        self._note = notes / self.beside if notes is not None else None
+        self._like: os.stat_result | None = None
+        self._attributes: int | str = ""
+        self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        where = _path_of(self._directory)
+        if self._note is not None and where is not None:
+            with suppress(OSError):  # without a note it works as well
+                # Not synced: the note has to survive the process, not the machine.
+                self._note.write_bytes(os.fsencode(where))
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        with suppress(OSError):
+            _remove(self._directory, self.beside)
+        if self._note is not None:
+            with suppress(OSError):
+                self._note.unlink()
+
+    def file(
+        self, *, mode: int = 0o666, like: os.stat_result | None = None, attributes: int | str | None = None
+    ) -> int:
+        """Make the draft a file; gives its descriptor, which is closed with the draft.
+
+        Args:
+            mode: Its permissions, less the umask.
+            like: The file that it takes owner and permissions from, instead.
+            attributes: The file that it takes extended attributes and access lists from then: a handle, or
+                a name in the directory; by default the one that it replaces.
+        """
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        mode = mode if like is None else 0o600  # nobody reads a private file while it is a draft
+        self._like, self._attributes = like, self._name if attributes is None else attributes
+        self._descriptor = os.open(self.beside, flags, mode, dir_fd=self._directory)
+        return self._descriptor
+
+    def link(self, target: str | bytes) -> None:
+        """Make the draft a symbolic link."""
+        os.symlink(os.fsdecode(target), self.beside, dir_fd=self._directory)
+
+    def folder(self) -> int:
+        """Make the draft a folder that is its owner's alone; gives its handle, closed with the draft."""
+        os.mkdir(self.beside, 0o700, dir_fd=self._directory)
+        self._descriptor = open_directory(self._directory, self.beside)
+        return self._descriptor
+
+    def commit(self, *, exclusive: bool = False) -> None:
+        """Put the draft in its place, durably. Others see what was there or what is new.
+
+        Args:
+            exclusive: Whether nothing may be there yet.
+
+        Raises:
+            FileExistsError: There is, or a directory is in a file's way.
+            OSError: It cannot be put there; nothing has changed.
+        """
+        if self._like is not None:
+            self._take_after(self._like)
+        if self._descriptor >= 0:
+            os.fsync(self._descriptor)
+        directory = self._directory
+        if exclusive:
+            rename_exclusively(self.beside, self._name, source_in=directory, destination_in=directory)
+        else:
+            os.rename(self.beside, self._name, src_dir_fd=directory, dst_dir_fd=directory)
+        sync_directory(directory)
+
+    def _take_after(self, like: os.stat_result) -> None:
+        mine = os.fstat(self._descriptor)
+        if (like.st_uid, like.st_gid) != (mine.st_uid, mine.st_gid):
+            for user in (like.st_uid, -1):  # only the superuser may give files away
+                with suppress(OSError):
+                    os.fchown(self._descriptor, user, like.st_gid)
+                    break
+        # Never set-user-id: new content must not run as someone else.
+        os.fchmod(self._descriptor, stat.S_IMODE(like.st_mode) & 0o777)
+        source = self._attributes
+        path = source if isinstance(source, int) else f"/proc/self/fd/{self._directory}/{source}"
+        copy_attributes(path, self._descriptor)
+
+
+def copy_attributes(source: int | str, destination: int) -> None:
+    """Copy a file's extended attributes and access lists to another; where there can be none, nothing."""
+    if sys.platform != "linux":
+        return
+    follow = isinstance(source, int)  # a handle has no other way
+    with suppress(OSError):  # there is none, or the file system has no attributes
+        for name in os.listxattr(source, follow_symlinks=follow):
+            if name.startswith("user.") or name == "system.posix_acl_access":
+                with suppress(OSError):
+                    os.setxattr(destination, name, os.getxattr(source, name, follow_symlinks=follow))
+
+
+def _path_of(directory: int) -> str | None:
+    """Where an open directory is; `None` when it is gone, or the system does not say."""
+    try:
+        if sys.platform == "linux":
+            path = str(Path(f"/proc/self/fd/{directory}").readlink())
+        else:
+            import fcntl  # noqa: PLC0415 - it has the question on macOS alone
+
+            answer = fcntl.fcntl(directory, 50, b"\0" * 1024)  # F_GETPATH
+            path = os.fsdecode(answer.rstrip(b"\0"))
+    except OSError:
+        return None
+    return path if path.startswith("/") else None
+
+
+# -- renaming without replacing ------------------------------------------------------------------------------
+
+_UNABLE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
+
+
+def _exclusive_call() -> Callable[[int, bytes, int, bytes], int] | None:
+    """The system's call for renaming exclusively: `renameat2` on Linux, `renameatx_np` on macOS."""
+    library = ctypes.CDLL(None, use_errno=True)
+    for name, flag in (("renameat2", 1), ("renameatx_np", 4)):
+        if found := getattr(library, name, None):
+            return lambda old_in, old, new_in, new: found(old_in, old, new_in, new, ctypes.c_uint(flag))
+    return None
+
+
+_rename = _exclusive_call()
+
+
+def rename_exclusively(source: str, destination: str, *, source_in: int, destination_in: int) -> None:
+    """Rename within open directories, and fail when there is something at the destination.
+
+    Where the system has no such call, a file is linked and then unlinked, which is as safe, and a directory
+    is renamed after a look.
+
+    Raises:
+        FileExistsError: There is something.
+        OSError: What `os.rename` raises.
+    """
+    if _rename is not None:
+        if _rename(source_in, os.fsencode(source), destination_in, os.fsencode(destination)) == 0:
+            return
+        number = ctypes.get_errno()
+        if number not in _UNABLE:
+            raise OSError(number, os.strerror(number), destination)
+    info = look(source_in, source)
+    if info is None or not stat.S_ISDIR(info.st_mode):
+        os.link(source, destination, src_dir_fd=source_in, dst_dir_fd=destination_in, follow_symlinks=False)
+        os.unlink(source, dir_fd=source_in)
+    elif look(destination_in, destination) is not None:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), destination)
+    else:
+        os.rename(source, destination, src_dir_fd=source_in, dst_dir_fd=destination_in)
+
+
+# -- after a kill --------------------------------------------------------------------------------------------
+
+
+def find_leftovers(folder: Path) -> list[Path]:
+    """The notes that a killed host left, before any draft is begun. The folder is made if need be."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return [note for note in folder.iterdir() if _DRAFT.fullmatch(note.name)]
+    except OSError:
+        return []
+
+
+def remove_leftovers(notes: Iterable[Path]) -> int:
+    """Remove the drafts that notes speak of, and the notes. Returns how many drafts went.
+
+    A draft out of reach, because its directory is gone or may not be written any more, is forgotten. One that
+    fails for another reason stays noted.
+    """
+    removed = 0
+    for note in notes:
+        try:
+            # In that very directory: not where a link leads that has its name by now.
+            with parent_below("/", f"{os.fsdecode(note.read_bytes())}/{note.name}") as (directory, name):
+                removed += _remove(directory, name)
+        except OSError as error:
+            if error.errno not in _OUT_OF_REACH:
+                continue
+        with suppress(OSError):
+            note.unlink()
+    return removed
+
+
+def _remove(directory: int, name: str) -> bool:
+    info = look(directory, name)
+    if info is None:
+        return False
+    if stat.S_ISDIR(info.st_mode):
+        remove_tree(directory, name)
+    else:
+        os.unlink(name, dir_fd=directory)
+    return True

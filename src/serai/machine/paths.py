@@ -1,0 +1,466 @@
+"""Opens paths safely below a root: the one place of Serai that goes from handle to handle.
+
+    open_below(root, path)       a descriptor of the file or directory that is there
+    parent_below(root, path)     the open directory that a path is in, and the name in it, for whoever writes
+    remove_tree(directory, name) removes a directory with all that is in it, and nothing outside
+
+A path is walked one name at a time, each directory opened relative to the one before and never through a
+link. A link is read and its text walked in the same way, or refused. So a directory that someone swaps for a
+link meanwhile leads nowhere else: there is no moment between a check and its use. A path never leaves its
+root. Devices, pipes, sockets and views of the kernel (`/proc`, `/sys`) are refused.
+
+All errors are `OSError`s. What the opener itself refuses is a `PathRefused`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import stat
+import sys
+from collections.abc import Collection, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Self, TypeAlias
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_LINKS",
+    "Identity",
+    "PathRefused",
+    "Walk",
+    "identity",
+    "is_window",
+    "look",
+    "open_below",
+    "open_directory",
+    "open_safely",
+    "parent_below",
+    "remove_tree",
+    "sync_directory",
+]
+
+Identity: TypeAlias = tuple[int, int]
+"""Device and inode: what a file is while someone holds it open, whatever it is called."""
+
+MAX_LINKS = 40
+"""Most links on one way, as in the kernel."""
+MAX_DEPTH = 256
+"""Most directories on one way. Each is held open meanwhile, and the host has only so many handles."""
+
+_SAFELY = os.O_NOFOLLOW | os.O_CLOEXEC
+# To pass through a directory one needs leave to search it, not to read it. Where the system cannot open a
+# directory for that alone, it must be readable too.
+_TO_WALK = _SAFELY | os.O_DIRECTORY | getattr(os, "O_PATH", getattr(os, "O_SEARCH", os.O_RDONLY))
+_TO_LIST = _SAFELY | os.O_DIRECTORY | os.O_RDONLY
+# Opening a pipe or a device must neither wait nor make it our terminal.
+_TO_USE = _SAFELY | os.O_NONBLOCK | os.O_NOCTTY
+_MAYBE_LINK = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
+
+
+class PathRefused(OSError):
+    """A path that the opener does not open, although the system might. `strerror` says why, from "it" on."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(errno.EPERM, why)
+
+
+def open_below(
+    root: int | str | os.PathLike[str],
+    path: str,
+    flags: int = os.O_RDONLY,
+    *,
+    links: bool = True,
+    avoid: Collection[Identity] = (),
+) -> int:
+    """Open a regular file or a directory below a root. The caller closes the descriptor.
+
+    Args:
+        root: A directory, or a handle of one, which stays the caller's.
+        path: Relative to the root, with `/`. What is absolute is meant from the root, too.
+        flags: How to open it; `O_NOFOLLOW`, `O_CLOEXEC` and `O_NONBLOCK` are added.
+        links: Whether links are followed that stay inside the root. Otherwise they are refused.
+        avoid: Directories that are not entered, such as the host's own.
+
+    Raises:
+        PathRefused: It leads out of the root, through a link that may not be followed, into a directory to
+            avoid, or ends at a device, a pipe, a socket or in a view of the kernel.
+        OSError: It is not there, or cannot be opened.
+    """
+    with Walk(root, path, links=links, avoid=avoid) as walk:
+        walk.go(follow=links)
+        return open_safely(walk.here, walk.name, flags)
+
+
+@contextmanager
+def parent_below(
+    root: int | str | os.PathLike[str],
+    path: str,
+    *,
+    make: bool = False,
+    links: bool = False,
+    avoid: Collection[Identity] = (),
+) -> Generator[tuple[int, str]]:
+    """Hold the directory open that a path below a root is in; gives its handle, and the name in it.
+
+    The name itself is not followed when it is a link, and need not be there. The handle is good for
+    everything relative to it (`dir_fd`), not for listing; see `open_directory`.
+
+    Args:
+        root: A directory, or a handle of one, which stays the caller's.
+        path: Relative to the root, with `/`.
+        make: Whether directories that are missing on the way are made.
+        links: Whether links on the way are followed that stay inside the root. Otherwise they are refused.
+        avoid: Directories that are not entered, nor given as the name.
+
+    Raises:
+        PathRefused: As `open_below`.
+        OSError: A directory on the way is not there, or cannot be entered.
+    """
+    with Walk(root, path, links=links, avoid=avoid) as walk:
+        while True:
+            try:
+                walk.go(follow=False)
+                break
+            except FileNotFoundError:
+                if not make:
+                    raise
+                walk.make()
+        yield walk.here, walk.name
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    name: str
+    handle: int
+    identity: Identity
+
+
+class Walk:
+    """A way down from a root, one name at a time. Use it in a `with`, which closes every directory on it.
+
+    When a step fails, all that was walked before is still held, so that the caller can judge where it failed
+    (`path`), make the directory that is missing, and go on.
+
+    Args:
+        root: Where to begin, and what is never left.
+        path: The way from there.
+        links: Whether links are followed. An absolute one must begin with the root's path.
+        avoid: Directories that are not entered.
+    """
+
+    def __init__(
+        self,
+        root: int | str | os.PathLike[str],
+        path: str,
+        *,
+        links: bool = True,
+        avoid: Collection[Identity] = (),
+    ) -> None:
+        self.name = "."
+        """The last name, once the way is walked; `.` stands for the root itself."""
+        self.info: os.stat_result | None = None
+        """What has that name; `None` when nothing has."""
+        self._root = root if isinstance(root, int) else os.fspath(root)
+        self._links = links
+        self._avoid = avoid
+        self._followed = 0
+        self._steps: list[_Step] = []
+        self._ahead: list[str] = []  # the next name last
+        self._push(path)
+
+    def __enter__(self) -> Self:
+        if isinstance(self._root, int):
+            handle = os.dup(self._root)
+        else:
+            handle = os.open(self._root, _TO_WALK & ~os.O_NOFOLLOW)
+        try:
+            self._hold("", handle)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        while self._steps:
+            os.close(self._steps.pop().handle)
+
+    @property
+    def here(self) -> int:
+        """The handle of the directory that was reached."""
+        return self._steps[-1].handle
+
+    @property
+    def above(self) -> tuple[Identity, ...]:
+        """The directories that are held, from the root on."""
+        return tuple(step.identity for step in self._steps)
+
+    @property
+    def path(self) -> str:
+        """The real path from the root, with the names that are still ahead; `..` ends what is known."""
+        done = [step.name for step in self._steps[1:]]
+        ahead = self._ahead[-1:] if ".." in self._ahead else self._ahead[::-1]
+        last = [self.name] if not self._ahead and self.name != "." else []
+        return "/".join([*done, *ahead, *last])
+
+    def go(self, *, follow: bool) -> None:
+        """Walk to the last name, which need not be there.
+
+        Args:
+            follow: Whether a link that has this name is followed.
+
+        Raises:
+            FileNotFoundError: A directory on the way is not there. `make` can make it; then go on.
+            PathRefused: As `open_below`.
+            OSError: Something on the way cannot be entered.
+        """
+        while self._ahead:
+            name = self._ahead[-1]
+            if name == "..":
+                self._leave()
+            elif len(self._ahead) > 1:
+                self._enter(name)
+            else:
+                self.info = look(self.here, name)
+                if self.info is not None and stat.S_ISLNK(self.info.st_mode) and follow:
+                    self._follow(name)
+                else:
+                    self.name = self._ahead.pop()
+                    return self._check_end()
+        if len(self._steps) > 1:  # the way ended with `..`: the end is a directory that is held
+            last = self._steps.pop()
+            self.name, self.info = last.name, os.fstat(last.handle)
+            os.close(last.handle)
+        else:
+            self.name, self.info = ".", os.fstat(self.here)
+        return None
+
+    def make(self) -> None:
+        """Make the directory that is missing. One that someone else has made meanwhile is as good."""
+        self._count()
+        with suppress(FileExistsError):
+            os.mkdir(self._ahead[-1], dir_fd=self.here)
+            self._followed -= 1
+
+    def keep(self) -> int:
+        """The handle of the directory that was reached, which is the caller's from now on."""
+        return self._steps.pop().handle
+
+    def _push(self, path: str) -> None:
+        if "\0" in path:
+            raise PathRefused("it has a NUL in it")
+        self._ahead.extend(part for part in reversed(path.split("/")) if part not in {"", "."})
+
+    def _hold(self, name: str, handle: int) -> None:
+        crosses = not self._steps or os.fstat(handle).st_dev != self._steps[-1].identity[0]
+        self._steps.append(_Step(name, handle, identity(os.fstat(handle))))  # from now on it will be closed
+        if self._steps[-1].identity in self._avoid:
+            raise PathRefused("it belongs to the host itself")
+        if crosses:
+            _refuse_window(handle)
+        if len(self._steps) > MAX_DEPTH:
+            raise PathRefused(f"it is more than {MAX_DEPTH} directories deep")
+
+    def _enter(self, name: str) -> None:
+        try:
+            handle = os.open(name, _TO_WALK, dir_fd=self.here)
+        except OSError as error:
+            if error.errno not in _MAYBE_LINK:
+                raise
+            self._follow(name)
+            return
+        self._hold(name, handle)
+        self._ahead.pop()
+
+    def _leave(self) -> None:
+        self._ahead.pop()
+        if len(self._steps) > 1:
+            os.close(self._steps.pop().handle)
+        elif self._root != "/":
+            raise PathRefused("it leads out of the folder")
+
+    def _follow(self, name: str) -> None:
+        try:
+            target = os.readlink(name, dir_fd=self.here)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            if len(self._ahead) > 1 and not _is_directory(self.here, name):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), name) from None
+            return self._count()  # it is no link any more: look again
+        if not self._links:
+            raise PathRefused("it is behind a symbolic link")
+        self._count()
+        if target.startswith("/"):
+            target = self._from_root(target)
+        self._ahead.pop()
+        return self._push(target)
+
+    def _from_root(self, target: str) -> str:
+        if isinstance(self._root, str):
+            for root in (self._root.rstrip("/"), os.path.realpath(self._root).rstrip("/")):
+                if target == root or target.startswith(f"{root}/"):
+                    while len(self._steps) > 1:
+                        os.close(self._steps.pop().handle)
+                    return target[len(root) :]
+        raise PathRefused("it leads out of the folder")
+
+    def _count(self) -> None:
+        self._followed += 1
+        if self._followed > MAX_LINKS:
+            raise PathRefused("it leads through too many links")
+
+    def _check_end(self) -> None:
+        if self.info is None:
+            return
+        if identity(self.info) in self._avoid:
+            raise PathRefused("it belongs to the host itself")
+        if stat.S_ISDIR(self.info.st_mode) and self.info.st_dev != self._steps[-1].identity[0]:
+            handle = os.open(self.name, _TO_WALK, dir_fd=self.here)  # here a view of the system may begin
+            try:
+                _refuse_window(handle)
+            finally:
+                os.close(handle)
+
+
+# -- one name in a directory that is held open ---------------------------------------------------------------
+
+
+def identity(info: os.stat_result) -> Identity:
+    """What a file or directory is, whatever it is called."""
+    return info.st_dev, info.st_ino
+
+
+def look(directory: int, name: str) -> os.stat_result | None:
+    """What has a name in a directory, a link not followed; `None` when nothing has it."""
+    try:
+        return os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def open_safely(directory: int, name: str, flags: int = os.O_RDONLY) -> int:
+    """Open a regular file or a directory by its name in an open directory, and nothing else.
+
+    Raises:
+        PathRefused: It is a link, a device, a pipe, a socket, or a view of the kernel.
+        OSError: It is not there, or cannot be opened.
+    """
+    _refuse_unusual(os.stat(name, dir_fd=directory, follow_symlinks=False))  # a device may act when opened
+    handle = os.open(name, _TO_USE | flags, dir_fd=directory)
+    try:
+        _refuse_unusual(os.fstat(handle))
+        _refuse_window(handle)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _refuse_unusual(info: os.stat_result) -> None:
+    if stat.S_ISLNK(info.st_mode):
+        raise PathRefused("it is a link")
+    if not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)):
+        raise PathRefused("it is a device, a pipe or a socket")
+
+
+def _refuse_window(handle: int) -> None:
+    if is_window(handle):
+        raise PathRefused("it is a view of the system, not on a disk")
+
+
+def _is_directory(directory: int, name: str) -> bool:
+    info = look(directory, name)
+    return info is not None and stat.S_ISDIR(info.st_mode)
+
+
+def open_directory(directory: int, name: str = ".") -> int:
+    """A handle of a directory that can be listed. A link is not followed.
+
+    Raises:
+        OSError: There is none, or it may not be read.
+    """
+    return os.open(name, _TO_LIST, dir_fd=directory)
+
+
+def sync_directory(directory: int) -> None:
+    """Make the names in a directory durable, where one may."""
+    with suppress(OSError):
+        handle = open_directory(directory)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def remove_tree(directory: int, name: str) -> None:
+    """Remove a directory and all that is in it. Links are not followed.
+
+    Raises:
+        PathRefused: Something is mounted in it, and is left alone. Some of what came before is gone.
+        OSError: Something cannot be removed, or others keep adding to it. The same.
+    """
+    device = os.stat(name, dir_fd=directory, follow_symlinks=False).st_dev
+    _empty(directory, name, device, 1)
+
+
+def _empty(directory: int, name: str, device: int, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise PathRefused(f"it is more than {MAX_DEPTH} directories deep")
+    handle = open_directory(directory, name)
+    try:
+        if os.fstat(handle).st_dev != device:
+            raise PathRefused(f"something is mounted there, at {name!r}")
+        for entry in os.listdir(handle):  # noqa: PTH208 - by its handle
+            with suppress(FileNotFoundError):  # someone else removed it
+                if _is_directory(handle, entry):
+                    _empty(handle, entry, device, depth + 1)
+                else:
+                    os.unlink(entry, dir_fd=handle)
+    finally:
+        os.close(handle)
+    with suppress(FileNotFoundError):
+        os.rmdir(name, dir_fd=directory)
+
+
+# -- views of the kernel -------------------------------------------------------------------------------------
+
+_WINDOWS = frozenset(
+    {
+        0x9FA0,  # proc
+        0x62656572,  # sysfs
+        0x1CD1,  # devpts
+        0x27E0EB,  # cgroup
+        0x63677270,  # cgroup2
+        0x62656570,  # configfs
+        0x64626720,  # debugfs
+        0x74726163,  # tracefs
+        0x73636673,  # securityfs
+        0xCAFE4A11,  # bpf
+        0xDE5E81E4,  # efivarfs
+        0x6165676C,  # pstore
+        0x65735543,  # fusectl
+        0xF97CFF8C,  # selinuxfs
+        0x43415D53,  # smackfs
+        0x42494E4D,  # binfmt_misc
+        0x6E736673,  # nsfs
+        0x19800202,  # mqueue
+        0x7655821,  # resctrl
+    }
+)
+_fstatfs = getattr(ctypes.CDLL(None), "fstatfs", None) if sys.platform == "linux" else None
+
+
+def is_window(handle: int) -> bool:
+    """Whether a file or directory is none on a disk but a view of the kernel: `/proc`, `/sys` and their like.
+
+    Reading one tells about processes, writing one changes the machine, and its files say that they are
+    regular.
+    """
+    if _fstatfs is None:
+        return False
+    buffer = ctypes.create_string_buffer(512)
+    if _fstatfs(handle, buffer) != 0:
+        return True  # what cannot say what it is, is not a file to read
+    return ctypes.c_long.from_buffer(buffer).value & 0xFFFFFFFF in _WINDOWS

@@ -1,0 +1,142 @@
+"""The opener: a path below a root is opened there or not at all, whatever others do to it meanwhile."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from serai.machine.paths import (
+    MAX_DEPTH,
+    PathRefused,
+    identity,
+    open_below,
+    parent_below,
+    remove_tree,
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "secret").write_text("secret")
+    folder = tmp_path / "root"
+    (folder / "a" / "b").mkdir(parents=True)
+    (folder / "a" / "b" / "file").write_text("inside")
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0  # noqa: PTH208
+    yield folder
+    if before:
+        assert len(os.listdir("/proc/self/fd")) == before, "a handle was left open"  # noqa: PTH208
+    assert (tmp_path / "secret").read_text() == "secret"
+
+
+def read(root: Path | int, path: str, *, links: bool = True) -> str:
+    with os.fdopen(open_below(root, path, links=links)) as stream:
+        return stream.read()
+
+
+def test_a_path_is_opened_below_a_root_by_its_path_or_its_handle(root: Path) -> None:
+    assert read(root, "a/b/file") == read(root, "/a//b/./../b/file") == "inside"
+    handle = os.open(root, os.O_RDONLY)
+    try:
+        assert read(handle, "a/b/file") == "inside"
+    finally:
+        os.close(handle)
+
+
+@pytest.mark.parametrize("target", ["b/file", "../a/b/file", "{root}/a/b/file", "{root}/a/../a/b/file"])
+def test_a_link_that_stays_inside_is_followed_or_refused_as_asked(root: Path, target: str) -> None:
+    (root / "a" / "link").symlink_to(target.format(root=root))
+    assert read(root, "a/link") == "inside"
+    with pytest.raises(PathRefused):
+        read(root, "a/link", links=False)
+
+
+@pytest.mark.parametrize("target", ["../secret", "{root}/../secret", "/etc", "a/../../secret", "link"])
+def test_a_path_that_leads_out_or_in_a_circle_is_refused(root: Path, target: str) -> None:
+    (root / "link").symlink_to(target.format(root=root))
+    with pytest.raises(PathRefused):
+        read(root, "link")
+    with pytest.raises(PathRefused), parent_below(root, "link/x", make=True, links=True):
+        pass
+    with pytest.raises(PathRefused):
+        read(root, "../secret")
+
+
+def test_devices_pipes_sockets_and_views_of_the_kernel_are_refused(root: Path) -> None:
+    os.mkfifo(root / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(root / "socket"))
+        for path in ("pipe", "socket"):
+            with pytest.raises(PathRefused, match="device, a pipe or a socket"):
+                read(root, path)
+    with pytest.raises(PathRefused):
+        open_below("/", "dev/null")
+    if Path("/proc/self/status").exists():
+        with pytest.raises(PathRefused, match="view of the system"):
+            open_below("/", "proc/self/status")
+
+
+def test_a_directory_to_avoid_is_neither_entered_nor_given(root: Path) -> None:
+    own = {identity((root / "a" / "b").stat())}
+    with pytest.raises(PathRefused, match="host itself"):
+        open_below(root, "a/b/file", avoid=own)
+    with pytest.raises(PathRefused, match="host itself"), parent_below(root, "a/b", avoid=own):
+        pass
+
+
+def test_who_writes_gets_the_directory_and_the_name_in_it(root: Path) -> None:
+    with pytest.raises(FileNotFoundError), parent_below(root, "new/folder/file"):
+        pass
+    with parent_below(root, "new/folder/file", make=True) as (directory, name):
+        os.close(os.open(name, os.O_CREAT | os.O_WRONLY, dir_fd=directory))
+    assert (root / "new" / "folder" / "file").is_file()
+    with pytest.raises(NotADirectoryError), parent_below(root, "a/b/file/x", make=True):
+        pass
+
+
+def test_a_folder_that_is_swapped_for_a_link_all_the_time_leads_nowhere_else(root: Path) -> None:
+    outside = root.parent / "outside"
+    outside.mkdir()
+    (outside / "file").write_text("secret")
+    (root / "swapped").mkdir()
+    (root / "swapped" / "file").write_text("inside")
+    (root / "other").symlink_to(outside)
+    done = threading.Event()
+
+    def swap() -> None:
+        while not done.is_set():
+            (root / "swapped").rename(root / "aside")
+            (root / "other").rename(root / "swapped")
+            (root / "swapped").rename(root / "other")
+            (root / "aside").rename(root / "swapped")
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        for _ in range(2000):
+            with suppress(PathRefused, FileNotFoundError):
+                assert read(root, "swapped/file") == "inside"
+    finally:
+        done.set()
+        swapping.join()
+
+
+def test_a_tree_goes_with_its_links_and_nothing_behind_them(root: Path) -> None:
+    (root / "a" / "out").symlink_to(root.parent)
+    (root / "a" / "b" / "closed").mkdir(mode=stat.S_IRWXU)
+    handle = os.open(root, os.O_RDONLY)
+    try:
+        remove_tree(handle, "a")
+        assert not (root / "a").exists()
+        deep = root / "deep"
+        deep.joinpath(*["d"] * (MAX_DEPTH + 1)).mkdir(parents=True)
+        with pytest.raises(PathRefused, match="deep"):
+            remove_tree(handle, "deep")
+    finally:
+        os.close(handle)
