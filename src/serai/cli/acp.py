@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from serai.acp.capabilities import AgentCapabilities
-from serai.acp.mending import mended
 from serai.acp.shapes import is_object, object_of
 from serai.cli.console.output import print_json
 from serai.depth import checked
 from serai.errors import FileUnreadable, Mismatch, ParseError
+from serai.jsonrpc.lines import mended
 
 __all__ = ["configure"]
 

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
 from serai.acp import Block
-from serai.acp.prompts import fit_prompt
+from serai.acp.prompt import fit_prompt
 from serai.agents.ask.ask import AgentClient
 from serai.agents.ask.options import Options
 from serai.agents.ask.prompt import Part, blocks_of

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from serai.acp import PermissionOption, PermissionRequest, PromptTurn
-from serai.acp.handlers import is_unclear
+from serai.acp.requests import is_unclear
 from serai.agents.ask.tools import ToolFilter, ToolUse
 from serai.errors import Mismatch, PermissionTimedOut
 
