@@ -10,7 +10,7 @@ import pytest
 
 from machine.files.desk import DENIED, EXISTS, INVALID, NOT_FOUND, Desk, contents, refused
 from serai.errors import ProtocolError
-from serai.machine.files import streams
+from serai.machine.files.copies import PIECE
 
 
 def test_a_file_is_copied_with_its_permissions(desk: Desk) -> None:
@@ -107,31 +107,17 @@ def test_a_directory_with_a_pipe_in_it_is_not_copied_in_part(desk: Desk) -> None
     assert list(desk.list(desk.work)) == ["box"]
 
 
-def test_holes_stay_holes_and_all_bytes_arrive(desk: Desk) -> None:
-    path = desk.work / "a"
-    with path.open("wb") as file:
-        file.write(b"begin" * 1000)
-        file.seek(8_000_000)
-        file.write(b"middle" * 1000)
-        file.truncate(20_000_000)
-    desk.copy(path, desk.work / "b")
-    assert (desk.work / "b").read_bytes() == path.read_bytes()
-    assert (desk.work / "b").stat().st_blocks * 512 < 1_000_000
-
-
-@pytest.mark.parametrize("without", ["copy_file_range", "SEEK_DATA"])
-def test_it_also_works_where_the_system_can_do_less(
-    desk: Desk, without: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("able", [True, False])
+def test_all_bytes_arrive_whether_the_system_copies_or_we_do(
+    desk: Desk, able: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if without == "SEEK_DATA":
-        monkeypatch.setattr(streams.os, "SEEK_DATA", 99)
-    else:
-        monkeypatch.delattr(streams.os, without, raising=False)
-    data = os.urandom(streams.PIECE * 2 + 17)
+    if not able:
+        monkeypatch.delattr(os, "copy_file_range", raising=False)
+    data = os.urandom(PIECE * 2 + 17)
     (desk.work / "a").write_bytes(data)
     desk.copy(desk.work / "a", desk.work / "b")
-    desk.write(desk.work / "b", "x", mode="insert", position=streams.PIECE)
-    assert (desk.work / "b").read_bytes() == data[: streams.PIECE] + b"x" + data[streams.PIECE :]
+    desk.write(desk.work / "b", "x", mode="insert", position=PIECE)
+    assert (desk.work / "b").read_bytes() == data[:PIECE] + b"x" + data[PIECE:]
 
 
 def test_a_copy_that_fails_leaves_what_was_there(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""`resourceWrite`."""
+"""`resourceWrite`: a file is replaced as a whole, or added to at its end."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import stat
 
 from serai.ahp.commands import ContentEncoding, EmptyResult, ResourceWriteMode, ResourceWriteParams
 from serai.errors import InvalidParams
-from serai.machine.files.drafts import Draft
-from serai.machine.files.lanes import takes_long
+from serai.machine.draft import Draft
+from serai.machine.files.copies import copy_range
+from serai.machine.files.place import Place, etag, find
 from serai.machine.files.refusals import conflict, exists, told
 from serai.machine.files.roots import Access, Roots
-from serai.machine.files.streams import copy_range, write_all
-from serai.machine.files.turns import alone_at
-from serai.machine.files.versions import etag
-from serai.machine.files.walk import Place, find
+from serai.machine.files.threads import alone_at, notes_folder
 
 __all__ = ["write"]
 
@@ -84,9 +82,15 @@ def _check_version(info: os.stat_result, params: ResourceWriteParams) -> None:
 def _write_new(place: Place, data: bytes, params: ResourceWriteParams, *, exclusive: bool) -> None:
     if params.if_match is not None:
         raise conflict(params.uri, "is gone, and was to be changed")
-    with Draft(place) as draft:
-        write_all(draft.descriptor, data)
+    with Draft(place.directory, place.name, notes=notes_folder()) as draft:
+        _write_all(draft.file(), data)
         draft.commit(exclusive=exclusive)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def _append(place: Place, data: bytes, params: ResourceWriteParams) -> None:
@@ -116,14 +120,14 @@ def _rewrite(
     try:
         _check_version(info, params)
         size = info.st_size
-        takes_long(size=size if mode != ResourceWriteMode.TRUNCATE else min(position, size))
         cut = max(0, size - position) if mode == ResourceWriteMode.APPEND else min(position, size)
-        with Draft(place, like=info) as draft:
-            copy_range(descriptor, draft.descriptor, 0, cut, at=0)
-            os.lseek(draft.descriptor, cut, os.SEEK_SET)
-            write_all(draft.descriptor, data)
+        with Draft(place.directory, place.name, notes=notes_folder()) as draft:
+            new = draft.file(like=info)
+            copy_range(descriptor, new, 0, cut, at=0)
+            os.lseek(new, cut, os.SEEK_SET)
+            _write_all(new, data)
             if mode != ResourceWriteMode.TRUNCATE:
-                copy_range(descriptor, draft.descriptor, cut, size, at=cut + len(data))
+                copy_range(descriptor, new, cut, size, at=cut + len(data))
             now = place.look()
             builds_on_it = cut > 0 or mode != ResourceWriteMode.TRUNCATE or params.if_match is not None
             if builds_on_it and (now is None or etag(now) != etag(info)):

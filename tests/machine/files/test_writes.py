@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 
 from machine.files.desk import CONFLICT, DENIED, EXISTS, INVALID, NOT_FOUND, Desk, refused
 from serai.errors import ProtocolError
-from serai.machine.files import drafts, writing
+from serai.machine import draft as drafts
+from serai.machine.files import writes
 
 
 @pytest.fixture
@@ -180,14 +181,14 @@ def test_what_another_program_adds_meanwhile_is_not_lost(
 ) -> None:
     if "if_match" in options:
         options = {"if_match": desk.resolve(file).etag}
-    real = writing.write_all
+    real = writes._write_all
 
     def slowly(descriptor: int, data: bytes) -> None:
         with file.open("ab") as other:
             other.write(b"theirs")
         real(descriptor, data)
 
-    monkeypatch.setattr(writing, "write_all", slowly)
+    monkeypatch.setattr(writes, "_write_all", slowly)
     with refused(CONFLICT):
         desk.write(file, "ours", **options)
     assert file.read_bytes() == b"0123456789theirs"

@@ -1,4 +1,4 @@
-"""`resourceResolve`."""
+"""`resourceList` and `resourceResolve`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,53 @@ import pytest
 from machine.files.desk import NOT_FOUND, Desk, refused
 from serai.machine.files import uri_of
 from serai.machine.files.content_types import content_type
+
+
+def test_everything_is_listed_by_name(desk: Desk) -> None:
+    for name in ("b", ".hidden", "ü", "a b"):
+        (desk.work / name).write_text("")
+    (desk.work / "c").mkdir()
+    assert list(desk.list(desk.work).items()) == [
+        (".hidden", "file"),
+        ("a b", "file"),
+        ("b", "file"),
+        ("c", "directory"),
+        ("ü", "file"),
+    ]
+    assert desk.list(desk.work / "c") == {}
+    with refused(NOT_FOUND):
+        desk.list(desk.work / "d")
+
+
+def test_links_are_what_they_lead_to_where_that_may_be_told(desk: Desk) -> None:
+    (desk.work / "folder").mkdir()
+    (desk.work / "file").write_text("")
+    for name, target in {
+        "to-folder": "folder",
+        "to-file": "file",
+        "to-library": desk.library,
+        "to-nothing": "nothing",
+        "to-itself": "to-itself",
+        "to-outside": desk.outside,
+    }.items():
+        (desk.work / name).symlink_to(target)
+    found = desk.list(desk.work)
+    assert {name for name, kind in found.items() if kind == "directory"} == {
+        "folder",
+        "to-folder",
+        "to-library",
+    }
+    assert len(found) == 8
+
+
+def test_names_that_are_no_text_are_shown_all_the_same(desk: Desk) -> None:
+    for name in (b"caf\xe9", b"\xff\xfe"):
+        (desk.work / os.fsdecode(name)).touch()
+    (desk.work / os.fsdecode(b"link\xff")).symlink_to("nowhere")
+    assert list(desk.list(desk.work)) == ["caf\ufffd", "link\ufffd", "\ufffd\ufffd"]
+
+
+# -- resourceResolve ---------------------------------------------------------------------------------------
 
 
 def test_a_file_is_told_about(desk: Desk) -> None:

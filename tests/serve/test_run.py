@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from serai.serve import collecting
-from serai.serve.collecting import collect_in_pauses, is_due, settle
+from serai.serve import run
+from serai.serve.run import collect_in_pauses, is_due, settle
 
 LIMIT = 30.0
 
@@ -67,7 +67,7 @@ def test_all_is_looked_through_in_a_pause_or_when_there_is_much_to_find(
 
 
 async def test_garbage_that_has_become_old_goes_in_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collecting, "_PAUSE", 0.001)
+    monkeypatch.setattr(run, "_PAUSE", 0.001)
     settle()
     ring = Ring()
     gone = asyncio.Event()

@@ -17,12 +17,10 @@ import msgspec
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
 from serai.errors import InvalidParams
 from serai.machine.files.content_types import BEGINNING, content_type, guessed_type
-from serai.machine.files.lanes import takes_long
+from serai.machine.files.copies import PIECE, pieces
+from serai.machine.files.place import etag, find
 from serai.machine.files.refusals import told
 from serai.machine.files.roots import Access, Roots
-from serai.machine.files.streams import PIECE, pieces
-from serai.machine.files.versions import etag
-from serai.machine.files.walk import find
 
 __all__ = ["Content", "open_content", "read"]
 
@@ -157,8 +155,6 @@ def open_content(params: ResourceReadParams, roots: Roots) -> Content:
         descriptor, info = place.open()
         content = Content(params.uri, descriptor, info, place.name)
     try:
-        if params.encoding != ContentEncoding.BASE64:
-            takes_long(size=content.size)
         content.choose(params.encoding)
     except BaseException:
         content.close()
@@ -188,7 +184,6 @@ def read(
         InvalidParams: The same, or there is more than may be read.
     """
     with open_content(params, roots) as content:
-        takes_long(size=content.size)
         is_part = content.encoding == ContentEncoding.UTF8 and (first or last is not None)
         if is_part:
             data = content.lines(first, last, content.size if most is None else most)

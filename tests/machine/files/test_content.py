@@ -15,9 +15,9 @@ from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceRead
 from serai.ahp.types import ROOT
 from serai.errors import InvalidParams
 from serai.machine import files
-from serai.machine.files import reading
+from serai.machine.files import content as content_module
 from serai.machine.files.content_types import BEGINNING
-from serai.machine.files.streams import PIECE
+from serai.machine.files.copies import PIECE
 
 
 def result(desk: Desk, path: Path, encoding: str | None = None) -> ResourceReadResult:
@@ -163,7 +163,7 @@ def test_some_lines_are_those_of_the_whole(
     whole = [f"{line}\n" for line in text.split("\n")]
     whole[-1] = whole[-1][:-1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "PIECE", 16)
+        patch.setattr(content_module, "PIECE", 16)
         assert some(desk, file, first, last) == "".join(whole[first:last])
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from machine.files.desk import DENIED, EXISTS, INVALID, NOT_FOUND, SECRET, Desk, refused
 from serai.machine.files import Access, Root, Roots, find, uri_of
-from serai.machine.files.walk import MAX_LINKS
+from serai.machine.paths import MAX_LINKS
 
 
 def test_files_below_a_root_are_had(desk: Desk) -> None:
@@ -132,40 +132,6 @@ def test_a_path_may_be_longer_than_the_system_takes_at_once(desk: Desk) -> None:
     desk.delete(desk.work / ("y" * 200), recursive=True)
     desk.delete(desk.work / "copy", recursive=True)
     assert list(desk.work.iterdir()) == []
-
-
-def test_another_spelling_does_not_get_past(desk: Desk) -> None:
-    """Where the disk takes both for the same it is the root, and is allowed; elsewhere it is outside."""
-    (desk.work / "a.txt").write_text("a")
-    other = desk.work.with_name("WORK")
-    if other.exists():
-        assert desk.read(other / "a.txt") == "a"
-    else:
-        desk.refuses_all(other / "a.txt")
-    desk.refuses_all(desk.outside.with_name("OUTSIDE") / "secret.txt")
-
-
-def never(_root: Root, _path: str, *, itself: bool = True) -> bool:
-    del itself
-    return False
-
-
-def test_a_root_is_known_by_what_it_is_not_by_how_it_is_called(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As when the disk takes two spellings for the same: the name does not tell, the handle does."""
-    (desk.work / "a.txt").write_text("a")
-    monkeypatch.setattr(Root, "holds", never)
-    assert desk.read(desk.work / "a.txt") == "a"
-    assert list(desk.list(desk.work)) == ["a.txt"]
-    desk.mkdir(desk.work / "b" / "c")
-    desk.delete(desk.work / "b", recursive=True)
-    with refused(DENIED):
-        desk.read(desk.secret)
-    with refused(DENIED):
-        desk.write(desk.library / "new")
-    with refused(DENIED):
-        desk.delete(desk.work, recursive=True)
 
 
 # -- links -------------------------------------------------------------------------------------------------
