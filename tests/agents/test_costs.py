@@ -168,8 +168,6 @@ async def test_tokens_have_a_price_where_no_cost_is_told(players: Players) -> No
     result = await agents.ask("player", "echo a", costs=by_model, **options)
     assert result.cost_usd == pytest.approx(0.002)
     assert by_model.spent_usd == pytest.approx(0.002)
-    estimating = CostTracker(estimate=lambda result: len(result.text) / 100)
-    assert (await agents.ask("player", "echo abc", costs=estimating, **options)).cost_usd == 0.03
     assert players.warnings == []
 
 
