@@ -418,29 +418,6 @@ async def test_the_time_for_an_answer_is_that_of_the_filter_too(
             await stream.result()
 
 
-async def test_a_request_that_was_taken_back_is_seen_and_cannot_be_answered(hesitant: Hesitant) -> None:
-    seen: list[PermissionAsked] = []
-    async with (
-        agents.session(ScriptedAgent([permit]), tools=hesitant.tools, permissions="stream") as session,
-        asyncio.timeout(LIMIT),
-    ):
-
-        async def cancel() -> None:
-            await hesitant.is_asked.wait()
-            session.cancel()
-
-        cancelling = asyncio.create_task(cancel())
-        async with session.stream("go") as stream:
-            async for event in stream:
-                if isinstance(event, PermissionAsked):
-                    seen.append(event)
-                    assert not event.is_open
-                    assert not event.allow()
-            assert (await stream.result()).stop_reason == "cancelled"
-        await cancelling
-    assert len(seen) == 1
-
-
 @pytest.mark.parametrize(
     ("told", "use", "passes"),
     [
