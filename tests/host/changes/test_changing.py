@@ -21,7 +21,7 @@ from serai.changes.tracked import TrackedChanges
 from serai.errors import ProtocolError, SessionGone
 from serai.host.changes import bases, changing
 from serai.host.changes.changesets import changes_folder, id_of_session, session_of_id
-from serai.host.session import Session
+from serai.host.session.session import Session
 from serai.host.turn import Turn
 
 

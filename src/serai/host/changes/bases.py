@@ -27,7 +27,7 @@ from serai.host.project import directory_of
 from serai.redact import Redactor
 
 if TYPE_CHECKING:
-    from serai.host.session import Session
+    from serai.host.session.session import Session
 
 __all__ = ["FAILURES", "STOPPING", "Bases", "told_of"]
 

@@ -38,7 +38,7 @@ from serai.host.changes.folder_watch import FolderWatch, Place, places_to_watch
 from serai.host.changes.shown import Shown
 
 if TYPE_CHECKING:
-    from serai.host.session import Session
+    from serai.host.session.session import Session
 
 __all__ = ["Changing"]
 

@@ -23,7 +23,7 @@ from serai.errors import SeraiError
 from serai.host.customizing.fetching import Fetched, fetch_files
 
 if TYPE_CHECKING:
-    from serai.host.session import Session
+    from serai.host.session.session import Session
 
 __all__ = ["Published"]
 

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from serai.ahp.commands import CreateSessionParams
-from serai.ahp.types import ToolResultSubagentContent, UserMessage
+from serai.ahp.types import FreeForm, ToolResultSubagentContent, UserMessage
 from serai.ahp.types import Turn as AhpTurn
 from serai.errors import CapabilityUnsupported
+from serai.host.session.core import SessionCore
 
-if TYPE_CHECKING:
-    from serai.host.session import Session
-
-__all__ = ["PARENT", "Subagent", "delegate"]
+__all__ = ["PARENT", "Delegate", "Subagent", "delegate"]
 
 PARENT = "serai.parent"
 """In a session's `_meta`: the session whose agent began it. Only the host writes it."""
 
 _DEEPEST = 4
 """So many sessions may stand one above the other: an agent that begins itself ends somewhere."""
+
+
+class Delegate(Protocol):
+    """A session that another one has begun."""
+
+    core: SessionCore
+
+    async def ready(self) -> None:
+        """Wait until its agent is there."""
+        ...
+
+    async def converse(self, message: UserMessage, sender: str) -> AhpTurn:
+        """Begin a turn with what an agent says, and wait for its end."""
+        ...
 
 
 class Subagent:
@@ -29,10 +42,10 @@ class Subagent:
         content: What a tool call shows of it.
     """
 
-    def __init__(self, session: Session, message: UserMessage, sender: str, title: str) -> None:
-        self.uri = session.uri
-        provider = session.live.head.summary.provider
-        self.content = ToolResultSubagentContent(resource=session.uri, title=title, agent_name=provider)
+    def __init__(self, session: Delegate, message: UserMessage, sender: str, title: str) -> None:
+        self.uri = session.core.uri
+        provider = session.core.live.head.summary.provider
+        self.content = ToolResultSubagentContent(resource=self.uri, title=title, agent_name=provider)
         self._session = session
         self._message = message
         self._sender = sender
@@ -45,33 +58,46 @@ class Subagent:
             SessionGone: Someone took the turn back, or disposed of the session.
         """
         await self._session.ready()
-        return await self._session.turns.converse(self._message, self._sender)
+        return await self._session.converse(self._message, self._sender)
 
 
-async def delegate(parent: Session, provider: str, message: UserMessage, title: str) -> Subagent:
+async def delegate(
+    parent: SessionCore,
+    bring: Callable[[str], Awaitable[Delegate | None]],
+    create: Callable[[CreateSessionParams, str, FreeForm | None], Awaitable[Delegate]],
+    provider: str,
+    message: UserMessage,
+    title: str,
+) -> Subagent:
     """Begin a session for another agent, in the same folder.
+
+    Args:
+        parent: The session whose agent asks for it.
+        bring: Brings a session into memory.
+        create: Makes a session.
+        provider: The other agent.
+        message: What it is to do.
+        title: What people see.
 
     Raises:
         ProtocolError: There is no such agent.
         CapabilityUnsupported: Too many agents stand one above the other.
     """
-    host = parent.host
     depth, above = 1, parent
     while isinstance(uri := (above.live.head.meta or {}).get(PARENT), str):
         depth += 1
-        found = await host.sessions.bring(uri)
+        found = await bring(uri)
         if found is None:
             break
-        above = found
+        above = found.core
     if depth >= _DEEPEST:
         raise CapabilityUnsupported(
             "subagents", f"a session {depth} deep", remedy=f"At most {_DEEPEST} may stand one above the other"
         )
     summary = parent.live.head.summary
+    channel = f"ahp-session:/{parent.new_id()}"
     params = CreateSessionParams(
-        channel=f"ahp-session:/{host.new_id()}",
-        provider=provider,
-        working_directory=summary.working_directory,
+        channel=channel, provider=provider, working_directory=summary.working_directory
     )
-    session = await host.create(params, summary.provider, meta={PARENT: parent.uri})
+    session = await create(params, summary.provider, {PARENT: parent.uri})
     return Subagent(session, message, summary.provider, title)

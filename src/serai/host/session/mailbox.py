@@ -1,5 +1,7 @@
 """Messages that wait in a session for their moment: each is a delivery that was accepted, with its receipt.
 
+Here is also why one is not taken: too many wait already (`mailbox_full`), or the agent takes none.
+
 AHP shows them in the session's state, as queued messages and the one steering message. Here is what the state
 does not have: which delivery each of them is.
 """
@@ -8,12 +10,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from serai.ahp.types import PendingMessageKind, UserMessage
-from serai.contract import Accepted, DeliveryMode, Failed
-from serai.host.deliveries import Delivery, Door
+from serai.ahp import actions as a
+from serai.ahp.rules import Judgement, rejected
+from serai.ahp.types import PendingMessage, PendingMessageKind, UserMessage
+from serai.contract import Accepted, AgentSessionCapabilities, DeliveryMode, Failed, refusal
+from serai.host.session.deliveries import Delivery, Door
 
-__all__ = ["Mailbox", "Waiting"]
+__all__ = ["Mailbox", "Waiting", "not_taken"]
 
+_ONLY_ONE = PendingMessageKind.STEERING
+"""Of these there is one at a time."""
 _MODES = {
     PendingMessageKind.QUEUED: DeliveryMode.ON_IDLE,
     PendingMessageKind.STEERING: DeliveryMode.NEXT_TOOL_CALL,
@@ -79,5 +85,23 @@ class Mailbox:
             self.drop(waiting, reason)
 
 
-_ONLY_ONE = PendingMessageKind.STEERING
-"""Of these there is one at a time."""
+def not_taken(
+    action: a.SessionPendingMessageSetAction,
+    queue: list[PendingMessage],
+    limit: int,
+    declared: AgentSessionCapabilities | None,
+) -> Judgement | None:
+    """Why a message cannot wait here, or `None` when it can.
+
+    Args:
+        action: The message, and what it is to wait for.
+        queue: The messages that wait as the next ones.
+        limit: How many may.
+        declared: What the agent can do, as far as that is known.
+    """
+    if action.kind == PendingMessageKind.QUEUED:
+        if len(queue) >= limit and all(message.id != action.id for message in queue):
+            return rejected("mailbox_full", f"{len(queue)} messages are waiting already")
+        return None
+    unable = refusal(declared, DeliveryMode.NEXT_TOOL_CALL) if declared else None
+    return rejected(unable.code, str(unable)) if unable else None

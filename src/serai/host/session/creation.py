@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from msgspec.structs import replace
 
-from serai.ahp.commands import CreateSessionParams
+from serai.ahp.commands import CreateSessionParams, SessionForkSource
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules.config import problem_with_value
 from serai.ahp.types import (
@@ -21,36 +22,48 @@ from serai.ahp.types import (
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.agents import Exacting, HostedHarness
 from serai.host.project import project_of
+from serai.journal.sessions import KeptSession
 
-if TYPE_CHECKING:
-    from serai.host.host import Host
-
-__all__ = ["first_state", "resolved_config"]
+__all__ = ["first_state", "fork_source", "resolved_config"]
 
 
 async def first_state(
-    host: Host, params: CreateSessionParams, client_id: str, meta: FreeForm | None
+    params: CreateSessionParams,
+    client_id: str,
+    meta: FreeForm | None,
+    source: SessionState | None,
+    *,
+    default_directory: str | None,
+    default_provider: Callable[[str | None], Awaitable[str]],
+    harness_of: Callable[[str], Awaitable[HostedHarness]],
+    now: int,
 ) -> SessionState:
     """The state of a new session.
 
+    Args:
+        params: What was asked for.
+        client_id: Who asked.
+        meta: What its `_meta` begins with.
+        source: What it is forked from, up to the turn that it goes on from.
+        default_directory: The working directory of sessions that name none.
+        default_provider: The agent of sessions in a folder that name none.
+        harness_of: Finds a kind of agent.
+        now: The time, in milliseconds since 1970.
+
     Raises:
-        ProtocolError: The provider, or what it is forked from, does not exist.
+        ProtocolError: The provider does not exist.
         InvalidParams: The active client is another one, or a setting cannot be.
     """
     if params.active_client is not None and params.active_client.client_id != client_id:
         raise InvalidParams(
             "the active client must be the one that creates the session", field="params.activeClient.clientId"
         )
-    source = await _fork_source(host, params)
     directory = params.working_directory or (
-        source.summary.working_directory if source else host.settings.default_directory
+        source.summary.working_directory if source else default_directory
     )
-    provider = params.provider or (
-        source.summary.provider if source else await host.sessions.provider_for(directory)
-    )
-    harness = await host.sought(provider)
+    provider = params.provider or (source.summary.provider if source else await default_provider(directory))
+    harness = await harness_of(provider)
     project = await asyncio.to_thread(project_of, directory)
-    now = host.now()
     inherited = _fitting(harness, source.config.values) if source and source.config else {}
     return SessionState(
         summary=SessionSummary(
@@ -74,15 +87,16 @@ async def first_state(
     )
 
 
-async def _fork_source(host: Host, params: CreateSessionParams) -> SessionState | None:
-    if params.fork is None:
-        return None
-    source = await host.sessions.bring(params.fork.session)
-    place = source.kept.turn_at(params.fork.turn_id) if source else None
+def fork_source(fork: SessionForkSource, source: KeptSession | None) -> SessionState:
+    """What a session is forked from, up to the turn that it goes on from.
+
+    Raises:
+        ProtocolError: There is no such session, or no such turn in it.
+    """
+    place = source.turn_at(fork.turn_id) if source else None
     if source is None or place is None:
         raise ProtocolError(
-            f"there is no turn {params.fork.turn_id!r} in {params.fork.session}",
-            number=AhpErrorCode.SESSION_NOT_FOUND,
+            f"there is no turn {fork.turn_id!r} in {fork.session}", number=AhpErrorCode.SESSION_NOT_FOUND
         )
     state = source.live.snapshot()
     return replace(state, turns=state.turns[: place + 1])

@@ -3,44 +3,55 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import SessionStatus, SessionSummary
 from serai.errors import ProtocolError, SeraiError
-from serai.host.deliveries import deliveries_channel, unsettled
-from serai.host.session import Session
+from serai.host.session.deliveries import deliveries_channel
+from serai.host.session.recovery import unsettled
+from serai.host.session.session import Session
 from serai.host.settings import HostSettings
+from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession, folders_of, listed
 from serai.store.contract import SessionRow
-
-if TYPE_CHECKING:
-    from serai.host.host import Host
 
 __all__ = ["Sessions"]
 
 _log = logging.getLogger(__name__)
 
-_COLLECT_AFTER = 8 * 1024 * 1024
-"""After so many bytes of state were put out of memory, they are really freed."""
-
 
 class Sessions:
-    """Brings sessions into memory, and puts those out again that nobody needs.
+    """Brings sessions into memory, and knows all that there are.
 
     Args:
-        host: Whose sessions they are.
+        journal: Where they are kept.
+        new_session: Makes a session of its state, in memory.
         settings_of: How a session behaves, given the URI of its working directory. It may read files.
+        known: Is told of each session and its folders.
+        entered: Is called when one more session was read into memory.
+        released: Is called when nobody needs a session in memory any more.
     """
 
-    def __init__(self, host: Host, settings_of: Callable[[str | None], HostSettings]) -> None:
-        self._host = host
+    def __init__(
+        self,
+        journal: Journal,
+        new_session: Callable[[KeptSession, HostSettings], Session],
+        settings_of: Callable[[str | None], HostSettings],
+        *,
+        known: Callable[[str, str | None, list[str]], None],
+        entered: Callable[[], None],
+        released: Callable[[str], None],
+    ) -> None:
+        self._journal = journal
+        self._new_session = new_session
+        self._known = known
+        self._entered = entered
+        self._released = released
         self._settings_of = settings_of
         self._rows: dict[str, SessionRow] = {}
         """What the store knew of each session when it was last written, for those that are not in memory."""
@@ -51,16 +62,15 @@ class Sessions:
         """Sessions that have not been in memory since the host started."""
         self._wanted: Counter[str] = Counter()
         """Sessions that someone is about to do something with, once they are in memory."""
-        self._let_go_bytes = 0
 
     async def open(self) -> None:
         """Learn of all that are in the store, and bring those back that were doing something."""
-        for row in await self._host.journal.store.sessions():
+        for row in await self._journal.store.sessions():
             self._rows[row.uri] = row
         self._unrecovered.update(self._rows)
         for row in list(self._rows.values()):
             summary, more = listed(row)
-            self._host.files.session_known(row.uri, summary.working_directory, more)
+            self._known(row.uri, summary.working_directory, more)
             if summary.status & SessionStatus.IN_PROGRESS:
                 try:
                     await self.bring(row.uri)
@@ -104,14 +114,13 @@ class Sessions:
         summaries += [listed(row)[0] for row in self._rows.values()]
         return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
 
-    async def provider_for(self, directory: str | None) -> str:
-        """The agent of a session that names none: its folder's own choice, else the host's.
+    async def provider_for(self, directory: str | None) -> str | None:
+        """The agent that a folder has chosen for sessions that name none.
 
         Args:
-            directory: The URI of its working directory.
+            directory: The URI of their working directory.
         """
-        settings = await asyncio.to_thread(self._settings_of, directory)
-        return settings.folder_provider or self._host.root.default_provider
+        return (await asyncio.to_thread(self._settings_of, directory)).folder_provider
 
     # -- into memory ---------------------------------------------------------------------------------------
 
@@ -147,7 +156,7 @@ class Sessions:
             for uri in held:
                 if self._wanted[uri] <= 0:
                     del self._wanted[uri]
-                    self._host.left(uri, abandoned=True)
+                    self._released(uri)
             held.clear()
 
         return release
@@ -158,7 +167,7 @@ class Sessions:
         Raises:
             ProtocolError: There is one of that URI, or was.
         """
-        uri, journal = kept.uri, self._host.journal
+        uri, journal = kept.uri, self._journal
         settings = await asyncio.to_thread(self._settings_of, kept.live.head.summary.working_directory)
         await journal.committed(patient=False)
         if await journal.store.head(uri) is not None or self.knows(uri):
@@ -170,8 +179,7 @@ class Sessions:
         return self._enter(kept, settings)
 
     async def _load(self, uri: str) -> Session:
-        journal = self._host.journal
-        store = journal.store
+        journal, store = self._journal, self._journal.store
         if uri not in self._unrecovered:
             # It was in memory not long ago, and may be on its way to the disk.
             await journal.committed(patient=False)
@@ -188,13 +196,13 @@ class Sessions:
         if uri in self._unrecovered:
             self._unrecovered.discard(uri)
             session.recover(unsettled(deliveries))
-        self.evict()
+        self._entered()
         return session
 
     def _enter(self, kept: KeptSession, settings: HostSettings) -> Session:
-        session = self._sessions[kept.uri] = Session(self._host, kept, settings)
+        session = self._sessions[kept.uri] = self._new_session(kept, settings)
         head = kept.live.head
-        self._host.files.session_known(kept.uri, head.summary.working_directory, folders_of(head))
+        self._known(kept.uri, head.summary.working_directory, folders_of(head))
         return session
 
     # -- out of memory -------------------------------------------------------------------------------------
@@ -203,32 +211,9 @@ class Sessions:
         """A session is disposed of. Returns whether it was in memory still."""
         return self._sessions.pop(uri, None) is not None
 
-    def evict(self) -> None:
-        """Forget the state of sessions that nobody watches and nothing runs in, above the budget."""
-        total = sum(session.kept.size for session in self._sessions.values())
-        for uri, session in list(self._sessions.items())[:-1]:
-            if total <= self._host.settings.memory_budget:
-                return
-            if self.put_out(uri):
-                total -= session.kept.size
-
-    def put_out(self, uri: str) -> bool:
-        """Forget the state of a session, unless someone watches it or something runs in it."""
-        session, host = self._sessions.get(uri), self._host
-        if session is None or session.is_busy or session.kept.is_unsaved:
-            return False
-        if host.journal.subscriptions.is_followed(uri) or uri in self._wanted or host.root.is_to_tell_of(uri):
-            return False  # it is watched, needed at once, or the root channel has not been told yet
-        self._rows[uri] = session.kept.row()
-        del self._sessions[uri]
-        host.run(self._let_go(session))
-        return True
-
-    async def _let_go(self, session: Session) -> None:
-        """End what belongs to a session that was put out of memory, and see to it that the memory is free."""
-        await session.close()
-        self._let_go_bytes += session.kept.size
-        if self._let_go_bytes > _COLLECT_AFTER:
-            # A session and its parts refer to each other, and Python would find that out much later.
-            self._let_go_bytes = 0
-            gc.collect()
+    def put_out(self, uri: str) -> Session | None:
+        """Forget the state of a session: from now on the store has it. Returns it, to be closed."""
+        session = self._sessions.pop(uri, None)
+        if session is not None:
+            self._rows[uri] = session.kept.row()
+        return session

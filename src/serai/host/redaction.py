@@ -14,14 +14,14 @@ from serai.journal.items import Delta, is_delta, target_of
 from serai.redact import Redactor, StreamRedactor
 from serai.redact.walk import Walker
 
-__all__ = ["Masking", "written"]
+__all__ = ["Redaction", "written"]
 
 A = TypeVar("A", bound=a.StateAction)
 
 _Part = tuple[type[Delta], str, str]
 
 
-class Masking:
+class Redaction:
     """What one session's actions pass through. A part's text may hold the beginning of a secret back."""
 
     def __init__(self, redactor: Redactor) -> None:

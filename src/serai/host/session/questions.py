@@ -1,4 +1,4 @@
-"""What an agent waits for: answers that some client will give, each told to whoever expects it."""
+"""Questions to people, and what agents wait for: each answer is told to whoever expects it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from typing import Any
 
 from serai.ahp import actions as a
 from serai.ahp.reducers import LiveSession
+from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import (
     SessionInputAnswer,
+    SessionInputRequest,
     SessionInputResponseKind,
     ToolCallConfirmationReason,
     ToolCallError,
+    ToolCallPendingConfirmationState,
     ToolCallResult,
 )
+from serai.errors import SessionGone
+from serai.host.session.core import SessionCore
 
-__all__ = ["Answers", "Expected", "Expecting", "all_answers"]
+__all__ = ["Answers", "Expected", "Questions", "all_answers", "unknown_option"]
 
 Expected = tuple[str, str]
 """What is expected, and of which call or question: `call`, `result`, `complete` or `input`, and an id."""
@@ -36,11 +41,50 @@ class Answers:
         return self.response == SessionInputResponseKind.ACCEPT
 
 
-class Expecting:
-    """The answers that are expected in one session."""
+class Questions:
+    """What is asked in one session, and the answers that are expected."""
 
-    def __init__(self) -> None:
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
         self._futures: dict[Expected, asyncio.Future[Any]] = {}
+
+    async def ask(self, request: SessionInputRequest) -> Answers:
+        """Ask the person something that no turn waits for. It ends, unanswered, with a turn that runs.
+
+        Cancelling takes the question back.
+        """
+        return await self._ask(request) or Answers(SessionInputResponseKind.CANCEL.value, {})
+
+    async def keep_asking(self, request: SessionInputRequest) -> Answers:
+        """The same for what turns have nothing to do with: it is asked again when one took it along.
+
+        Raises:
+            SessionGone: The session is closed.
+        """
+        while not self._core.is_closed:
+            if (answers := await self._ask(request)) is not None:
+                return answers
+        raise SessionGone(f"{self._core.uri} is closed")
+
+    async def _ask(self, request: SessionInputRequest) -> Answers | None:
+        """The answer; `None` when the question went with a turn, or with the session."""
+        answer = self.expect(("input", request.id))
+        self._core.act(a.SessionInputRequestedAction(request=request))
+        try:
+            await asyncio.wait({answer})
+        except asyncio.CancelledError:
+            self.conclude(request.id)
+            raise
+        return None if answer.cancelled() else answer.result()
+
+    def conclude(self, request_id: str, response: str = SessionInputResponseKind.CANCEL.value) -> None:
+        """A question that is open need not be answered any more."""
+        if any(request.id == request_id for request in self._core.live.head.input_requests or ()):
+            action = a.SessionInputCompletedAction(request_id=request_id, response=response)
+            self._core.act(action)
+            self._core.then(lambda: self.tell(action, {}))
+
+    # -- answers -------------------------------------------------------------------------------------------
 
     def expect(self, what: Expected) -> asyncio.Future[Any]:
         """A future for an answer that some client will give."""
@@ -93,6 +137,18 @@ def all_answers(session: LiveSession, action: a.StateAction) -> dict[str, Sessio
     requests = session.head.input_requests or ()
     request = next((r for r in requests if r.id == action.request_id), None)
     return {**((request.answers if request else None) or {}), **(action.answers or {})}
+
+
+def unknown_option(session: LiveSession, action: a.StateAction) -> Judgement | None:
+    """Why an answer is none: it was not offered, and nobody can know what it would mean."""
+    if not isinstance(action, a.SessionToolCallConfirmedAction) or action.selected_option_id is None:
+        return None
+    turn, option = session.turn, action.selected_option_id
+    calls = turn.calls(action.tool_call_id) if turn is not None and turn.id == action.turn_id else []
+    asked = next((call for call in calls if isinstance(call, ToolCallPendingConfirmationState)), None)
+    if asked is None or not asked.options or any(offered.id == option for offered in asked.options):
+        return None
+    return rejected("no_such_option", f"call {action.tool_call_id!r} has no option {option!r}")
 
 
 def _not_needed(action: a.SessionToolCallCompleteAction) -> a.SessionToolCallConfirmedAction:

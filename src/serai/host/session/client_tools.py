@@ -1,9 +1,9 @@
-"""What clients lend to a session: one is the active one, and calls of its tools are its own to run."""
+"""Tools that clients lend to a session: a call of one is its client's to run, and ends when that is gone."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from serai.ahp import actions as a
 from serai.ahp.types import (
@@ -12,30 +12,39 @@ from serai.ahp.types import (
     ToolCallResult,
     ToolCallRunningState,
 )
+from serai.host.session.core import SessionCore
 
-if TYPE_CHECKING:
-    from serai.host.session import Session
-
-__all__ = ["Lending"]
+__all__ = ["ClientTools"]
 
 _OPEN = ToolCallRunningState | ToolCallPendingConfirmationState
 
 
-class Lending:
-    """The clients that lend something to one session, and those that have left it."""
+class ClientTools:
+    """The clients that lend something to one session, and those that have left it.
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    Args:
+        core: The session.
+        is_connected: Whether a client is there.
+        act_instead: Lets an action happen that a client owes, and tells whoever waits for it.
+    """
+
+    def __init__(
+        self,
+        core: SessionCore,
+        is_connected: Callable[[str], bool],
+        act_instead: Callable[[a.StateAction], None],
+    ) -> None:
+        self._core = core
+        self._is_connected = is_connected
+        self._act_instead = act_instead
         self._graces: dict[str, asyncio.TimerHandle] = {}
         """Ends the time that a client which is gone has to come back to its calls, by its id."""
 
     def client_left(self, client_id: str) -> None:
         """A client is gone: it is no longer the active one, and has some time to come back to its calls."""
-        session = self._session
-        active = session.live.head.active_client
+        active = self._core.live.head.active_client
         if active is not None and active.client_id == client_id:
-            session.act(a.SessionActiveClientChangedAction(active_client=None))
-        session.customizations.client_left(client_id)
+            self._core.act(a.SessionActiveClientChangedAction(active_client=None))
         if (earlier := self._graces.pop(client_id, None)) is not None:
             earlier.cancel()  # it was back meanwhile
         if self._calls_of(client_id):
@@ -43,12 +52,12 @@ class Lending:
 
     def call_ready(self, action: a.SessionToolCallReadyAction) -> None:
         """A call can be run from now on. Its owner may be gone since before that."""
-        turn = self._session.live.turn
+        turn = self._core.live.turn
         for call in turn.calls(action.tool_call_id) if turn else ():
             owner = call.tool_client_id if isinstance(call, _OPEN) else None
             if owner is None or owner in self._graces:
                 continue
-            if not self._session.host.clients.is_connected(owner):
+            if not self._is_connected(owner):
                 self._wait_for(owner)
 
     def declined(self, action: a.SessionToolCallConfirmedAction, client_id: str) -> None:
@@ -66,7 +75,7 @@ class Lending:
         self._graces.clear()
 
     def _calls_of(self, client_id: str) -> list[ToolCallRunningState | ToolCallPendingConfirmationState]:
-        turn = self._session.live.turn
+        turn = self._core.live.turn
         return [
             call
             for call in (turn.calls() if turn else ())
@@ -74,13 +83,13 @@ class Lending:
         ]
 
     def _wait_for(self, client_id: str) -> None:
-        loop, grace = asyncio.get_running_loop(), self._session.settings.client_grace
+        loop, grace = asyncio.get_running_loop(), self._core.settings.client_grace
         self._graces[client_id] = loop.call_later(grace, self._give_up, client_id)
 
     def _give_up(self, client_id: str) -> None:
         del self._graces[client_id]
-        turn = self._session.live.turn
-        if turn is None or self._session.host.clients.is_connected(client_id):
+        turn = self._core.live.turn
+        if turn is None or self._is_connected(client_id):
             return
         for call in self._calls_of(client_id):
             message, why = "The client that runs this tool is gone", "the client disconnected"
@@ -88,10 +97,10 @@ class Lending:
 
     def _end(self, call_id: str, message: str, why: str, code: str) -> None:
         """Complete a call in the place of who owes that."""
-        turn = self._session.live.turn
+        turn = self._core.live.turn
         if turn is not None:
             error = ToolCallError(message=why, code=code)
             result = ToolCallResult(success=False, past_tense_message=message, error=error)
-            self._session.act_instead(
+            self._act_instead(
                 a.SessionToolCallCompleteAction(turn_id=turn.id, tool_call_id=call_id, result=result)
             )

@@ -7,8 +7,9 @@ in the person's home: a folder that nobody trusts must not have a say in it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -22,16 +23,30 @@ from serai.ahp.extensions import (
 )
 from serai.ahp.types import TerminalClientClaim
 from serai.errors import InvalidParams
-from serai.host.agents import Guarded, WayIn
-
-if TYPE_CHECKING:
-    from serai.host.host import Host
-    from serai.host.surroundings.terminals import HostTerminal
+from serai.host.agents import Guarded, HostedHarness, WayIn
+from serai.host.surroundings.terminals import HostTerminal, Terminals
+from serai.redact import Redactor
 
 __all__ = ["SignIns"]
 
 _PATIENCE = 5.0
 """How many seconds an agent that is being asked may take when the host ends."""
+
+
+class SignInHost(Protocol):
+    """What sign-ins need of their host."""
+
+    redactor: Redactor
+    terminals: Terminals
+    new_id: Callable[[], str]
+
+    async def sought(self, provider: str) -> HostedHarness:
+        """The kind of agent of that name, also one that is still being looked for."""
+        ...
+
+    async def signed_in(self, provider: str) -> None:
+        """Have the sessions go on that an agent has refused for want of a sign-in."""
+        ...
 
 
 class SignIns:
@@ -42,7 +57,7 @@ class SignIns:
         home: The person's home, where the commands start.
     """
 
-    def __init__(self, host: Host, home: Path) -> None:
+    def __init__(self, host: SignInHost, home: Path) -> None:
         self._host = host
         self._home = home
         self._terminals: dict[asyncio.Task[None], tuple[str, HostTerminal]] = {}
@@ -126,11 +141,8 @@ class SignIns:
 
     async def _try_again(self, provider: str) -> None:
         """What an agent has refused for want of a sign-in, it may do now."""
-        if self._is_closed:
-            return
-        sessions = self._host.sessions.in_memory()
-        theirs = [session for session in sessions if session.live.head.summary.provider == provider]
-        await asyncio.gather(*(session.signed_in() for session in theirs))
+        if not self._is_closed:
+            await self._host.signed_in(provider)
 
     async def close(self) -> None:
         """Wait for no terminal any more; those are the host's. An agent that is being asked may finish."""
