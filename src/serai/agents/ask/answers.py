@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Answering"]
 
 
-class Answering:
+class Answering(ClientSide):
     """Passes on what an agent asks.
 
     Args:
