@@ -49,8 +49,8 @@ from serai.host.telemetry import HostTelemetry
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
-from serai.machine.processes.leftovers import end_leftovers
 from serai.machine.processes.processes import Processes
+from serai.machine.processes.records import end_leftovers
 from serai.machine.watch.watch import Watches
 from serai.redact import Redactor
 from serai.store.contract import Opening, Store

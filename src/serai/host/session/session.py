@@ -190,7 +190,7 @@ class Session:
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client: it happens, waits, or goes back with the reason."""
-        refusal = self._refusal(action)
+        refusal = self._refusal(action) or self.host.files.refused(action, origin.client_id)
         if refusal is None and self.customizations.holds_up(action, origin, sender):
             return
         judgement = refusal or judge(self.live, action, origin.client_id)
