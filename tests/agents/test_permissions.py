@@ -513,3 +513,21 @@ async def test_of_two_filters_both_count() -> None:
     answers = [(await more.ask(kind)).text for kind in ("read", "delete", "fetch")]
     assert answers == ["allow_once", "reject_once", "reject_once"]
     assert (await careful.ask("fetch")).text == "allow_once"
+
+
+async def test_a_second_question_under_one_id_shows_what_it_asks_about() -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+        for title, told in (("touch one", {"rawInput": {"command": "touch one"}}), ("touch two", {})):
+            call = {"toolCallId": "c", "title": title, "kind": "execute", **told}
+            params = {"sessionId": turn.session_id, "toolCall": call, "options": options}
+            await turn.request("session/request_permission", params)
+
+    shown: list[object] = []
+
+    def look(asked: PermissionAsked) -> bool:
+        shown.append((asked.call.title, asked.call.input))
+        return True
+
+    await agents.ask(ScriptedAgent([turn]), "go", permissions=look)
+    assert shown == [("touch one", {"command": "touch one"}), ("touch two", None)]
