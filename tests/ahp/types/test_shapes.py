@@ -63,7 +63,7 @@ def test_an_enumeration_has_exactly_its_members(name: str, members: list[str]) -
 
 
 def structs_of(*modules: Any) -> set[str]:
-    everything = [getattr(module, name) for module in modules for name in module.__all__]
+    everything = [thing for module in modules for thing in vars(module).values()]
     return {each.__name__ for each in everything if isinstance(each, type) and issubclass(each, Struct)}
 
 
