@@ -1,10 +1,39 @@
-"""Every action of every channel, and the envelope it travels in."""
+"""Every action of every channel, and the envelope: who sent it, on which channel, and its number."""
 
-from serai.ahp.actions.base import *
-from serai.ahp.actions.changeset import *
-from serai.ahp.actions.envelope import *
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from serai.ahp.actions.files import *
+from serai.ahp.actions.files import ChangesetAction, ResourceWatchAction
 from serai.ahp.actions.root import *
+from serai.ahp.actions.root import RootAction
 from serai.ahp.actions.session import *
+from serai.ahp.actions.session import SessionAction
 from serai.ahp.actions.terminal import *
+from serai.ahp.actions.terminal import TerminalAction
 from serai.ahp.actions.toolcalls import *
-from serai.ahp.actions.watch import *
+from serai.ahp.types import URI, Count
+from serai.ahp.wire import UnknownType, Value
+
+StateAction: TypeAlias = (
+    RootAction | SessionAction | TerminalAction | ChangesetAction | ResourceWatchAction | UnknownType
+)
+"""Any action of any channel; one that this version does not know is kept and changes nothing."""
+
+
+class ActionOrigin(Value):
+    """The client that dispatched an action, and its own number for it."""
+
+    client_id: str
+    client_seq: Count
+
+
+class ActionEnvelope(Value):
+    """An action with its number. With a `rejection_reason` it was refused and changes nothing."""
+
+    channel: URI
+    action: StateAction
+    server_seq: Count
+    origin: ActionOrigin | None = None
+    rejection_reason: str | None = None

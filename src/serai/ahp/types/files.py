@@ -1,4 +1,4 @@
-"""The changeset channel: files that changed, and what can be done about it."""
+"""The types of the channels about files: changesets and resource watches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import field
 
-from serai.ahp.types.common import ErrorInfo, FileEdit, FreeForm, Number, StringOrMarkdown
+from serai.ahp.types.common import URI, ErrorInfo, FileEdit, FreeForm, Number, StringOrMarkdown
 from serai.ahp.wire import State, Value
 
 __all__ = [
@@ -17,6 +17,11 @@ __all__ = [
     "ChangesetState",
     "ChangesetStatus",
     "ChangesetSummary",
+    "Globs",
+    "ResourceChange",
+    "ResourceChangeType",
+    "ResourceChanges",
+    "ResourceWatchState",
 ]
 
 
@@ -73,3 +78,39 @@ class ChangesetState(State):
     files: list[ChangesetFile]
     error: ErrorInfo | None = None
     operations: list[ChangesetOperation] | None = None
+
+
+class Globs(Value):
+    """Patterns of paths."""
+
+    items: list[str]
+
+
+class ResourceChangeType(StrEnum):
+    """What happened to a resource."""
+
+    ADDED = "added"
+    UPDATED = "updated"
+    DELETED = "deleted"
+
+
+class ResourceChange(Value):
+    """One resource, and what happened to it."""
+
+    uri: URI
+    type: Annotated[str, ResourceChangeType]
+
+
+class ResourceChanges(Value):
+    """A batch of changes; never empty on the wire."""
+
+    items: list[ResourceChange]
+
+
+class ResourceWatchState(State):
+    """What is being watched. Changes pass through; they are not part of the state."""
+
+    root: URI
+    recursive: bool
+    excludes: Globs | None = None
+    includes: Globs | None = None

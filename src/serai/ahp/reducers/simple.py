@@ -1,14 +1,39 @@
-"""The changeset channel's reducer."""
+"""The reducers of the root, changeset and resource-watch channels: their parts are replaced, never grown."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from serai.ahp import actions as a
-from serai.ahp.reducers.live import Handlers, SimpleLive
-from serai.ahp.types import ChangesetState, ChangesetStatus, Number
+from serai.ahp.reducers.live import Handlers, SimpleLive, merged
+from serai.ahp.types import ChangesetState, ChangesetStatus, Number, ResourceWatchState, RootState
 
-__all__ = ["LiveChangeset"]
+__all__ = ["LiveChangeset", "LiveResourceWatch", "LiveRoot"]
+
+
+class LiveRoot(SimpleLive[RootState]):
+    """The root state, changed in place."""
+
+    __slots__ = ()
+
+    handlers: ClassVar = Handlers()
+
+    @handlers.on(a.RootAgentsChangedAction)
+    def _agents(self, action: a.RootAgentsChangedAction, _now: Number) -> None:
+        self._state.agents = action.agents
+
+    @handlers.on(a.RootActiveSessionsChangedAction)
+    def _active_sessions(self, action: a.RootActiveSessionsChangedAction, _now: Number) -> None:
+        self._state.active_sessions = action.active_sessions
+
+    @handlers.on(a.RootTerminalsChangedAction)
+    def _terminals(self, action: a.RootTerminalsChangedAction, _now: Number) -> None:
+        self._state.terminals = action.terminals
+
+    @handlers.on(a.RootConfigChangedAction)
+    def _config(self, action: a.RootConfigChangedAction, _now: Number) -> None:
+        if self._state.config is not None:
+            self._state.config = merged(self._state.config, action)
 
 
 class LiveChangeset(SimpleLive[ChangesetState]):
@@ -42,3 +67,11 @@ class LiveChangeset(SimpleLive[ChangesetState]):
     @handlers.on(a.ChangesetClearedAction)
     def _cleared(self, _action: a.ChangesetClearedAction, _now: Number) -> None:
         self._state.files = []
+
+
+class LiveResourceWatch(SimpleLive[ResourceWatchState]):
+    """A watch's state. No action changes it."""
+
+    __slots__ = ()
+
+    handlers: ClassVar = Handlers()

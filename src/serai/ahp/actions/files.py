@@ -1,11 +1,11 @@
-"""Actions of the changeset channel."""
+"""The actions of the channels about files: changesets and resource watches."""
 
 from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from serai.ahp.actions.base import Action
-from serai.ahp.types import ChangesetFile, ChangesetOperation, ChangesetStatus, ErrorInfo
+from serai.ahp.actions.root import Action
+from serai.ahp.types import ChangesetFile, ChangesetOperation, ChangesetStatus, ErrorInfo, ResourceChanges
 
 __all__ = [
     "ChangesetAction",
@@ -14,6 +14,8 @@ __all__ = [
     "ChangesetFileSetAction",
     "ChangesetOperationsChangedAction",
     "ChangesetStatusChangedAction",
+    "ResourceWatchAction",
+    "ResourceWatchChangedAction",
 ]
 
 
@@ -53,3 +55,12 @@ ChangesetAction: TypeAlias = (
     | ChangesetOperationsChangedAction
     | ChangesetClearedAction
 )
+
+
+class ResourceWatchChangedAction(Action, tag="resourceWatch/changed"):
+    """Resources have changed. It passes through: a watch's state is what it watches."""
+
+    changes: ResourceChanges
+
+
+ResourceWatchAction: TypeAlias = ResourceWatchChangedAction
