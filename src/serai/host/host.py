@@ -33,7 +33,7 @@ from serai.host.changes.changesets import Changesets
 from serai.host.channels import Channels
 from serai.host.clients import ClientLink, Clients
 from serai.host.creating import first_state
-from serai.host.customizing.customized_folders import CustomizedFolders
+from serai.host.customizations.folders import CustomizedFolders
 from serai.host.retention import Retention
 from serai.host.root import Root
 from serai.host.session import Session

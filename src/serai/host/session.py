@@ -26,7 +26,7 @@ from serai.errors import AuthRequired, SeraiError, SessionFailed, SessionGone
 from serai.host.agents import Attentive
 from serai.host.changes.changing import Changing
 from serai.host.content import moved_out
-from serai.host.customizing.customizations import SessionCustomizations
+from serai.host.customizations.session import SessionCustomizations
 from serai.host.deliveries import Door, Unsettled
 from serai.host.expecting import Answers, Expecting, all_answers
 from serai.host.lending import Lending
