@@ -21,7 +21,7 @@ from conformance.client import connecting
 from crash.disks import house_on, new_disk, ready_session
 from hosts import TOKEN, WITHIN
 from serai.cli import main
-from serai.cli.machine import _watches
+from serai.cli.doctor import _watches
 from serai.config.trust import Trust
 from serai.machine.processes.census import MARK, Identity, look
 from serai.machine.processes.records import Record, Records

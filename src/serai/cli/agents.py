@@ -24,10 +24,10 @@ from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_
 from serai.agents.catalogue.programs import Surroundings
 from serai.agents.catalogue.registry import load_registry
 from serai.cli.agents_table import table_of
-from serai.cli.connecting import add_connection_options, client_of
-from serai.cli.json_output import print_json
-from serai.cli.signing_in import SignInDialog
-from serai.cli.terminal import clean, open_terminal
+from serai.cli.console.output import clean, print_json
+from serai.cli.console.signin import SignInDialog
+from serai.cli.console.target import add_connection_options, client_of
+from serai.cli.console.terminal import open_terminal
 from serai.config.load import load
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust

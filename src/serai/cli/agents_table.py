@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from serai.acp import AgentCapabilities
 from serai.agents.catalogue.finder import FoundAgent
 from serai.agents.catalogue.memory import Remembered, signed_in_of, version_of
-from serai.cli.terminal import clean
+from serai.cli.console.output import clean
 
 __all__ = ["table_of"]
 

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from serai.ahp import jsonrpc
+from serai import jsonrpc
+from serai.ahp import codec
 from serai.ahp.notifications import OtlpExportParams
 from serai.journal.journal import Measured
 from serai.journal.subscriptions import Subscriber
@@ -54,7 +55,7 @@ class HostTelemetry(Telemetry):
         """Bring telemetry to those who follow it. Nothing else depends on it, so it waits for nothing."""
         uri = channel.uri
         params = OtlpExportParams(channel=uri, payload=payload)
-        message = jsonrpc.encode(jsonrpc.Notification(method=METHODS[channel.signal], params=params))
+        message = codec.encode(jsonrpc.Notification(method=METHODS[channel.signal], params=params))
         self._subscriptions.deliver([(uri, self._frame(message))])
 
     def _measured(self, batch: Measured) -> None:

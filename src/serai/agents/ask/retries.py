@@ -12,15 +12,11 @@ from serai.errors import (
     AgentClosed,
     AgentError,
     AgentInitFailed,
-    AgentNotInstalled,
-    AgentNotStarted,
     AgentOverloaded,
     AgentRequestFailed,
     AttemptsExhausted,
-    AuthRequired,
     RateLimited,
     SessionLoadFailed,
-    UsageLimitReached,
     VersionMismatch,
 )
 
@@ -29,7 +25,6 @@ __all__ = [
     "Renewed",
     "Retries",
     "Why",
-    "is_anothers_turn",
     "is_transient",
     "persistently",
     "read_retries",
@@ -51,14 +46,6 @@ def is_transient(error: BaseException) -> bool:
     if isinstance(error, AgentRequestFailed) and not isinstance(error, SessionLoadFailed):
         return _NETWORK.search(f"{error.message} {error.data or ''}") is not None
     return False
-
-
-def is_anothers_turn(error: BaseException) -> bool:
-    """Whether another agent may do what this one cannot: it does not start, or has no access, or is busy."""
-    if isinstance(error, AttemptsExhausted):
-        return all(is_anothers_turn(each) for _, each in error.errors)
-    reasons = AgentNotInstalled | AgentNotStarted | AgentInitFailed | AuthRequired | UsageLimitReached
-    return isinstance(error, reasons) or is_transient(error)
 
 
 T = TypeVar("T")

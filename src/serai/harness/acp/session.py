@@ -159,6 +159,11 @@ class AcpAgentSession(BasicSession):
         """See to it that the agent runs and its session is open."""
         await self._linking.get()
 
+    async def wake(self) -> None:
+        """See `serai.host.agents.Drowsy`."""
+        with contextlib.suppress(SeraiError):
+            await self._linking.get()
+
     async def fork(self) -> AgentSession:
         """Begin another session of the host that goes on from here."""
         return await self._seat.fork()
