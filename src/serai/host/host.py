@@ -32,7 +32,7 @@ from serai.host.agents import HostContext, HostedHarness
 from serai.host.changes.changesets import Changesets
 from serai.host.channels import Channels
 from serai.host.clients import ClientLink, Clients
-from serai.host.customizing.customized_folders import CustomizedFolders
+from serai.host.customizations.folders import CustomizedFolders
 from serai.host.root import Root
 from serai.host.session.core import SessionCore
 from serai.host.session.creation import first_state, fork_source

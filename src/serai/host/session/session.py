@@ -38,8 +38,8 @@ from serai.host.changes.changing import Changing
 from serai.host.changes.edit import Edit
 from serai.host.channels import Channels
 from serai.host.clients import Clients
-from serai.host.customizing.customizations import SessionCustomizations
-from serai.host.customizing.customized_folders import CustomizedFolders
+from serai.host.customizations.folders import CustomizedFolders
+from serai.host.customizations.session import SessionCustomizations
 from serai.host.seat import Seat
 from serai.host.session.client_tools import ClientTools
 from serai.host.session.core import SessionCore, error_info, needs_sign_in, status_of

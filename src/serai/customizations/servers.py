@@ -1,7 +1,8 @@
-"""Hooks and MCP servers: what would run, as files declare it."""
+"""Hooks and MCP servers: what would run, as JSON and TOML files declare it."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -9,11 +10,16 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, cast
 
-from serai.ahp.types import HookCustomization, McpServerCustomization, TextRange
+from serai.ahp.types import (
+    CustomizationType,
+    HookCustomization,
+    McpServerCustomization,
+    TextPosition,
+    TextRange,
+)
 from serai.config.loosetoml import BrokenToml, read_toml
 from serai.customizations.containers import Contents, Origin, identity, in_one_line, read_text
 from serai.customizations.definitions import HookDefinition, McpServerDefinition
-from serai.customizations.loosejson import BrokenJson, member_spans, parse, text_range
 from serai.customizations.trees import MAX_FILE, real_path
 from serai.errors import FileUnreadable
 
@@ -21,6 +27,8 @@ __all__ = [
     "MAX_SERVERS",
     "add_hooks",
     "add_servers",
+    "loosened",
+    "members",
     "read_hooks",
     "read_json",
     "read_servers",
@@ -28,20 +36,36 @@ __all__ = [
 ]
 
 MAX_SERVERS = 1_000
-"""How many MCP servers of one file are read."""
-
+"""Most MCP servers of one file that are read."""
 _MAX_MEMORY = 32 * 1024 * 1024
-"""How large a file may be that a tool keeps its memory in."""
-_MAX_PLACED = 256 * 1024
-"""In a longer text nobody is told where things stand: to find that takes seconds for a megabyte."""
+"""Largest file, in bytes, that a tool keeps its memory in."""
+_MAX_PLACED = 64 * 1024
+"""Longest text in which the places of servers are looked for: a thousand of them take half a second."""
 _LONGEST = sys.float_info.max
-"""Numbers of JSON may be larger, also without end, and then they are no time."""
+"""Largest time: numbers of JSON may be larger, also without end."""
 _SHELL = "powershell" if os.name == "nt" else "bash"
 _KINDS = {"local": "stdio", "remote": "http", "streamable-http": "http", "streamableHttp": "http"}
 
+# Possessive throughout: no input makes them go back over what they have read.
+_STRING = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?'
+_COMMENT = re.compile(rf"{_STRING}|//[^\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/)?")
+_COMMA = re.compile(rf"{_STRING}|,(?=\s*+[}}\]])")
+
+
+def loosened(text: str) -> str:
+    """Blank out the comments and the trailing commas of JSON, as people keep it in settings.
+
+    Nothing moves, so that a place in it is the same place in the file.
+    """
+
+    def blank(found: re.Match[str]) -> str:
+        return found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0])
+
+    return _COMMA.sub(blank, _COMMENT.sub(blank, text))
+
 
 def read_json(origin: Origin, path: str, largest: int = MAX_FILE) -> tuple[dict[str, Any], str] | None:
-    """A JSON file's object and its text; `None` when there is no file.
+    """A JSON file's object and its text without comments; `None` when there is no file.
 
     Raises:
         FileUnreadable: It cannot be read, or holds no object; the message names it, and the line.
@@ -49,32 +73,39 @@ def read_json(origin: Origin, path: str, largest: int = MAX_FILE) -> tuple[dict[
     text = read_text(origin, path, largest)
     if text is None:
         return None
-    shown = origin.tree.shown(path)
+    text, shown = loosened(text), origin.tree.shown(path)
     try:
-        value = parse(text)
-    except BrokenJson as broken:
-        raise FileUnreadable(f"{shown}, line {broken.line}: {broken.problem}") from None
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FileUnreadable(f"{shown}, line {error.lineno}: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise FileUnreadable(f"{shown}: this is not readable JSON ({error})") from None
     if not isinstance(value, dict):
         raise FileUnreadable(f"{shown}, line 1: it holds no JSON object")
     return cast("dict[str, Any]", value), text
 
 
-def _read(origin: Origin, path: str, into: Contents, largest: int = MAX_FILE) -> tuple[dict[str, Any], str]:
-    """The object of a file, as JSON or TOML, and its text. Both are empty without one; why is noted."""
+def _read(origin: Origin, path: str, largest: int = MAX_FILE) -> tuple[dict[str, Any], str]:
+    """The object of a JSON or TOML file, and its text. Both are empty without one."""
+    if not path.endswith(".toml"):
+        return read_json(origin, path, largest) or ({}, "")
+    text = read_text(origin, path)
     try:
-        found = _read_toml(origin, path) if path.endswith(".toml") else read_json(origin, path, largest)
-    except FileUnreadable as error:
-        into.problems.append(error.message)
-        found = None
-    return found or ({}, "")
+        return ({}, "") if text is None else (read_toml(text), text)
+    except BrokenToml as error:
+        raise FileUnreadable(f"{origin.tree.shown(path)}: {error}") from None
 
 
 # -- hooks -------------------------------------------------------------------------------------------------
 
 
 def read_hooks(origin: Origin, path: str, into: Contents) -> None:
-    """Read the hooks of a file. One without hooks is passed over."""
-    value, _ = _read(origin, path, into)
+    """Read the hooks of a file. One without hooks is passed over.
+
+    Raises:
+        FileUnreadable: The file is broken; the message names it.
+    """
+    value, _ = _read(origin, path)
     if value.get("hooks") is not None:
         add_hooks(origin, path, value["hooks"], into, switched_off=value.get("disableAllHooks") is True)
 
@@ -90,16 +121,11 @@ def add_hooks(origin: Origin, path: str, hooks: Any, into: Contents, *, switched
         return
     if not hooks:
         return
-    child = identity("hook", origin.container, path)
-    uri = origin.tree.uri(path)
-    name = in_one_line(path.rpartition("/")[2])
-    into.children.append(HookCustomization(id=child, uri=uri, name=name))
-    for event, entries in cast("dict[str, Any]", hooks).items():
+    common = _common(origin, path, CustomizationType.HOOK, in_one_line(path.rpartition("/")[2]))
+    into.children.append(HookCustomization(id=common["id"], uri=common["uri"], name=common["name"]))
+    for event, entries in members(cast("Any", hooks)).items():
         for matcher, hook in _hooks_of(entries):
-            if not isinstance(hook, dict):
-                into.warnings.append(f"{shown}: a hook of '{event}' is not readable")
-                continue
-            item = cast("dict[str, Any]", hook)
+            item = members(hook)
             command = _text(item, "command") or _text(item, _SHELL)
             kind = _text(item, "type") or "command"
             if kind == "command" and not command:
@@ -107,13 +133,7 @@ def add_hooks(origin: Origin, path: str, hooks: Any, into: Contents, *, switched
                 continue
             into.definitions.append(
                 HookDefinition(
-                    id=child,
-                    container=origin.container,
-                    source=origin.source,
-                    plugin=origin.plugin,
-                    path=path,
-                    uri=uri,
-                    name=name,
+                    **common,
                     runnable=origin.trusted and not switched_off,
                     event=event,
                     kind=kind,
@@ -128,11 +148,8 @@ def add_hooks(origin: Origin, path: str, hooks: Any, into: Contents, *, switched
 
 
 def _hooks_of(entries: Any) -> Iterator[tuple[str | None, Any]]:
-    if not isinstance(entries, list):
-        yield None, entries
-        return
-    for entry in cast("list[Any]", entries):
-        group = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+    for entry in cast("list[Any]", entries) if isinstance(entries, list) else [entries]:
+        group = members(entry)
         if isinstance(group.get("hooks"), list):
             for hook in group["hooks"]:
                 yield _text(group, "matcher"), hook
@@ -152,12 +169,15 @@ def read_servers(origin: Origin, path: str, key: str, into: Contents, *, bare: b
         key: The member that holds the servers.
         into: Where they go.
         bare: Without the member, the whole file is the servers, as plugins may have it.
+
+    Raises:
+        FileUnreadable: The file is broken; the message names it.
     """
-    value, text = _read(origin, path, into)
+    value, text = _read(origin, path)
     if key not in value and bare and all(isinstance(item, dict) for item in value.values()):
-        add_servers(origin, path, value, text, (), into)
+        add_servers(origin, path, key, value, text, into)
     elif value.get(key) is not None:
-        add_servers(origin, path, value[key], text, (key,), into)
+        add_servers(origin, path, key, value[key], text, into)
 
 
 def read_servers_of_project(origin: Origin, path: str, key: str, project: str | None, into: Contents) -> None:
@@ -170,66 +190,55 @@ def read_servers_of_project(origin: Origin, path: str, key: str, project: str | 
         project: The real path of the working directory, when there is one. Of servers with the same name, its
             own counts.
         into: Where they go.
+
+    Raises:
+        FileUnreadable: The file is broken; the message names it.
     """
-    value, text = _read(origin, path, into, _MAX_MEMORY)
-    for_all, for_one, keys = value.get(key), None, ()
-    for name, settings in _members(value.get("projects")).items():
-        if project is not None and real_path(name) == project and (own := _members(settings).get(key)):
-            for_one, keys = own, ("projects", name, key)
-    if isinstance(for_all, dict) and isinstance(for_one, dict):
-        for_all = {name: item for name, item in _members(for_all).items() if name not in for_one}
-    if for_all:
-        add_servers(origin, path, for_all, text, (key,), into)
-    if for_one:
-        add_servers(origin, path, for_one, text, keys, into)
+    value, text = _read(origin, path, _MAX_MEMORY)
+    servers = dict(members(value.get(key)))
+    for name, settings in members(value.get("projects")).items():
+        if project is not None and real_path(name) == project:
+            servers |= members(members(settings).get(key))
+    if servers:
+        add_servers(origin, path, key, servers, text, into)
 
 
-def add_servers(
-    origin: Origin, path: str, servers: Any, text: str, keys: tuple[str, ...], into: Contents
-) -> None:
+def add_servers(origin: Origin, path: str, key: str, servers: Any, text: str, into: Contents) -> None:
     """Add the servers that a file declares, each with its place in the file.
 
     Args:
         origin: Where the file comes from.
         path: The file.
+        key: The member that holds the servers.
         servers: The servers by name.
-        text: The file's text.
-        keys: Which member of the file holds the servers.
+        text: The file's text, without comments where it is JSON.
         into: Where they go.
     """
     shown = origin.tree.shown(path)
     if not isinstance(servers, dict):
-        into.problems.append(f"{shown}: '{'.'.join(keys)}' is no object")
+        into.problems.append(f"{shown}: '{key}' is no object")
         return
-    named = dict(islice(cast("dict[str, Any]", servers).items(), MAX_SERVERS))
-    if len(named) < len(cast("dict[str, Any]", servers)):
+    named = cast("dict[str, Any]", servers)
+    if len(named) > MAX_SERVERS:
         into.problems.append(f"{shown} has more than {MAX_SERVERS:,} MCP servers: the rest is left out")
-    ranges = _toml_ranges(text, keys[0], named) if path.endswith(".toml") else _json_ranges(text, keys, named)
-    for name, settings in named.items():
-        where = ranges.get(name)
-        line = f", line {where.start.line + 1}" if where else ""
-        if not isinstance(settings, dict):
-            into.problems.append(f"{shown}{line}: the MCP server '{name}' is no object")
-            continue
-        item = cast("dict[str, Any]", settings)
+    for name, settings in islice(named.items(), MAX_SERVERS):
+        item = members(settings)
         command, args = _command(item)
         url = _text(item, "url") or _text(item, "httpUrl") or _text(item, "serverUrl")
         if not command and not url:
-            into.problems.append(f"{shown}{line}: the MCP server '{name}' has neither a command nor a URL")
+            into.problems.append(f"{shown}: the MCP server '{name}' has neither a command nor a URL")
             continue
-        child = identity("mcpServer", origin.container, path, name)
-        uri = origin.tree.uri(path)
-        into.children.append(McpServerCustomization(id=child, uri=uri, name=in_one_line(name), range=where))
+        common = _common(origin, path, CustomizationType.MCP_SERVER, in_one_line(name), name)
+        where = _range_of(path, text, name, item)
+        into.children.append(
+            McpServerCustomization(id=common["id"], uri=common["uri"], name=common["name"], range=where)
+        )
         into.definitions.append(
             McpServerDefinition(
-                id=child,
-                container=origin.container,
-                source=origin.source,
-                plugin=origin.plugin,
-                path=path,
-                uri=uri,
-                name=in_one_line(name),
-                runnable=origin.trusted and _is_on(item),
+                **common,
+                runnable=origin.trusted
+                and item.get("disabled") is not True
+                and item.get("enabled") is not False,
                 kind=_kind(item, command),
                 command=command,
                 args=args,
@@ -239,16 +248,6 @@ def add_servers(
                 headers=_texts(item.get("headers") or item.get("http_headers")),
             )
         )
-
-
-def _read_toml(origin: Origin, path: str) -> tuple[dict[str, Any], str] | None:
-    text = read_text(origin, path)
-    if text is None:
-        return None
-    try:
-        return read_toml(text), text
-    except BrokenToml as error:
-        raise FileUnreadable(f"{origin.tree.shown(path)}: {error}") from None
 
 
 def _command(settings: dict[str, Any]) -> tuple[str | None, tuple[str, ...]]:
@@ -261,50 +260,62 @@ def _command(settings: dict[str, Any]) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _kind(settings: dict[str, Any], command: str | None) -> str:
-    if command:
-        return "stdio"
     said = _text(settings, "type") or "http"
-    return _KINDS.get(said, said)
+    return "stdio" if command else _KINDS.get(said, said)
 
 
-def _is_on(settings: dict[str, Any]) -> bool:
-    return settings.get("disabled") is not True and settings.get("enabled") is not False
-
-
-def _json_ranges(text: str, keys: tuple[str, ...], names: Mapping[str, Any]) -> dict[str, TextRange]:
+def _range_of(path: str, text: str, name: str, settings: dict[str, Any]) -> TextRange | None:
     if len(text) > _MAX_PLACED:
-        return {}
-    spans = member_spans(text, keys)
-    return {name: text_range(text, *spans[name]) for name in names if name in spans}
+        return None
+    return _toml_range(text, name) if path.endswith(".toml") else _json_range(text, name, settings)
 
 
-def _toml_ranges(text: str, key: str, names: Mapping[str, Any]) -> dict[str, TextRange]:
-    """From a server's header to the next one that is not about it. Other spellings get no range."""
-    headers = [(found.start(), found[1].strip()) for found in _TOML_HEADER.finditer(text)]
-    places: dict[str, int] = {}
-    for place, (_, header) in enumerate(headers):
-        places.setdefault(header, place)
-    ranges: dict[str, TextRange] = {}
-    for name in names:
-        mine = [places.get(f"{key}.{way}{name}{way}") for way in ("", '"', "'")]
-        place = min((place for place in mine if place is not None), default=None)
-        if place is None:
-            continue
-        start, header = headers[place]
-        after = (headers[n] for n in range(place + 1, len(headers)))
-        others = (at for at, other in after if not other.startswith(f"{header}."))
-        end = len(text[: next(others, len(text))].rstrip())
-        ranges[name] = text_range(text, start, end)
-    return ranges
+def _json_range(text: str, name: str, settings: dict[str, Any]) -> TextRange | None:
+    """Where a server stands: from its name to its end. A member of that name with other settings is none."""
+    for found in re.finditer(rf"{re.escape(json.dumps(name, ensure_ascii=False))}\s*+:\s*+(?={{)", text):
+        value, end = json.JSONDecoder().raw_decode(text, found.end())
+        if value == settings:
+            return _range(text, found.start(), end)
+    return None
 
 
-_TOML_HEADER = re.compile(r"^\[([^\[\]\n]+)\]", re.MULTILINE)
+def _toml_range(text: str, name: str) -> TextRange | None:
+    """Where a server stands: from its table's header to the next one that is not about it."""
+    quoted = re.escape(name)
+    header = rf"mcp_servers\.(?:\"{quoted}\"|'{quoted}'|{quoted})"
+    found = re.search(rf"^\[{header}\].*?(?=^\[(?!{header}[.\]])|\Z)", text, re.MULTILINE | re.DOTALL)
+    return _range(text, found.start(), found.start() + len(found[0].rstrip())) if found else None
+
+
+def _range(text: str, start: int, end: int) -> TextRange:
+    return TextRange(start=_position(text, start), end=_position(text, end))
+
+
+def _position(text: str, offset: int) -> TextPosition:
+    """Count characters in UTF-16, as editors do."""
+    line_start = text.rfind("\n", 0, offset) + 1
+    before = text[line_start:offset].encode("utf-16-le", "surrogatepass")
+    return TextPosition(line=text.count("\n", 0, offset), character=len(before) // 2)
 
 
 # -- values of strangers -----------------------------------------------------------------------------------
 
 
-def _members(value: Any) -> dict[str, Any]:
+def _common(origin: Origin, path: str, kind: CustomizationType, name: str, *parts: str) -> dict[str, Any]:
+    return {
+        "id": identity(kind, origin.container, path, *parts),
+        "type": kind,
+        "container": origin.container,
+        "source": origin.source,
+        "plugin": origin.plugin,
+        "path": path,
+        "uri": origin.tree.uri(path),
+        "name": name,
+    }
+
+
+def members(value: Any) -> dict[str, Any]:
+    """The members of what should be an object; none when it is something else."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
@@ -322,21 +333,12 @@ def _number(settings: Mapping[str, Any], *keys: str) -> float | None:
 
 
 def _texts(value: Any) -> dict[str, str]:
-    if not isinstance(value, dict):
-        return {}
-    return {key: _word(item) for key, item in cast("dict[str, Any]", value).items() if _is_word(item)}
+    return {key: _word(item) for key, item in members(value).items() if isinstance(item, str | int | float)}
 
 
 def _list(value: Any) -> list[str]:
-    return (
-        [_word(item) for item in cast("list[Any]", value) if _is_word(item)]
-        if isinstance(value, list)
-        else []
-    )
-
-
-def _is_word(value: Any) -> bool:
-    return isinstance(value, str | int | float)
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [_word(item) for item in items if isinstance(item, str | int | float)]
 
 
 def _word(value: Any) -> str:

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from serai.customizations import Found
+from serai.customizations import Customizations
 from serai.errors import ConfigInvalid, ProtocolError
-from serai.host.customizing import customized_folders
-from serai.host.customizing.customized_folders import CustomizedFolder, CustomizedFolders
-from serai.host.customizing.hearing import Ear, listen
+from serai.host.customizations import folders as customized_folders
+from serai.host.customizations.folders import CustomizedFolder, CustomizedFolders, listen
+from serai.host.customizations.folders import FolderEar as Ear
 
 WITHIN = 30.0
 
@@ -46,7 +46,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     await place.folders.close()
 
 
-def names(found: Found | None) -> list[str]:
+def names(found: Customizations | None) -> list[str]:
     return [item.name for item in found.definitions] if found else []
 
 
@@ -152,14 +152,14 @@ async def test_a_discovery_that_fails_leaves_what_is_known(
     folder = place.folders.enter(place.work)
     await folder.catch_up()
 
-    def fail(*_arguments: object, **_options: object) -> Found:
+    def fail(*_arguments: object, **_options: object) -> Customizations:
         raise RecursionError
 
     monkeypatch.setattr(customized_folders, "discover", fail)
     assert names(await folder.catch_up()) == ["AGENTS.md"]
     assert "cannot be read" in caplog.text
     other = place.folders.enter(None)
-    assert await other.catch_up() == Found()
+    assert await other.catch_up() == Customizations()
 
 
 async def test_without_watches_it_is_looked_at_whenever_someone_asks(

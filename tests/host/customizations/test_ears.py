@@ -11,7 +11,7 @@ import pytest
 
 from serai.customizations import Watched
 from serai.errors import ProtocolError
-from serai.host.customizing.hearing import Ear, _Places, _roots, listen
+from serai.host.customizations.folders import FolderEar, _Places, listen
 
 WITHIN = 30.0
 
@@ -30,7 +30,7 @@ class Listener:
     def __init__(self) -> None:
         self.news = asyncio.Event()
         self.lost: list[ProtocolError | None] = []
-        self.ears: list[Ear] = []
+        self.ears: list[FolderEar] = []
 
     async def to(self, *named: Watched) -> None:
         self.ears = await listen(named, self.news.set, self._lost)
@@ -62,17 +62,10 @@ def test_what_lies_beside_the_way_to_a_place_is_left_out() -> None:
         flat(home / "work/project", ".agents"),
     ]
     places = _Places(str(home), named)
-    assert _roots(named) == [str(home)]
     seen = [".claude", ".claude/skills", ".claude/skills/a/b", "work", "work/project", "work/project/.agents"]
     assert not any(places.prunes(folder) for folder in seen)
     beside = ["Downloads", ".claude/projects", "work/other", "work/project/src", ".claude/skills-of-others"]
     assert all(places.prunes(folder) for folder in beside)
-
-
-def test_each_folder_that_no_other_contains_is_a_root() -> None:
-    named = [flat(Path("/a/b"), "x"), flat(Path("/a-b"), "x"), flat(Path("/a"), "b"), deep(Path("/c/d"))]
-    assert _roots(named) == ["/a", "/a-b", "/c/d"]
-    assert _roots([flat(Path("/"), "x"), deep(Path("/c/d"))]) == ["/"]
 
 
 async def test_a_change_in_a_place_is_heard_and_one_beside_it_is_not(

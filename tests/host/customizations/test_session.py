@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from serai.ahp.types import CustomizationErrorState, PluginCustomization
-from serai.customizations import Found, HookDefinition
-from serai.host.customizing.customizations import together
+from serai.ahp.types import CustomizationErrorState, CustomizationType, PluginCustomization
+from serai.customizations import Customizations, HookDefinition
+from serai.host.customizations.session import together
 
 
 def plugin(container: str, *, enabled: bool = True, client_id: str | None = None) -> PluginCustomization:
@@ -13,10 +13,11 @@ def plugin(container: str, *, enabled: bool = True, client_id: str | None = None
     )
 
 
-def found(*containers: PluginCustomization, locked: frozenset[str] = frozenset()) -> Found:
+def found(*containers: PluginCustomization, locked: frozenset[str] = frozenset()) -> Customizations:
     hooks = tuple(
         HookDefinition(
             id=f"{item.id}-hook",
+            type=CustomizationType.HOOK,
             container=item.id,
             source="test",
             plugin=None,
@@ -29,7 +30,7 @@ def found(*containers: PluginCustomization, locked: frozenset[str] = frozenset()
         )
         for item in containers
     )
-    return Found(list(containers), hooks, locked)
+    return Customizations(list(containers), hooks, locked)
 
 
 def test_what_is_found_comes_first_and_what_is_published_after_it() -> None:

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from serai.ahp import actions as a
 from serai.ahp.types import Customization, CustomizationErrorState, PluginCustomization
 from serai.ahp.wire import Unknown
-from serai.customizations import Definition, Found, SkillDefinition, difference, with_toggles
+from serai.customizations import Customizations, Definition, TextDefinition, difference, with_toggles
 from serai.customizations.containers import identity
-from serai.host.customizing.published import Published
+from serai.host.customizations.plugins import PublishedPlugins
 from serai.host.project import directory_of
 from serai.journal.subscriptions import Subscriber
 
@@ -58,7 +58,7 @@ class SessionCustomizations:
         self._spawn = spawn
         self._folders = session.host.customized_folders
         self._folder = self._folders.enter(directory_of(session.live.head.summary.working_directory))
-        self._published = Published(session, spawn, self._published_changed)
+        self._published = PublishedPlugins(session, spawn, self._published_changed)
         self._waiting: dict[str, list[_Switch]] = {}
         """What waits until the folder was looked at, in its order, by the container."""
         self._is_attending = False
@@ -109,7 +109,7 @@ class SessionCustomizations:
         return {
             item.id
             for item in self._together().definitions
-            if isinstance(item, SkillDefinition) and not item.user_invocable
+            if isinstance(item, TextDefinition) and not item.user_invocable
         }
 
     async def _look(self) -> None:
@@ -143,7 +143,7 @@ class SessionCustomizations:
         finally:
             waiting = self._waiting.pop(container)
         session, folder = self._session, self._folder
-        is_locked = container in (folder.found or Found()).locked
+        is_locked = container in (folder.found or Customizations()).locked
         remedy = f"serai config trust {shlex.quote(str(folder.directory))}"
         reason = (
             f"not_trusted: the folder {folder.directory} is not trusted, so nothing of it runs;"
@@ -185,7 +185,7 @@ class SessionCustomizations:
     # -- showing -------------------------------------------------------------------------------------------
 
     def _together(self) -> Together:
-        return together(self._folder.found or Found(), self._published.shown, self._toggles())
+        return together(self._folder.found or Customizations(), self._published.shown, self._toggles())
 
     def _show(self) -> None:
         """Let the session's state have what there is, unless it is no longer in memory."""
@@ -206,7 +206,7 @@ class Together(NamedTuple):
     definitions: list[Definition]
 
 
-def together(found: Found, published: list[Found], toggles: dict[str, bool]) -> Together:
+def together(found: Customizations, published: list[Customizations], toggles: dict[str, bool]) -> Together:
     """What was found and what is published, as people switched it. Of two with the same id the first counts.
 
     Args:
@@ -214,11 +214,11 @@ def together(found: Found, published: list[Found], toggles: dict[str, bool]) -> 
         published: What the active client publishes, one container each.
         toggles: What people chose, by the container's id.
     """
-    containers = list(found.customizations)
+    containers = list(found.containers)
     definitions = list(found.definitions)
     taken = {container.id for container in containers if not isinstance(container, Unknown)}
     for place, item in enumerate(published):
-        container = cast("PluginCustomization", item.customizations[0])
+        container = cast("PluginCustomization", item.containers[0])
         if container.id in taken:
             container = _refused(container, place)
         else:

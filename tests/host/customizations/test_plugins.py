@@ -11,8 +11,8 @@ import pytest
 
 from serai.ahp import commands as c
 from serai.errors import ConnectionLost, FileUnreadable, ProtocolError, SeraiError
-from serai.host.customizing import fetching
-from serai.host.customizing.fetching import fetch_files
+from serai.host.customizations import plugins as fetching
+from serai.host.customizations.plugins import fetch_files
 
 BASE = "virtual://plugin"
 
