@@ -367,8 +367,6 @@ class Interleaving(RuleBasedStateMachine):
             unread = any(guest.wire is not None and guest.wire.link.inbox for guest in self.guests.values())
             in_memory = self.host.sessions.in_memory()
             busy = any(session.core.tasks and not _waits(session) for session in in_memory)
-                session.core.tasks and not _waits(session) for session in self.host.sessions.in_memory()
-            )
             for guest in self.guests.values():
                 guest.read(10_000)
             quiet = 0 if unread or busy else quiet + 1

@@ -1,6 +1,7 @@
-"""JSON-RPC with one agent: what is asked and answered, in the order in which it came.
+"""The conversation with one agent: what is asked and answered, in the order in which it came.
 
-No I/O here: bytes come in through `feed`, lines go out through `write`.
+No I/O here: bytes come in through `feed`, lines go out through `write`. Most lines are updates of a session:
+those are read in one pass, straight into their types. The rest is for `serai.jsonrpc`.
 """
 
 from __future__ import annotations
@@ -10,16 +11,37 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from serai.acp import frames
-from serai.acp.frames import Answer, Malformed, Notification, Request, RequestId, SessionUpdate
-from serai.acp.lines import LONGEST, Lines
-from serai.acp.updates import Update
+import msgspec
+from msgspec import Struct, field
 
-__all__ = ["Failed", "Listener", "Peer", "Then"]
+from serai import jsonrpc
+from serai.acp.shapes import is_object
+from serai.acp.updates import LINE, KnownUpdate, Update, read_update
+from serai.depth import checked
+from serai.errors import ParseError, ProtocolError
+from serai.jsonrpc import Answered, LineCodec, Lines, Notification, Request, RequestId, Unreadable
+from serai.jsonrpc.lines import LONGEST_LINE
+
+__all__ = ["AgentPeer", "Listener", "Then"]
 
 _log = logging.getLogger(__name__)
+
+
+class _UpdateParams(Struct):
+    session_id: str = field(name="sessionId")
+    update: KnownUpdate
+
+
+class _UpdateFrame(Struct):
+    method: Literal["session/update"]
+    params: _UpdateParams
+    id: Any = msgspec.UNSET
+
+
+_read_update_frame = msgspec.json.Decoder(_UpdateFrame).decode
+_UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError, ParseError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,58 +54,56 @@ class Listener:
     """The agent wants an answer."""
     notified: Callable[[Notification], None]
     """Something else."""
+    noise: Callable[[bytes], None]
+    """A line that is no message: a log line, a banner."""
 
 
-class Failed(Exception):
-    """A request was answered with an error: `error`, as the agent told it."""
-
-    def __init__(self, error: Any) -> None:
-        super().__init__(error)
-        self.error = error
+Then: TypeAlias = Callable[[Any, ProtocolError | None], None]
+"""Is given the result of a request, or the error, at the very moment at which it comes."""
 
 
-Then: TypeAlias = Callable[[Any, Any], None]
-"""Is given the result of a request, or the error (else `None`), at the very moment at which it comes."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(NamedTuple):
     """A request of ours that has no answer yet."""
 
     then: Then | None
     answered: asyncio.Future[Any] | None
 
 
-class Peer:
+class AgentPeer:
     """One end of the conversation.
 
     Args:
         write: Sends a line.
         listener: Who hears the agent.
         overlong: Is called when a line is longer than any that is read. Nothing after it will be.
+        loop: The event loop; by default the one that runs.
     """
 
     def __init__(
-        self, write: Callable[[bytes], None], listener: Listener, overlong: Callable[[], None]
+        self,
+        write: Callable[[bytes], None],
+        listener: Listener,
+        overlong: Callable[[], None],
+        *,
+        loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self.noise = 0
         """How many lines were no messages."""
         self._write = write
         self._listener = listener
         self._overlong = overlong
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop or asyncio.get_running_loop()
+        self._peer = jsonrpc.Peer[_Call](LineCodec(), first_id=0)
         self._lines = Lines()
         self._waiting: deque[bytes] = deque()
         self._later: asyncio.Handle | None = None
         self._held = False
         self._broken = False
-        self._calls: dict[int, _Call] = {}
-        self._last_id = -1
 
     # -- asking --------------------------------------------------------------------------------------------
 
     def call(self, method: str, params: Any, then: Then | None = None) -> asyncio.Future[Any]:
-        """Ask for something. The future has the result, or `Failed`, or what `fail` was told.
+        """Ask for something. The future has the result, or the agent's error as a `ProtocolError`.
 
         Args:
             method: What is asked.
@@ -94,7 +114,7 @@ class Peer:
             ParseError: The parameters hold text that is not Unicode. Nothing was sent.
         """
         answered: asyncio.Future[Any] = self._loop.create_future()
-        self._send(method, params, _Call(then, answered))
+        self._write(self._peer.request(method, params, _Call(then, answered))[1])
         return answered
 
     def post(self, method: str, params: Any, then: Then) -> None:
@@ -103,14 +123,7 @@ class Peer:
         Raises:
             ParseError: The parameters hold text that is not Unicode. Nothing was sent.
         """
-        self._send(method, params, _Call(then, None))
-
-    def _send(self, method: str, params: Any, call: _Call) -> None:
-        request_id = self._last_id + 1
-        line = frames.request(request_id, method, params)
-        self._last_id = request_id
-        self._calls[request_id] = call
-        self._write(line)
+        self._write(self._peer.request(method, params, _Call(then, None))[1])
 
     def notify(self, method: str, params: Any) -> None:
         """Tell something.
@@ -118,20 +131,19 @@ class Peer:
         Raises:
             ParseError: The parameters hold text that is not Unicode. Nothing was sent.
         """
-        self._write(frames.notification(method, params))
+        self._write(self._peer.notify(method, params))
 
     def answer(self, request_id: RequestId, result: Any) -> None:
         """Answer a request of the agent."""
-        self._write(frames.result(request_id, result))
+        self._write(self._peer.answer(request_id, result))
 
     def refuse(self, request_id: RequestId, code: int, message: str, data: Any = None) -> None:
         """Answer a request of the agent with an error."""
-        self._write(frames.error(request_id, code, message, data))
+        self._write(self._peer.refuse(ProtocolError(message, id=request_id, number=code, data=data)))
 
     def fail(self, error: Callable[[], Exception]) -> None:
         """There will be no more answers: all who wait for one get the error."""
-        calls, self._calls = self._calls, {}
-        for call in calls.values():
+        for call in self._peer.forget_all():
             if call.answered is not None and not call.answered.done():
                 call.answered.set_exception(error())
 
@@ -146,7 +158,7 @@ class Peer:
             self._waiting.extend(lines)
             if self._later is None and not self._held:
                 self._work()
-        if self._lines.size > LONGEST:
+        if self._lines.size > LONGEST_LINE:
             self._broken = True
             self._lines.rest()
             self._overlong()
@@ -183,57 +195,57 @@ class Peer:
     def _hear(self, line: bytes) -> bool:
         """Take one line. Returns whether someone has to be let in before the next."""
         try:
-            message = frames.read(line)
-            if type(message) is SessionUpdate:
-                self._listener.updated(message.session_id, message.update, len(line))
-                return False
-            return self._pass_on(message)
+            try:
+                frame = _read_update_frame(checked(line))
+            except _UNREADABLE:
+                return self._hear_other(line)  # an update of a kind that is not known, or none at all
+            if frame.id is not msgspec.UNSET:
+                return self._hear_other(line)
+            update = frame.params.update
+            vars(update)[LINE] = line
+            self._listener.updated(frame.params.session_id, update, len(line))
         except Exception:  # noqa: BLE001 - one message that nobody could deal with must not end all others
             _log.exception("a message of an agent was not dealt with")
-            return False
-
-    def _pass_on(self, message: frames.Message | None) -> bool:
-        match message:
-            case Answer():
-                self._answered(message)
-                return True
-            case Request():
-                self._listener.asked(message)
-                return True
-            case Malformed(request_id, problem):
-                self.refuse(request_id, frames.INVALID_REQUEST, f"not a request: {problem}")
-            case Notification():
-                self._listener.notified(message)
-            case _:
-                self.noise += 1
         return False
 
-    def _answered(self, answer: Answer) -> None:
-        call = self._calls.pop(answer.id, None) if _is_number(answer.id) else None
-        if call is None:
-            if not answer.told:  # it has no method either, so it was meant to be a request
-                request_id = answer.id if isinstance(answer.id, int | float | str) else None
-                self.refuse(request_id, frames.INVALID_REQUEST, "not a request: it has no method")
-            return
-        answered = call.answered
-        if answered is not None and answered.done():
-            return  # nobody waits any more
-        error: Exception | None = None if answer.error is None else Failed(answer.error)
-        if call.then is not None:
-            try:
-                call.then(answer.result, answer.error)
-            except Exception as problem:
-                if answered is None:
-                    raise
-                error = error or problem
-        if answered is None:
-            return
-        if error is not None:
-            answered.set_exception(error)
-        else:
-            answered.set_result(answer.result)
+    def _hear_other(self, line: bytes) -> bool:
+        match self._peer.receive(line):
+            case Answered(call, result, error):
+                _answered(call, result, error)
+                return True
+            case Request() as request:
+                self._listener.asked(request)
+                return True
+            case Unreadable(error):
+                self._write(self._peer.refuse(error))
+            case Notification(method="session/update", params={"sessionId": str(name), "update": told}) if (
+                is_object(told)
+            ):
+                self._listener.updated(name, read_update(dict(told)), len(line))
+            case Notification() as notification:
+                self._listener.notified(notification)
+            case None:
+                self.noise += 1
+                self._listener.noise(line)
+            case _:
+                pass  # an answer that nobody waits for
+        return False
 
 
-def _is_number(value: Any) -> TypeGuard[int]:
-    """Whether it can be an id of ours. 3.0 is one too: some agents have only one kind of number."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _answered(call: _Call, result: Any, error: Exception | None) -> None:
+    answered = call.answered
+    if answered is not None and answered.done():
+        return  # nobody waits any more
+    if call.then is not None:
+        try:
+            call.then(result, error if isinstance(error, ProtocolError) else None)
+        except Exception as problem:
+            if answered is None:
+                raise
+            error = error or problem
+    if answered is None:
+        return
+    if error is not None:
+        answered.set_exception(error)
+    else:
+        answered.set_result(result)

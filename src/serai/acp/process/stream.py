@@ -1,4 +1,4 @@
-"""What happens in a session, on its way to whoever follows it."""
+"""What happens in a session, on its way to whoever follows it; and what is told of sessions not known yet."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import TypeAlias
 
-from serai.acp.turn import Failure, Finished
+from serai.acp.prompt import Failure, Finished
 from serai.acp.updates import Update
 
-__all__ = ["Item", "Stream"]
+__all__ = ["FULL", "MOST_UNKNOWN", "Item", "Limbo", "Stream"]
 
 _log = logging.getLogger(__name__)
 
@@ -83,3 +83,37 @@ class Stream:
     def _wake(self) -> None:
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
+
+
+MOST_UNKNOWN = 16 * 1024 * 1024
+"""How much is kept of sessions that nobody knows yet, in bytes of lines."""
+
+
+class Limbo:
+    """Updates that wait for their session: several agents tell of one before they answer the request for it.
+
+    When it is too much, the session that was heard of first loses all of it.
+
+    Args:
+        lost: Is told the id of a session whose updates were given up.
+    """
+
+    def __init__(self, lost: Callable[[str], None]) -> None:
+        self._lost = lost
+        self._updates: dict[str, list[tuple[Update, int]]] = {}
+        self._weight = 0
+
+    def put(self, session_id: str, update: Update, size: int) -> None:
+        """Keep an update."""
+        self._updates.setdefault(session_id, []).append((update, size))
+        self._weight += size + _OVERHEAD
+        while self._weight > MOST_UNKNOWN and self._updates:
+            oldest = next(iter(self._updates))
+            self.take(oldest)
+            self._lost(oldest)
+
+    def take(self, session_id: str) -> list[tuple[Update, int]]:
+        """What waits for a session, with the sizes. It is taken."""
+        taken = self._updates.pop(session_id, [])
+        self._weight -= sum(size + _OVERHEAD for _, size in taken)
+        return taken

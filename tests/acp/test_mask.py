@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from serai.acp.auth_context import masked
+from serai.acp.process.mask import masked
 from serai.errors import AgentRequestFailed
 
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from serai.acp.failures import Failures
-from serai.acp.lines import LONGEST, Lines
-from serai.acp.peer import Failed, Listener, Peer, Then
-from serai.acp.pipes import Pipes
-from serai.acp.stderr import Tail
-from serai.acp.turn import Silence
+from serai.acp.process.failures import Failures
+from serai.acp.process.peer import AgentPeer, Listener, Then
+from serai.acp.process.pipes import Pipes
+from serai.acp.process.stderr import Tail
+from serai.acp.prompt import Silence
 from serai.errors import (
     AgentClosed,
     AgentError,
@@ -26,7 +25,9 @@ from serai.errors import (
     AgentNotStarted,
     LineTooLong,
     ProcessNotStarted,
+    ProtocolError,
 )
+from serai.jsonrpc.lines import LONGEST_LINE, Lines
 from serai.machine.processes.child import Child, Exit
 from serai.machine.processes.environment import inheritable
 from serai.machine.processes.processes import Processes
@@ -41,8 +42,10 @@ TERM_GRACE = 2.0
 """How long it may take after that to end because it got TERM."""
 _LAST_WORDS = 0.5
 """How long the end of what a dead agent wrote may take to arrive: its children may hold its pipes open."""
-_SHOWN = 300
-"""How much of the log's last line stands in a message."""
+_SHOWN = 600
+"""How much of what a dead agent printed stands in a message, in characters."""
+_SHOWN_LINES = 5
+"""The same in lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ class Connection:
         self.failures = Failures(launch.name, mask)
         self.failures.argv = launch.argv
         self.failures.login = launch.login
-        self.peer = Peer(self._write, listener, self._line_too_long)
+        self.peer = AgentPeer(self._write, listener, self._line_too_long)
         self.is_held = False
         """Whether the agent has to wait, since someone does not take its updates."""
         self._launch = launch
@@ -194,8 +197,8 @@ class Connection:
     def closed(self, what: str, how: Exit | None = None) -> AgentClosed:
         """An error that tells what happened to the process, and what it wrote last."""
         tail = str(self.tail)
-        last = tail.rpartition("\n")[2][:_SHOWN]
-        words = f". Its log ends with: {last}" if last else ""
+        last = " / ".join(line.strip() for line in tail.splitlines()[-_SHOWN_LINES:])[-_SHOWN:]
+        words = f". It printed: {last}" if last else ""
         return AgentClosed(
             f"the agent {self.name!r} {what}{words}",
             agent=self.name,
@@ -264,7 +267,7 @@ class Connection:
     def _line_too_long(self) -> None:
         self.break_off(
             lambda: LineTooLong(
-                f"the agent {self.name!r} wrote a line of more than {LONGEST >> 20} MiB and was ended",
+                f"the agent {self.name!r} wrote a line of more than {LONGEST_LINE >> 20} MiB and was ended",
                 agent=self.name,
             )
         )
@@ -299,8 +302,8 @@ class Connection:
                 agent=self.name,
                 elapsed=limit or 0,
             ) from None
-        except Failed as failed:
-            raise self.failures.of(method, failed.error) from None
+        except ProtocolError as error:
+            raise self.failures.of(method, error) from None
         finally:
             self._urgent -= 1
             self._let_flow()
@@ -330,7 +333,7 @@ class Connection:
         self._pipes.write(line)
 
     def _fed(self, data: bytes) -> None:
-        if self._overhear is not None and self._overheard.size <= LONGEST:
+        if self._overhear is not None and self._overheard.size <= LONGEST_LINE:
             for line in self._overheard.feed(data):
                 self._overhear("agent", line)
         self.peer.feed(data)

@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from serai.acp.auth_context import masking
 from serai.acp.capabilities import AuthMethod
-from serai.acp.frames import AUTH_REQUIRED, INTERNAL_ERROR, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND
+from serai.acp.process.mask import mask_json, masking
 from serai.acp.shapes import is_list, is_object
 from serai.errors import (
     AgentError,
@@ -29,11 +28,13 @@ from serai.errors import (
     AuthRequired,
     CapabilityNotSupportedError,
     ContextTooLong,
+    ProtocolError,
     RateLimited,
     SessionCreateFailed,
     SessionLoadFailed,
     UsageLimitReached,
 )
+from serai.jsonrpc.messages import AUTH_REQUIRED, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND
 
 __all__ = ["Failures", "meaning"]
 
@@ -46,6 +47,7 @@ _CAPABILITIES = {
     "session/delete": "sessionCapabilities.delete",
     "session/set_mode": "setSessionMode",
     "session/set_config_option": "setSessionConfigOption",
+    "session/set_model": "setSessionModel",
     "authenticate": "authenticate",
     "logout": "auth.logout",
 }
@@ -267,14 +269,14 @@ class Failures:
         self.login: tuple[str, ...] = ()
         """The command to sign in with, when it is known from elsewhere."""
 
-    def of(self, method: str, told: Any) -> AgentError:
+    def of(self, method: str, told: ProtocolError) -> AgentError:
         """What the error means that a request was answered with.
 
         Where an earlier session was to be opened, it is a `SessionLoadFailed` unless a person can sign in,
         wait or pay: the session will be there then.
         """
-        number, words, data = _parts(told)
-        words = self._mask(words)
+        number, data = told.number, told.data
+        words = self._mask(told.message or next(_texts(data), "it did not say why"))
         if number == AUTH_REQUIRED:
             return self.auth_required(words, number, data)
         if number == METHOD_NOT_FOUND and method in _CAPABILITIES:
@@ -285,7 +287,7 @@ class Failures:
         if words in _EMPTY and (more := next(_texts(data), None)):
             words = f"{words} ({self._mask(more)[:_SHOWN]})"
         message = f"the agent {self._agent!r} answered {method} with the error {number}: {words}"
-        return error(message, agent=self._agent, number=number, data=self._masked(data))
+        return error(message, agent=self._agent, number=number, data=mask_json(data, self._mask))
 
     def auth_required(self, words: str, number: int | None = None, data: Any = None) -> AuthRequired:
         """A person has to sign in. It says how, as far as that is known."""
@@ -302,7 +304,7 @@ class Failures:
             f"the agent {self._agent!r} wants you to sign in: {words}",
             agent=self._agent,
             number=number,
-            data=self._masked(data),
+            data=mask_json(data, self._mask),
             methods=tuple(dict(each.raw) for each in self.methods),
             login_command=command,
             remedy=remedy,
@@ -321,27 +323,6 @@ class Failures:
     def usage_limit(self, words: str) -> UsageLimitReached:
         """The account has nothing left to spend."""
         return UsageLimitReached(f"the agent {self._agent!r} says: {words}", agent=self._agent)
-
-    def _masked(self, data: Any) -> Any:
-        if isinstance(data, str):
-            return self._mask(data)
-        if is_object(data):
-            return {name: self._masked(value) for name, value in data.items()}
-        if is_list(data):
-            return [self._masked(value) for value in data]
-        return data
-
-
-def _parts(told: Any) -> tuple[int, str, Any]:
-    """The number, the words and the data of an error object, which may be no such object."""
-    if not is_object(told):
-        return INTERNAL_ERROR, str(told), None
-    number, words, data = told.get("code"), told.get("message"), told.get("data")
-    return (
-        number if isinstance(number, int) and not isinstance(number, bool) else INTERNAL_ERROR,
-        words if isinstance(words, str) and words else next(_texts(data), "it did not say why"),
-        data,
-    )
 
 
 def _texts(data: Any) -> Iterator[str]:

@@ -1,10 +1,12 @@
+"""What an agent can take of a prompt, and what its answer says."""
+
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
 
-from serai.acp import AgentCapabilities, fit_prompt, text_block
+from serai.acp import AgentCapabilities, Finished, fit_prompt, text_block
 
 TEXT = text_block("hi")
 LINK = {"type": "resource_link", "uri": "file:///a", "name": "a"}
@@ -37,3 +39,11 @@ def test_only_what_is_not_offered_is_left_out(prompt: dict[str, bool], dropped: 
 
 def test_an_agent_that_takes_all_gets_all_in_its_order() -> None:
     assert fit_prompt(ALL, able(image=True, audio=True, embeddedContext=True)) == (ALL, ())
+
+
+def test_numbers_of_tokens_that_cannot_be_are_left_out() -> None:
+    told = {"inputTokens": 10**400, "outputTokens": -5, "totalTokens": 1e300, "cachedReadTokens": 7, "x": "y"}
+    finished = Finished.of({"stopReason": "end_turn", "usage": told})
+    assert finished.usage == {"cachedReadTokens": 7, "x": "y"}
+    assert finished.raw["usage"] == told
+    assert Finished.of({"usage": {"inputTokens": -1}}).usage is None

@@ -1,24 +1,160 @@
-"""The agent's requests: each is read, given to the client, and answered, once and always."""
+"""The agent's requests: the table of what it may ask, and how each is answered, once and always."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, KeysView
+from collections.abc import Awaitable, Callable, KeysView, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from serai.acp import frames
-from serai.acp.client_side import ClientCapabilities, ClientSide
-from serai.acp.frames import Request, RequestId
-from serai.acp.handlers import GIVEN_UP, HANDLERS, Handler
-from serai.acp.peer import Peer
+from serai.acp.client_side import (
+    ClientCapabilities,
+    ClientSide,
+    CreateTerminal,
+    Elicitation,
+    ElicitationAnswer,
+    PermissionOption,
+    PermissionRequest,
+    ReadTextFile,
+    TerminalExit,
+    TerminalOutput,
+    TerminalRequest,
+    WriteTextFile,
+)
+from serai.acp.process.peer import AgentPeer
+from serai.acp.shapes import object_of, text_of
 from serai.errors import ProtocolError, SeraiError
+from serai.jsonrpc.messages import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    REQUEST_CANCELLED,
+    Request,
+    RequestId,
+)
 
-__all__ = ["Serving"]
+__all__ = ["GIVEN_UP", "HANDLERS", "AgentRequests", "Handler", "is_unclear"]
 
 _log = logging.getLogger(__name__)
+
+_PERMISSION = "session/request_permission"
+_ELICITATION = "elicitation/create"
+
+GIVEN_UP: dict[str, Any] = {
+    _PERMISSION: {"outcome": {"outcome": "cancelled"}},
+    _ELICITATION: {"action": "cancel"},
+}
+"""What is answered for a person who is not asked any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """How one kind of request is served."""
+
+    read: Callable[[Any], Any]
+    """The parameters, as what the client is given; raises msgspec's `ValidationError`."""
+    ask: Callable[[ClientSide, Any], Awaitable[Any]]
+    """The result, as it goes on the wire."""
+    needs: Callable[[ClientCapabilities, Any], bool]
+    """Whether the client has said that it has this."""
+
+
+def is_unclear(options: Sequence[PermissionOption], option_id: str) -> bool:
+    """Whether an id belongs to options that do not mean the same: a permission, and something else."""
+    return len({option.kind.startswith("allow") for option in options if option.id == option_id}) > 1
+
+
+async def _permission(client: ClientSide, request: PermissionRequest) -> Any:
+    chosen = await client.request_permission(request)
+    if chosen is None:
+        return GIVEN_UP[_PERMISSION]
+    option = next((option for option in request.options if option.id == chosen), None)
+    if option is None:
+        _log.warning("the option %r was not offered: the request is cancelled", chosen)
+        return GIVEN_UP[_PERMISSION]
+    if is_unclear(request.options, chosen):
+        _log.warning("the option %r stands for a yes and a no: the request is cancelled", chosen)
+        return GIVEN_UP[_PERMISSION]
+    return {"outcome": {"outcome": "selected", "optionId": option.wire_id}}
+
+
+async def _elicitation(client: ClientSide, request: Elicitation) -> ElicitationAnswer:
+    return await client.create_elicitation(request)
+
+
+async def _read_text_file(client: ClientSide, request: ReadTextFile) -> Any:
+    return {"content": await client.read_text_file(request)}
+
+
+async def _write_text_file(client: ClientSide, request: WriteTextFile) -> Any:
+    await client.write_text_file(request)
+    return {}
+
+
+async def _create_terminal(client: ClientSide, request: CreateTerminal) -> Any:
+    return {"terminalId": await client.create_terminal(request)}
+
+
+async def _terminal_output(client: ClientSide, request: TerminalRequest) -> TerminalOutput:
+    return await client.terminal_output(request)
+
+
+async def _wait_for_exit(client: ClientSide, request: TerminalRequest) -> TerminalExit:
+    return await client.wait_for_terminal_exit(request)
+
+
+async def _kill_terminal(client: ClientSide, request: TerminalRequest) -> Any:
+    await client.kill_terminal(request)
+    return {}
+
+
+async def _release_terminal(client: ClientSide, request: TerminalRequest) -> Any:
+    await client.release_terminal(request)
+    return {}
+
+
+def _always(capabilities: ClientCapabilities, params: Any) -> bool:
+    del capabilities, params
+    return True
+
+
+def _if(name: str) -> Callable[[ClientCapabilities, Any], bool]:
+    def has(capabilities: ClientCapabilities, params: Any) -> bool:
+        del params
+        return getattr(capabilities, name)
+
+    return has
+
+
+def _if_mode(capabilities: ClientCapabilities, params: Any) -> bool:
+    mode = text_of(object_of(params).get("mode")) or "form"
+    return {"form": capabilities.elicitation_form, "url": capabilities.elicitation_url}.get(mode, False)
+
+
+def _as(kind: Any) -> Callable[[Any], Any]:
+    def read(params: Any) -> Any:
+        return msgspec.convert(params, kind)
+
+    return read
+
+
+HANDLERS: dict[str, Handler] = {
+    _PERMISSION: Handler(PermissionRequest.of, _permission, _always),
+    _ELICITATION: Handler(_as(Elicitation), _elicitation, _if_mode),
+    "fs/read_text_file": Handler(ReadTextFile.of, _read_text_file, _if("read_text_file")),
+    "fs/write_text_file": Handler(_as(WriteTextFile), _write_text_file, _if("write_text_file")),
+    "terminal/create": Handler(CreateTerminal.of, _create_terminal, _if("terminal")),
+    "terminal/output": Handler(_as(TerminalRequest), _terminal_output, _if("terminal")),
+    "terminal/wait_for_exit": Handler(_as(TerminalRequest), _wait_for_exit, _if("terminal")),
+    "terminal/kill": Handler(_as(TerminalRequest), _kill_terminal, _if("terminal")),
+    "terminal/release": Handler(_as(TerminalRequest), _release_terminal, _if("terminal")),
+}
+
+
+# -- the requests under way --------------------------------------------------------------------------------
 
 
 class _Pending:
@@ -33,7 +169,7 @@ class _Pending:
         self.task: asyncio.Task[None] | None = None
 
 
-class Serving:
+class AgentRequests:
     """All requests of one agent that are under way.
 
     Args:
@@ -46,7 +182,7 @@ class Serving:
 
     def __init__(
         self,
-        peer: Peer,
+        peer: AgentPeer,
         client: ClientSide,
         capabilities: ClientCapabilities,
         answered: Callable[[str | None], None],
@@ -88,12 +224,12 @@ class Serving:
         handler = HANDLERS.get(request.method)
         if handler is None or not handler.needs(self._capabilities, request.params):
             message = f"this client does not have {request.method}"
-            self._peer.refuse(request.id, frames.METHOD_NOT_FOUND, message)
+            self._peer.refuse(request.id, METHOD_NOT_FOUND, message)
             return
         try:
             asked = handler.read(request.params)
         except msgspec.ValidationError as problem:
-            self._peer.refuse(request.id, frames.INVALID_PARAMS, f"{request.method}: {problem}")
+            self._peer.refuse(request.id, INVALID_PARAMS, f"{request.method}: {problem}")
             return
         pending = _Pending(request, asked.session_id)
         if request.method in GIVEN_UP and self._is_given_up(pending):
@@ -116,7 +252,7 @@ class Serving:
         """The agent does not want the answer any more."""
         for pending in [each for each in self._pending if each.id == request_id]:
             if self._take(pending):
-                self._peer.refuse(pending.id, frames.REQUEST_CANCELLED, "the request was cancelled")
+                self._peer.refuse(pending.id, REQUEST_CANCELLED, "the request was cancelled")
                 self._stop(pending)
 
     def stop(self) -> None:
@@ -137,7 +273,7 @@ class Serving:
         except ProtocolError as error:
             self._refuse(pending, error.number, error.message, error.data)
         except SeraiError as error:
-            self._refuse(pending, frames.INTERNAL_ERROR, str(error))
+            self._refuse(pending, INTERNAL_ERROR, str(error))
         except asyncio.CancelledError:
             # Who stops it has answered. Else it was not this task that was cancelled, but what it waited for.
             if pending.method in GIVEN_UP and self._take(pending):
@@ -150,7 +286,7 @@ class Serving:
             if self._take(pending):
                 self._peer.answer(pending.id, result)
         finally:
-            self._refuse(pending, frames.INTERNAL_ERROR, "internal error")  # unless it has its answer
+            self._refuse(pending, INTERNAL_ERROR, "internal error")  # unless it has its answer
 
     def _is_given_up(self, pending: _Pending) -> bool:
         """Whether it was asked in a session that is cancelled.

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
+from serai.acp.shapes import is_list, is_object
 from serai.redact.shapes import looks_random, name_tells
 
-__all__ = ["masked", "masking"]
+__all__ = ["mask_json", "masked", "masking"]
 
 _NEAR = 80
 """How many characters away the words may be, in the same line."""
@@ -31,6 +33,17 @@ _NO_WORD = re.compile(r"[0-9!@#%^*~+]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 def masking(mask: Callable[[str], str]) -> Callable[[str], str]:
     """What takes the same secrets out of text, and then those that the words around them give away."""
     return lambda text: masked(mask(text))
+
+
+def mask_json(value: Any, mask: Callable[[str], str]) -> Any:
+    """JSON with all its texts masked; its keys stay."""
+    if isinstance(value, str):
+        return mask(value)
+    if is_object(value):
+        return {name: mask_json(each, mask) for name, each in value.items()}
+    if is_list(value):
+        return [mask_json(each, mask) for each in value]
+    return value
 
 
 def masked(text: str) -> str:

@@ -6,8 +6,8 @@ import re
 from collections import deque
 from collections.abc import Callable
 
-from serai.acp.auth_context import masking
-from serai.acp.lines import Lines
+from serai.acp.process.mask import masking
+from serai.jsonrpc import Lines
 
 __all__ = ["LINES", "Tail"]
 
@@ -41,6 +41,10 @@ class Tail:
         # A line without an end is kept up to its bound; the rest of it is passed over.
         for start in range(0, len(data), _LONGEST):
             self._feed(data[start : start + _LONGEST])
+
+    def add(self, line: bytes) -> None:
+        """Take a line that the agent has written elsewhere, where messages should be."""
+        self._keep(line, cut=False)
 
     def close(self) -> None:
         """The agent writes no more."""
