@@ -24,7 +24,7 @@ from serai.ahp.types import (
 from serai.contract import AgentSession, AgentStatus
 from serai.errors import AuthRequired, SeraiError, SessionFailed, SessionGone
 from serai.host.agents import Attentive
-from serai.host.changes.changing import Changing
+from serai.host.changes.session_changes import SessionChanges
 from serai.host.content import moved_out
 from serai.host.customizing.customizations import SessionCustomizations
 from serai.host.deliveries import Door, Unsettled
@@ -84,7 +84,7 @@ class Session:
         self._awaited = 0  # what is to happen here once something is committed
         self._closed = False
         self.customizations = SessionCustomizations(self, self.spawn)
-        self.changing = Changing(self)
+        self.changing = SessionChanges(self)
         self.seat = Seat(self)
         self.lending = Lending(self)
         self.shown = Shown()

@@ -21,7 +21,7 @@ from serai.ahp.types import (
     ToolResultResourceContent,
     ToolResultTextContent,
 )
-from serai.changes.counting import count_lines
+from serai.changes.diff import count_lines
 from serai.machine.files.content_types import content_type
 from serai.uris import uri_of
 
