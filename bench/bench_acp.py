@@ -19,8 +19,8 @@ from typing import Any, cast
 import acp
 from harness import Result, against_peer, as_served
 from serai.acp import Agent, BasicClient, Launch
-from serai.agents.definitions import AgentDefinition, Way
-from serai.agents.finding import Found
+from serai.agents.catalogue.definitions import AgentDefinition, Way
+from serai.agents.catalogue.finder import FoundAgent
 from serai.ahp.actions import ActionOrigin, SessionTurnStartedAction
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
@@ -113,7 +113,7 @@ async def _host(agents: int, updates: int) -> float:
     """CPU seconds of a host to hear a turn of so many updates from each of so many agents, and to tell it."""
     argv = (*STREAMING, str(updates))
     way = Way(program=argv[0])
-    found = Found(
+    found = FoundAgent(
         AgentDefinition(id="bench", label="Bench", ways=(way,)),
         installed=True,
         way=way,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from harness import Result, against_peer, take_turns
-from serai.ahp import jsonrpc, wire
+from serai import jsonrpc
+from serai.ahp import codec, wire
 from serai.ahp.actions import ActionEnvelope, SessionDeltaAction
 
 TIMES = 5_000
@@ -23,7 +24,7 @@ def benchmarks() -> Iterator[Result]:
     """The envelope alone, and the whole frame that it travels in."""
     yield from _both("a delta's envelope", wire.encode(ENVELOPE), ENVELOPE)
     message = jsonrpc.Notification(method="action", params=ENVELOPE)
-    yield from _both("a delta's frame", jsonrpc.encode(message), message)
+    yield from _both("a delta's frame", codec.encode(message), message)
 
 
 def _both(what: str, data: bytes, value: ActionEnvelope | jsonrpc.Notification) -> Iterator[Result]:
@@ -33,7 +34,7 @@ def _both(what: str, data: bytes, value: ActionEnvelope | jsonrpc.Notification) 
 
     def read() -> None:
         for _ in range(TIMES):
-            _ = jsonrpc.decode(data) if framed else wire.decode(data, ActionEnvelope)
+            _ = codec.decode(data) if framed else wire.decode(data, ActionEnvelope)
 
     def read_peer() -> None:
         for _ in range(TIMES):

@@ -18,7 +18,8 @@ from contextlib import asynccontextmanager
 from typing import cast
 
 from harness import Result, against_peer
-from serai.ahp import jsonrpc
+from serai import jsonrpc
+from serai.ahp import codec
 from serai.ahp.actions import ActionEnvelope, SessionDeltaAction
 from serai.serve import Connection
 from serai.serve.frames import text_frame
@@ -35,7 +36,7 @@ ROUNDS = 15
 STEADY_ROUNDS = 4
 
 DELTA = text_frame(
-    jsonrpc.encode(
+    codec.encode(
         jsonrpc.Notification(
             method="action",
             params=ActionEnvelope(

@@ -18,8 +18,9 @@ from statistics import median
 from bench_fanout import BURST, DELTA, RATE, SECONDS, SUBSCRIBERS, subscribers, taken
 from bench_store import ACTION, SLOWEST, TASKS, Bare
 from harness import Result, against_peer, as_served
+from serai import jsonrpc
 from serai.ahp import actions as a
-from serai.ahp import jsonrpc
+from serai.ahp import codec
 from serai.ahp.commands import CreateSessionParams, InitializeParams
 from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import ROOT, MarkdownResponsePart, UsageInfo, UserMessage
@@ -300,11 +301,11 @@ async def _echo() -> Result:
         link = _Link()
         peer = AhpPeer(host, link)
         hello = InitializeParams(channel=ROOT, protocol_versions=["0.2.0"], client_id="c")
-        peer.received(jsonrpc.encode(jsonrpc.Request(id=1, method="initialize", params=hello)))
+        peer.received(codec.encode(jsonrpc.Request(id=1, method="initialize", params=hello)))
         await link.came
         host.journal.subscriptions.add(session.uri, peer)
         frames = [
-            jsonrpc.encode(
+            codec.encode(
                 jsonrpc.Notification(
                     method="dispatchAction",
                     params=DispatchActionParams(

@@ -19,10 +19,10 @@ from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.journal.sessions import KeptSession
 from serai.serve.ahp.peer import AhpPeer
-from serai.serve.collecting import settle
 from serai.serve.frames import text_frame
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
+from serai.serve.run import settle
 from serai.store.contract import Batch
 from serai.store.sqlite import SqliteStore
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from serai.agents.places import Surroundings
+from serai.agents.catalogue.programs import Surroundings
 
 SHELL_PATH = "/usr/bin:/bin"
 """What the scripts here need to run: a shell and a few commands."""

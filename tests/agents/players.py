@@ -13,9 +13,9 @@ from typing import Any
 
 from agents.machine import Machine
 from machine.processes.watching import until
-from serai.agents.catalogue import Catalogue
-from serai.agents.definitions import AgentDefinition, Way
-from serai.agents.finding import Finder
+from serai.agents.catalogue.agents import Catalogue
+from serai.agents.catalogue.definitions import AgentDefinition, Way
+from serai.agents.catalogue.finder import Finder
 from serai.machine.processes.census import census
 
 PLAYER = Path(__file__).with_name("playing_agent.py")

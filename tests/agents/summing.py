@@ -9,7 +9,7 @@ from serai.acp import Launch
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 
 if TYPE_CHECKING:
-    from serai.agents.options import Options
+    from serai.agents.ask.options import Options
 
 
 class Summing(ScriptedAgent):

@@ -14,7 +14,7 @@ from agents.machine import Machine
 from agents.players import PLAYER, Players
 from serai import agents
 from serai.agents import Adapter, AgentDefinition, Catalogue, Launch, ModelsFrom, Options, Way
-from serai.agents.finding import Finder
+from serai.agents.catalogue.finder import Finder
 from serai.agents.testing import ScriptedAgent, ScriptedTurn
 from serai.errors import AgentNotInstalled, AuthRequired, ConfigInvalid, UsageLimitReached
 

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from agents.machine import Machine
-from serai.agents.catalogue import built_in
-from serai.agents.definitions import AgentDefinition, Evidence, Way
-from serai.agents.finding import Finder, Found, agent_info, is_signed_in
+from serai.agents.catalogue.agents import built_in
+from serai.agents.catalogue.definitions import AgentDefinition, Evidence, Way
+from serai.agents.catalogue.finder import Finder, FoundAgent, agent_info, is_signed_in
 from serai.errors import AgentNotInstalled, ConfigInvalid
 
 PACKAGE = AgentDefinition(
@@ -26,11 +26,11 @@ PACKAGE = AgentDefinition(
 PROGRAM = AgentDefinition(id="plain", label="Plain", ways=(Way(program="plain", args=("acp",)),))
 
 
-async def find(machine: Machine, definition: AgentDefinition) -> Found:
+async def find(machine: Machine, definition: AgentDefinition) -> FoundAgent:
     return await Finder(machine.surroundings).find(definition)
 
 
-def argv(found: Found) -> list[str]:
+def argv(found: FoundAgent) -> list[str]:
     assert found.launch is not None
     return list(found.launch.argv)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from serai.acp import Launch
-from serai.agents.introducing import introduce
+from serai.agents.catalogue.introduction import introduce
 from serai.errors import AgentInitFailed, AuthRequired
 from serai.machine.processes.processes import Processes
 

@@ -14,7 +14,7 @@ import pytest
 
 from agents.players import Players
 from serai import agents
-from serai.agents.json_answers import LARGEST, Unfit, read_answer, shape_of
+from serai.agents.ask.json_answer import LARGEST, Unfit, read_answer, shape_of
 from serai.errors import JsonInvalid, Mismatch
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from serai.acp.options import read_options
-from serai.agents.models import EffortKind, ModelsFrom, models_of
+from serai.agents.catalogue.introduction import EffortKind, ModelsFrom, models_of
 
 
 def option(name: str, *values: str, category: str | None = None, type: str = "select") -> dict[str, Any]:  # noqa: A002 - the wire's own name

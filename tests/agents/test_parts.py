@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from serai.agents.parts import Command, audio, blocks_of, embedded, image, link
+from serai.agents.ask.prompt import Command, audio, blocks_of, embedded, image, link
 from serai.errors import PromptInvalid
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from serai.acp import Handshake, Launch
-from serai.agents.definitions import AgentDefinition, Way
-from serai.agents.finding import Found
-from serai.agents.remembering import AgentMemory, Remembered, signed_in_of
+from serai.agents.catalogue.definitions import AgentDefinition, Way
+from serai.agents.catalogue.finder import FoundAgent
+from serai.agents.catalogue.memory import AgentMemory, Remembered, signed_in_of
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 TOLD = Handshake.of(
@@ -27,9 +27,9 @@ TOLD = Handshake.of(
 
 def found(
     version: str | None = "1.0", argv: tuple[str, ...] = ("/bin/mine", "acp"), name: str = "mine"
-) -> Found:
+) -> FoundAgent:
     definition = AgentDefinition(id=name, label=name, ways=(Way(program="mine"),))
-    return Found(definition, installed=True, version=version, launch=Launch(argv))
+    return FoundAgent(definition, installed=True, version=version, launch=Launch(argv))
 
 
 @pytest.fixture
@@ -130,3 +130,15 @@ def test_where_disk_and_agent_disagree_nobody_knows(
     kept = Remembered(command="", signed_in=said)
     assert signed_in_of(replace(found(), signed_in=seen), kept) is known
     assert signed_in_of(replace(found(), signed_in=seen), None) is seen
+
+
+def test_what_an_agent_says_is_redacted_before_it_is_written(
+    memory: AgentMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "hunter2-of-the-host")
+    agent = found(version="1.0-hunter2-of-the-host")
+    launch = Launch(("/bin/mine",), env={"OTHER_TOKEN": "hunter2-of-the-agent"})
+    agent = replace(agent, launch=launch)
+    memory.remember(agent, Handshake.of({"agentInfo": {"name": "m", "version": "3 hunter2-of-the-agent"}}))
+    assert "hunter2" not in (tmp_path / "agents.json").read_text()
+    assert memory.recall(agent) is not None

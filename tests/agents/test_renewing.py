@@ -11,7 +11,7 @@ from machine.processes.watching import until
 from serai import agents
 from serai.agents import Context, Renewed, Why
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
-from serai.agents.testing.inside import Ended
+from serai.agents.testing.pipes import Ended
 from serai.errors import AgentError, AgentInitFailed, CapabilityNotSupportedError, RateLimited, SeraiError
 from serai.machine.processes.child import Exit
 

@@ -9,7 +9,7 @@ import pytest
 from agents.players import Players
 from serai import agents
 from serai.agents import TextAdded
-from serai.agents.streaming import AgentStream
+from serai.agents.ask.stream import AgentStream
 
 
 class Follower:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serai.agents.tokens import Tokens
+from serai.agents.ask.costs import Tokens
 
 PARTS = {
     "inputTokens": 100,

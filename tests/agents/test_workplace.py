@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from machine.processes.watching import names, until
-from serai.agents import workplace
-from serai.agents.workplace import Workplace
+from serai.agents.ask import start as workplace
+from serai.agents.ask.start import Workplace
 
 PROGRAM = """
 import asyncio, sys
-from serai.agents.workplace import Workplace
+from serai.agents.ask.start import Workplace
 
 async def main():
     place = await Workplace.open()

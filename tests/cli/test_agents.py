@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agents.machine import Machine
-from serai.agents.catalogue import make_catalogue
+from serai.agents.catalogue.agents import make_catalogue
 from serai.cli import main
 from serai.cli.agents import managed_secrets
 from serai.config.agents import AgentSettings
@@ -32,7 +32,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
         "os.environ",
         {"SERAI_HOME": str(tmp_path / "serai"), "HOME": str(machine.home), "PATH": str(machine.bin)},
     )
-    monkeypatch.setattr("serai.agents.places.SYSTEM", ())
+    monkeypatch.setattr("serai.agents.catalogue.programs.SYSTEM", ())
     return machine
 
 

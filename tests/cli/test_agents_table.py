@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from serai.acp import AgentCapabilities, Launch, McpCapabilities, PromptCapabilities
-from serai.agents.definitions import AgentDefinition, Way
-from serai.agents.finding import Found
-from serai.agents.remembering import Remembered
+from serai.agents.catalogue.definitions import AgentDefinition, Way
+from serai.agents.catalogue.finder import FoundAgent
+from serai.agents.catalogue.memory import Remembered
 from serai.cli.agents_table import table_of
 
 ALL = AgentCapabilities(
@@ -20,10 +20,12 @@ ALL = AgentCapabilities(
 )
 
 
-def found(name: str, version: str | None = "1.2.3", *, installed: bool = True, install: str = "") -> Found:
+def found(
+    name: str, version: str | None = "1.2.3", *, installed: bool = True, install: str = ""
+) -> FoundAgent:
     definition = AgentDefinition(id=name, label=name, ways=(Way(program=name),), install=install)
     launch = Launch((name,)) if installed else None
-    return Found(definition, installed=installed, version=version, launch=launch)
+    return FoundAgent(definition, installed=installed, version=version, launch=launch)
 
 
 def told(capabilities: AgentCapabilities | None, *, signed_in: bool | None = None) -> Remembered:

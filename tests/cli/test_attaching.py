@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serai.cli.attaching import _QUESTIONS, _back_to_normal
+from serai.cli.console.attach import _QUESTIONS, _back_to_normal
 
 
 @pytest.mark.parametrize(

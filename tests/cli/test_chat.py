@@ -23,8 +23,9 @@ from serai.ahp.types import (
     SessionInputTextQuestion,
     UsageInfo,
 )
-from serai.cli.chat import converse
-from serai.cli.terminal import StdinLines, clean
+from serai.cli.chat.command import converse
+from serai.cli.console.output import clean
+from serai.cli.console.terminal import StdinLines
 from serai.client import Client, Rejected, SessionFailed, SessionGone
 from serai.harness.callback import CallbackHarness
 from serai.host.turn import Turn

@@ -8,7 +8,8 @@ import pytest
 
 from cli.programs import run, running
 from client.screens import parse
-from serai.cli import chat, main
+from serai.cli import main
+from serai.cli.chat import command as chat
 
 
 @pytest.fixture

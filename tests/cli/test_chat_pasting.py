@@ -13,8 +13,8 @@ from cli.programs import running, seated
 from client.hosts import House, soon
 from client.screens import Desk, parse
 from serai.ahp.types import SessionInputQuestion, SessionInputRequest, SessionInputTextQuestion
-from serai.cli.chat import converse
-from serai.cli.terminal import StdinLines
+from serai.cli.chat.command import converse
+from serai.cli.console.terminal import StdinLines
 from serai.client import Client
 from serai.host.turn import Turn
 

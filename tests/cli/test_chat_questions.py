@@ -12,7 +12,7 @@ from client.hosts import House, soon
 from client.screens import Desk, parse
 from serai.ahp.commands import ResourceRequestParams
 from serai.ahp.types import ROOT, SessionInputRequest, ToolCallConfirmationReason, UserMessage
-from serai.cli.chat import converse
+from serai.cli.chat.command import converse
 from serai.client import Client, SessionClient
 from serai.errors import ProtocolError
 from serai.host.turn import Turn

@@ -21,7 +21,7 @@ from conformance.client import connecting
 from crash.disks import house_on, new_disk, ready_session
 from hosts import TOKEN, WITHIN
 from serai.cli import main
-from serai.cli.machine import _watches
+from serai.cli.doctor import _watches
 from serai.config.trust import Trust
 from serai.machine.processes.census import MARK, Identity, look
 from serai.machine.processes.records import Record, Records
@@ -106,7 +106,7 @@ def test_agents_that_are_installed_are_told_in_one_line(
 ) -> None:
     machine = Machine(tmp_path)
     monkeypatch.setattr("os.environ", {"HOME": str(machine.home), "PATH": str(machine.bin)})
-    monkeypatch.setattr("serai.agents.places.SYSTEM", ())
+    monkeypatch.setattr("serai.agents.catalogue.programs.SYSTEM", ())
     found = doctor(tmp_path / "serai", capsys)["agents"]
     assert found["says"] == "Demo (demo): always there; no other is installed"
     assert found["remedy"] == "'serai agents' tells how to install one"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from serai.cli import main, read_words
-from serai.cli.connecting import client_of
+from serai.cli.console.target import client_of
 from serai.client.address import find_address
 
 COMMANDS = [

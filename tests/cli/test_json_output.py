@@ -5,7 +5,7 @@ import json
 import pytest
 
 from serai.ahp.types import SessionSummary
-from serai.cli.json_output import json_text, print_json
+from serai.cli.console.output import json_text, print_json
 
 SUMMARY = {
     "resource": "ahp-session:/s",

@@ -14,7 +14,7 @@ import pytest
 
 from cli.programs import Program, make_database, run, running
 from machine.processes.watching import runs, until
-from serai.cli.addresses import called_by, is_everywhere, url_of
+from serai.cli.serve import called_by, is_everywhere, url_of
 from serai.client import Client, connect
 from serai.config.keys import find_database_key
 from serai.config.paths import find_paths

@@ -10,7 +10,7 @@ import pytest
 from client.hosts import House, soon
 from client.screens import parse
 from serai.ahp.types import SessionSummary
-from serai.cli import connecting
+from serai.cli.console import target
 from serai.cli.sessions import ago, find_session, status_words, table
 from serai.client import Client, SessionGone, ToolWaiting
 from serai.errors import ConfigInvalid
@@ -138,7 +138,7 @@ class TestCommands:
             asked.append((*arguments, *named.values()))
             raise ConfigInvalid("enough")
 
-        monkeypatch.setattr(connecting, "connect", connect)
+        monkeypatch.setattr(target, "connect", connect)
         for words in (
             ("--url", "http://h:1", "--token", "t"),
             ("--url", "http://h:1", "list", "--token", "t"),

@@ -16,7 +16,7 @@ from serai.ahp.types import (
     ToolResultSubagentContent,
     ToolResultTextContent,
 )
-from serai.cli.chat import converse
+from serai.cli.chat.command import converse
 from serai.client import Client
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn

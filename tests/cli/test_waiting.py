@@ -8,7 +8,7 @@ import pytest
 
 from client.hosts import House, soon
 from client.screens import Desk, parse
-from serai.cli.chat import converse
+from serai.cli.chat.command import converse
 from serai.client import Client
 from serai.host.turn import Turn
 

@@ -10,10 +10,10 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from serai.ahp import jsonrpc
+from serai.ahp import codec
 from serai.client import Client, ConnectionLost
-from serai.client.inbox import Inbox
-from serai.client.transport import Transport
+from serai.client.connection import Transport
+from serai.client.events import Inbox
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.host import Host
 from serai.host.settings import HostSettings
@@ -198,7 +198,7 @@ class Scripted:
         return message
 
     def send(self, message: Any) -> None:
-        self.transport.inbox.put(jsonrpc.encode(message))
+        self.transport.inbox.put(codec.encode(message))
 
     def answer(self, request: Any, result: Any) -> None:
         self.send({"jsonrpc": "2.0", "id": request["id"], "result": result})

@@ -7,8 +7,8 @@ import asyncio
 import io
 
 from serai.cli import read_words
-from serai.cli.terminal import Terminal
-from serai.client.inbox import Inbox
+from serai.cli.console.terminal import Terminal
+from serai.client.events import Inbox
 
 
 class Screen(io.StringIO):

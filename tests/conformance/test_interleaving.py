@@ -15,8 +15,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from conformance.client import NOW, timeless
 from conformance.memory import Wire
 from serai.ahp import actions as a
-from serai.ahp import jsonrpc, wire
+from serai.ahp import wire
 from serai.ahp.client import ClientState
+from serai.ahp.methods import REQUESTS
 from serai.ahp.types import (
     ROOT,
     ModelSelection,
@@ -132,7 +133,7 @@ class Guest:
                 self.tell("dispatchAction", wire.to_json(again))
 
 
-_RESULTS = {name: method.result for name, method in jsonrpc.REQUESTS.items()}
+_RESULTS = {name: method.result for name, method in REQUESTS.items()}
 
 
 # -- what clients do, given what they see ------------------------------------------------------------------

@@ -19,7 +19,7 @@ from conformance.conftest import Connect, new_session
 from hosts import TOKEN, WITHIN, House, housing
 from serai.ahp.types import ROOT, ChangesetFile, ChangesetState
 from serai.machine.files import Access, Root, Roots, find
-from serai.machine.files.turns import alone_at
+from serai.machine.files.threads import alone_at
 
 ASK = "session/inputRequested"
 

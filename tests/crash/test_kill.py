@@ -30,6 +30,7 @@ class Witness:
         self.state = ClientState(name)
         self.heard: dict[int, dict[str, Any]] = {}
         self.highest = 0
+        self.has_come = False
 
     def testify(self, client: Client) -> None:
         """Remember what came over a connection that is gone."""
@@ -40,11 +41,12 @@ class Witness:
 
 async def come_back(stack: AsyncExitStack, host: HostProcess, witness: Witness) -> Client:
     client = await stack.enter_async_context(connecting(host.url, witness.state))
-    if witness.heard:
+    if witness.has_come:  # also when it was killed before it heard anything
         result = await client.reconnect()
         assert result.get("missing", []) == []
     else:
         await client.initialize(ROOT)
+        witness.has_come = True
     return client
 
 

@@ -111,7 +111,8 @@ class Conversation:
     # -- saying --------------------------------------------------------------------------------------------
 
     def dispatch(self, action: a.StateAction, client_id: str = CLIENT) -> None:
-        self.session.dispatch(action, a.ActionOrigin(client_id=client_id, client_seq=0), self)
+        origin = a.ActionOrigin(client_id=client_id, client_seq=0)
+        self.host.dispatch(self.session.uri, action, origin, self)
 
     def start(self, text: str, attachments: list[MessageAttachment] | None = None) -> str:
         """Begin a turn."""

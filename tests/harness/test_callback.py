@@ -9,10 +9,17 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from harness.conversation import Conversation, frame, prose
 from serai.ahp.types import SessionConfigPropertySchema, SessionConfigSchema, SessionLifecycle, TurnState
-from serai.contract import AgentSessionCapabilities, DeliveryMode, MessageContext, check_registration
+from serai.contract import (
+    AgentSessionCapabilities,
+    DeliveryMode,
+    MessageContext,
+    RelayMessage,
+    check_registration,
+)
 from serai.errors import CapabilityUnsupported, ConfigInvalid
 from serai.harness.callback import CAPABILITIES, STEERABLE, CallbackHarness
 from serai.host.host import Host
@@ -97,6 +104,17 @@ class TestAnswering:
             await conversation.quiet()
             assert conversation.state.summary.activity is None
         assert turn.state == TurnState.CANCELLED
+
+    async def test_the_function_answers_the_message_that_was_handed_over(self) -> None:
+        async with talking_to(CallbackHarness("shout", shout)) as conversation:
+            agent = await conversation.session.agent()
+            receive = agent.receive_message
+
+            async def another(message: RelayMessage, context: MessageContext) -> Any:
+                return await receive(replace(message, text="from elsewhere"), context)
+
+            cast("Any", agent).receive_message = another
+            assert prose(await conversation.say("go")) == "FROM ELSEWHERE"
 
     async def test_a_repeated_delivery_does_not_call_the_function_again(self) -> None:
         called: list[str] = []

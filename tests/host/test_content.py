@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from harness.conversation import Conversation, frame
-from redact.test_embedded import AROUND, WAYS, each_way
+from redact.test_content import each_way
 from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.ahp.types import ToolResultContent, ToolResultEmbeddedResourceContent, ToolResultResourceContent
@@ -63,11 +63,7 @@ def test_what_is_neither_base64_nor_large_stays_as_it_came(text: str) -> None:
     assert moved_out(said, "session:/s") == (said, [])
 
 
-def cut_off(data: bytes) -> str:
-    return AROUND["cut off"](base64.encodebytes(data).decode())
-
-
-@pytest.mark.parametrize("write", [*WAYS.values(), cut_off], ids=[*WAYS, "cut off"])
+@each_way
 async def test_secrets_in_a_tools_output_reach_neither_state_nor_journal_nor_blob(
     write: Callable[[bytes], str],
 ) -> None:

@@ -32,7 +32,7 @@ def says(text: str) -> a.SessionDeltaAction:
 
 def told(*actions: a.StateAction) -> list[a.StateAction]:
     masking = Masking(Redactor({"MAN": VALUE}))
-    return [each for action in actions for each in masking.masked(action, observed=True)]
+    return [each for action in actions for each in masking.masked(action)]
 
 
 def texts(actions: list[a.StateAction]) -> str:

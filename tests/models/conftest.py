@@ -11,8 +11,8 @@ import pytest
 
 from agents.conftest import players
 from agents.players import Players
-from serai.agents.catalogue import Catalogue
-from serai.agents.definitions import AgentDefinition, Way
+from serai.agents.catalogue.agents import Catalogue
+from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.models import AgentModel
 
 __all__ = ["model", "odd", "players"]

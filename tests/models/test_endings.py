@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from serai.acp import Cost
-from serai.agents.results import AskResult
+from serai.agents.ask.events import AskResult
 from serai.models.endings import details_of, finish_reason, usage_of
 
 

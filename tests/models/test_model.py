@@ -25,7 +25,7 @@ from agents.players import Players
 from agents.summing import Summing
 from models.conversing import ROME, ROME_JSON, City, Making, answer_of, said, texts
 from serai import agents
-from serai.agents.policies import Policy
+from serai.agents.ask.permissions import Policy
 from serai.models import AgentModel, AgentModelWarning
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Callable
 
 import msgspec
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from ahp.strategies import action as action_of
 from ahp.strategies import actions_of
-from redact.test_embedded import AROUND, each_surrounding, each_way
+from redact.test_content import each_way
 from redact.test_shapes import rnd
 from serai.ahp import wire
 from serai.ahp.actions import (
@@ -197,54 +196,23 @@ def test_secrets_are_masked_however_base64_is_written(
     assert base64.b64decode(typed.data, validate=True).decode() == f"{before} {TYPED}\n"
 
 
-@each_surrounding
-@pytest.mark.parametrize("shift", [20, 33, 46, 59])
-def test_secrets_are_masked_in_base64_that_is_damaged_or_has_something_around_it(
-    redactor: Redactor, surround: Callable[[str], str], shift: int
-) -> None:
-    said = f"{'?' * shift} {BOTH} and more".encode()
-    lines = base64.encodebytes(said + b"." * (2 - len(said) % 3) + b"." * 30).decode()
-    told = ToolResultEmbeddedResourceContent(data=surround(lines), content_type="text/plain")
+@pytest.mark.parametrize("cut", range(1, 5))
+def test_secrets_are_masked_in_base64_that_is_cut_off(redactor: Redactor, cut: int) -> None:
+    lines = base64.encodebytes(f"{BOTH} and more, to the end".encode()).decode().rstrip("\n=")
+    told = ToolResultEmbeddedResourceContent(data=lines[:-cut], content_type="text/plain")
     for observed, expected in ((True, MASKED), (False, TYPED)):
         masked = redactor.redact_value(told, observed=observed).data
-        words = re.findall(r"[\w+/]{40,}=*", masked)
-        assert f"? {expected} and more." in base64.b64decode(words[0]).decode()
-
-
-@pytest.mark.parametrize("cut", range(1, 9))
-@pytest.mark.parametrize("behind", ["", "…"])
-def test_secrets_are_masked_in_base64_whose_beginning_is_cut_off(
-    redactor: Redactor, cut: int, behind: str
-) -> None:
-    lines = base64.encodebytes(f"{'?' * 45} {BOTH} and more, to the end".encode()).decode()
-    told = ToolResultEmbeddedResourceContent(data=lines[cut:] + behind, content_type="text/plain")
-    for observed, expected in ((True, MASKED), (False, TYPED)):
-        masked = redactor.redact_value(told, observed=observed)
-        left = masked.data.removesuffix("…")[-cut % 4 :]
-        assert f"? {expected} and more, to the end" in base64.b64decode(left).decode()
-        assert redactor.redact_value(masked, observed=observed) is masked
+        assert base64.b64decode(masked).decode().startswith(f"{expected} and more, to the")
 
 
 @given(
-    surround=st.sampled_from([*AROUND.values()]),
     data=st.binary(max_size=300),
     start=st.sampled_from([b"", b"\x89PNG\r\n\x1a\n\0", b"text "]),
 )
-def test_without_secrets_it_stays_as_it_was_written(
-    surround: Callable[[str], str], data: bytes, start: bytes
-) -> None:
-    text = surround(base64.encodebytes(start + data).decode())
+def test_without_secrets_it_stays_as_it_was_written(data: bytes, start: bytes) -> None:
+    text = base64.encodebytes(start + data).decode()
     kept = ToolResultEmbeddedResourceContent(data=text, content_type="image/png")
     assert Redactor({"KNOWN": KNOWN}).redact_value(kept, observed=True) is kept
-
-
-@pytest.mark.parametrize("key", [f"-sk-{rnd(48)}", f"-{SHAPE}", f"_-{SHAPE}"])
-def test_a_small_picture_is_not_changed_by_chance(redactor: Redactor, key: str) -> None:
-    text = f"iVBORw0KGgoA{key}"  # safe for addresses, it has in it what looks like a key
-    text += "A" * (-len(text) % 4)
-    assert redactor.redact(text) != text
-    kept = ToolResultEmbeddedResourceContent(data=text, content_type="image/png")
-    assert redactor.redact_value(kept, observed=True) is kept
 
 
 @each_way
@@ -304,9 +272,7 @@ def test_bytes_without_secrets_are_the_same_object(redactor: Redactor) -> None:
         assert redactor.redact_bytes(data) is data
 
 
-@pytest.mark.parametrize(
-    "around", ["{}", " {}\n", "{} ok", "key {}", "one two three {} " + "four five " * 200]
-)
+@pytest.mark.parametrize("around", ["{}", " {}\n", "{} ok", "key {}"])
 def test_words_that_can_be_read_as_base64_are_masked_as_text(redactor: Redactor, around: str) -> None:
     content = ToolResultEmbeddedResourceContent(data=around.format(SHAPE), content_type="text/plain")
     assert redactor.redact_value(content, observed=True).data == around.format("[masked:github-token]")

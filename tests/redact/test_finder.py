@@ -13,8 +13,8 @@ from redact.test_shapes import PEM, PROVIDER_KEYS, rnd
 from redact.test_streams import FRAGMENTS, cuts, split
 from serai.redact import Redactor
 from serai.redact.finder import Finder, Found
-from serai.redact.hints import DECIDED, Hints
 from serai.redact.managed import SHORTEST, ManagedValues
+from serai.redact.patterns import DECIDED, Hints
 from serai.redact.shapes import SHAPES
 
 FINDER = Finder([shape.pattern for shape in SHAPES])

@@ -376,4 +376,4 @@ class TestLog:
         await store.open()
         await store.append(Batch(items=[Row(A, b"{}")]))
         await store.close()
-        assert names(path.parent, "*") == {"history.db", "history.db.lock"}
+        assert names(path.parent, "*") == {"history.db", "history.db.lock", "history.db-highwater"}

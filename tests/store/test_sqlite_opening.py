@@ -257,7 +257,7 @@ class TestNewFile:
                 )
             )
         content = files_of(path)
-        assert content.keys() == {"history.db", "history.db-wal", "history.db-shm"}
+        assert content.keys() == {"history.db", "history.db-wal", "history.db-shm", "history.db-highwater"}
         assert len(content["history.db"]) > 20_000
         for name, data in content.items():
             assert b"plain" not in data, name

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from serai.acp.shapes import is_amount, object_of, text_of
-from serai.acp.tokens import SessionTokens
+from serai.acp.shapes import object_of, text_of
+from serai.acp.tokens import SessionTokens, usage_in
 from serai.errors import AgentError
 
 __all__ = ["Failure", "Finished", "PromptTurn", "Silence"]
@@ -34,12 +34,7 @@ class Finished:
             tokens: Those of the session so far, for an agent that tells them and not those of the turn.
         """
         raw = dict(object_of(result))
-        told = object_of(raw.get("usage"))
-        usage = {
-            name: value
-            for name, value in told.items()
-            if not isinstance(value, int | float) or is_amount(value)
-        }
+        usage = usage_in(raw)
         if tokens is not None:
             usage = tokens.of_turn(usage)
         return cls(

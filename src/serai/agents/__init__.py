@@ -4,18 +4,10 @@
 
     answer = await agents.ask("claude", "What is in this folder?")
 
-catalogue.py, definitions.py, registry.py, known.py   which agents there are
-finding.py, places.py, packages.py          where they are
-introducing.py, models.py, probing.py       what they say of themselves
-
-asking.py       ask, ask_json, stream, session, capabilities, detect: begin here
-hosting.py      a running agent             sessions.py     a conversation
-streaming.py    a turn that is followed     events.py       what happens in it
-policies.py     who answers permissions     filters.py      which tools may be used at all
-costs.py        what it costs               json_answers.py answers of a certain shape
-retrying.py     asking again                renewing.py     a new agent for a session
-falling_back.py, racing.py, cascading.py, pooling.py        several agents for one question
-adapters.py     agents of one's own         testing/        agents for tests
+catalogue/   which agents there are, where they are found, and what is known about them
+ask/         one question to one agent, or one conversation with it: begin with ask/ask.py
+several/     several agents for one question
+testing/     agents for tests
 """
 
 from __future__ import annotations
@@ -36,18 +28,24 @@ from serai.acp import (
     SseServer,
     StdioServer,
 )
-from serai.agents.adapters import Adapter, AgentRef
-from serai.agents.asked import PermissionAsked
-from serai.agents.asking import Detected, ask, ask_json, capabilities, detect, models, session, stream
-from serai.agents.attempts import Attempt, Candidate
-from serai.agents.cascading import CascadeResult, Stage, cascade
-from serai.agents.catalogue import Catalogue, built_in
-from serai.agents.clients import AgentClient, client
-from serai.agents.costs import CostTracker, Price
-from serai.agents.definitions import AgentDefinition, Way
-from serai.agents.events import (
+from serai.agents.ask.ask import (
+    AgentClient,
+    Detected,
+    ask,
+    ask_json,
+    capabilities,
+    client,
+    detect,
+    models,
+    session,
+    stream,
+)
+from serai.agents.ask.costs import CostTracker, Price
+from serai.agents.ask.events import (
+    AskResult,
     CommandsChanged,
     Event,
+    JsonResult,
     ModeChanged,
     OptionsChanged,
     PlanChanged,
@@ -60,21 +58,29 @@ from serai.agents.events import (
     TurnFinished,
     UsageChanged,
 )
-from serai.agents.falling_back import FailoverResult, failover
-from serai.agents.filters import TOOL_KINDS, OnToolUse, ToolFilter
-from serai.agents.hosting import WireHost, host
-from serai.agents.models import EffortKind, Models, ModelsFrom
-from serai.agents.options import Options, SessionOptions
-from serai.agents.parts import Command, Part, Prompt, audio, embedded, image, link
-from serai.agents.policies import PermissionPolicy, Policy
-from serai.agents.pooling import AgentPool, pool
-from serai.agents.racing import RaceResult, race
-from serai.agents.results import AskResult, JsonResult
-from serai.agents.retrying import Context, Renewed, Retries, Why
-from serai.agents.sessions import WireSession
-from serai.agents.streaming import AgentStream
-from serai.agents.tool_uses import Diff, ToolUse
-from serai.agents.transience import is_transient
+from serai.agents.ask.host import WireHost, host
+from serai.agents.ask.options import Options, SessionOptions
+from serai.agents.ask.permissions import PermissionAsked, PermissionPolicy, Policy
+from serai.agents.ask.prompt import Command, Part, Prompt, audio, embedded, image, link
+from serai.agents.ask.retries import Context, Renewed, Retries, Why, is_transient
+from serai.agents.ask.session import WireSession
+from serai.agents.ask.start import Adapter, AgentRef
+from serai.agents.ask.stream import AgentStream
+from serai.agents.ask.tools import TOOL_KINDS, Diff, OnToolUse, ToolFilter, ToolUse
+from serai.agents.catalogue.agents import Catalogue, built_in
+from serai.agents.catalogue.definitions import AgentDefinition, Way
+from serai.agents.catalogue.introduction import EffortKind, Models, ModelsFrom
+from serai.agents.several.failover import (
+    Attempt,
+    Candidate,
+    CascadeResult,
+    FailoverResult,
+    Stage,
+    cascade,
+    failover,
+)
+from serai.agents.several.pool import AgentPool, pool
+from serai.agents.several.race import RaceResult, race
 
 __all__ = [
     "TOOL_KINDS",

@@ -2,7 +2,7 @@
 
     types, actions            what channels hold, and what changes it
     commands, notifications   what can be asked, and what is only told
-    wire, jsonrpc             values and frames, to JSON and back
+    wire, codec               values and messages, to JSON and back
     reducers                  from a state and an action to the next state
     rules                     who may dispatch what, and when
     client                    what a client knows, hopes for, and does after a gap

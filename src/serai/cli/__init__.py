@@ -32,7 +32,14 @@ _COMMANDS = {
     "acp": "look into the Agent Client Protocol",
     "ahp": "look into the Agent Host Protocol",
 }
-"""Every subcommand and what it does. Its module here has `configure(parser)`, which sets `run`."""
+"""Every subcommand and what it does. Its module has `configure(parser)`, which sets `run`."""
+
+_ELSEWHERE = {
+    "chat": "chat.command:configure",
+    "backup": "database:configure_backup",
+    "restore": "database:configure_restore",
+}
+"""The modules and functions of subcommands that have no module of their own name."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -89,7 +96,8 @@ def read_words(words: Sequence[str]) -> argparse.Namespace:
         sentence = f"{summary[0].upper()}{summary[1:]}."
         command = commands.add_parser(name, help=summary, description=sentence)
         if name == wanted:
-            import_module(f"serai.cli.{name}").configure(command)
+            module, function = _ELSEWHERE.get(name, f"{name}:configure").split(":")
+            getattr(import_module(f"serai.cli.{module}"), function)(command)
     parser.set_defaults(run=partial(_print_help, parser), home=None, debug=False)
     return parser.parse_args(words)
 

@@ -13,7 +13,7 @@ import msgspec
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.mending import mended
 from serai.acp.shapes import is_object, object_of
-from serai.cli.json_output import print_json
+from serai.cli.console.output import print_json
 from serai.depth import checked
 from serai.errors import FileUnreadable, Mismatch, ParseError
 

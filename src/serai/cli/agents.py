@@ -16,19 +16,18 @@ import msgspec
 
 from serai.acp import Handshake
 from serai.acp.shapes import object_of
-from serai.agents.catalogue import built_in, make_catalogue
-from serai.agents.definitions import AgentDefinition
-from serai.agents.finding import Finder, Found
-from serai.agents.introducing import Introduction, introduce
-from serai.agents.known import Known, known_agents
-from serai.agents.places import Surroundings
-from serai.agents.registry import load_registry
-from serai.agents.remembering import FILE, AgentMemory, Remembered, signed_in_of, version_of
+from serai.agents.catalogue.agents import KnownAgents, built_in, known_agents, make_catalogue
+from serai.agents.catalogue.definitions import AgentDefinition
+from serai.agents.catalogue.finder import Finder, FoundAgent
+from serai.agents.catalogue.introduction import Introduction, introduce
+from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_in_of, version_of
+from serai.agents.catalogue.programs import Surroundings
+from serai.agents.catalogue.registry import load_registry
 from serai.cli.agents_table import table_of
-from serai.cli.connecting import add_connection_options, client_of
-from serai.cli.json_output import print_json
-from serai.cli.signing_in import SignInDialog
-from serai.cli.terminal import clean, open_terminal
+from serai.cli.console.output import clean, print_json
+from serai.cli.console.signin import SignInDialog
+from serai.cli.console.target import add_connection_options, client_of
+from serai.cli.console.terminal import open_terminal
 from serai.config.load import load
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
@@ -115,7 +114,7 @@ def _memory(options: argparse.Namespace) -> AgentMemory:
     return AgentMemory(find_paths(options.home, os.environ).home / FILE)
 
 
-async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[Known, Finder]:
+async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[KnownAgents, Finder]:
     """The agents that are known here, and who finds them.
 
     Without a registry that was named here and now nothing would be as it is meant: it is an error.
@@ -127,7 +126,7 @@ async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[K
         _warn(str(ignored))
     if options.registry:
         registry = await load_registry(options.registry)
-        known = Known(make_catalogue(configuration.agents, registry.definitions), registry)
+        known = KnownAgents(make_catalogue(configuration.agents, registry.definitions), registry)
     else:
         known = await known_agents(configuration, _warn, name=name)
     project = place if place is not None and Trust(paths.trust).is_trusted(place) else None
@@ -162,7 +161,7 @@ async def _show_one(options: argparse.Namespace) -> int:
     return 0
 
 
-def _remember(options: argparse.Namespace, found: Found, told: Introduction) -> Remembered | None:
+def _remember(options: argparse.Namespace, found: FoundAgent, told: Introduction) -> Remembered | None:
     """Keep what the agent has said. A sign-in that it had wanted, and does no longer, has come about."""
     find_paths(options.home, os.environ).make_home()
     memory = _memory(options)
@@ -192,7 +191,7 @@ async def _have_signed_in(options: argparse.Namespace) -> int:
 # -- what is shown -----------------------------------------------------------------------------------------
 
 
-def _document(found: Found, remembered: Remembered | None) -> dict[str, Any]:
+def _document(found: FoundAgent, remembered: Remembered | None) -> dict[str, Any]:
     return {
         "id": found.id,
         "label": found.label,
@@ -211,7 +210,7 @@ def _document(found: Found, remembered: Remembered | None) -> dict[str, Any]:
     }
 
 
-def _introduction(found: Found, told: Introduction, remembered: Remembered | None) -> dict[str, Any]:
+def _introduction(found: FoundAgent, told: Introduction, remembered: Remembered | None) -> dict[str, Any]:
     handshake = told.handshake
     return {
         **_document(found, remembered),
@@ -228,7 +227,7 @@ def _introduction(found: Found, told: Introduction, remembered: Remembered | Non
     }
 
 
-def _lines(found: Found, told: Introduction) -> Iterator[str]:
+def _lines(found: FoundAgent, told: Introduction) -> Iterator[str]:
     handshake = told.handshake
     info = handshake.agent_info
     yield f"{info.title or info.name or found.label} {info.version or found.version or ''}".rstrip()

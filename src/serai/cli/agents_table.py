@@ -7,9 +7,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from serai.acp import AgentCapabilities
-from serai.agents.finding import Found
-from serai.agents.remembering import Remembered, signed_in_of, version_of
-from serai.cli.terminal import clean
+from serai.agents.catalogue.finder import FoundAgent
+from serai.agents.catalogue.memory import Remembered, signed_in_of, version_of
+from serai.cli.console.output import clean
 
 __all__ = ["table_of"]
 
@@ -18,7 +18,9 @@ _NARROWEST = 20
 _LONGEST_VERSION = 16
 
 
-def table_of(agents: Sequence[tuple[Found, Remembered | None]], width: int | None = None) -> Iterator[str]:
+def table_of(
+    agents: Sequence[tuple[FoundAgent, Remembered | None]], width: int | None = None
+) -> Iterator[str]:
     """The lines of the table, and below it what is to be done.
 
     Args:
@@ -44,7 +46,7 @@ def table_of(agents: Sequence[tuple[Found, Remembered | None]], width: int | Non
             yield f"  {name.ljust(longest)}  {clean(told)}"
 
 
-def _row(found: Found, remembered: Remembered | None) -> tuple[str, ...]:
+def _row(found: FoundAgent, remembered: Remembered | None) -> tuple[str, ...]:
     version = clean(version_of(found, remembered) or "-")
     if len(version) > _LONGEST_VERSION:
         version = version[: _LONGEST_VERSION - 1] + "…"
@@ -52,7 +54,7 @@ def _row(found: Found, remembered: Remembered | None) -> tuple[str, ...]:
     return (found.id, "yes" if found.installed else "no", version, signed_in, _abilities(found, remembered))
 
 
-def _abilities(found: Found, remembered: Remembered | None) -> str:
+def _abilities(found: FoundAgent, remembered: Remembered | None) -> str:
     """What it can do, in short words. `unknown` is what has not been heard from it."""
     if found.launch is None:
         return "-"
@@ -80,7 +82,7 @@ def _named(**words: bool) -> list[str]:
     return [word for word, has in words.items() if has]
 
 
-def _advice(found: Found, remembered: Remembered | None) -> str:
+def _advice(found: FoundAgent, remembered: Remembered | None) -> str:
     """What a person can do next, if anything."""
     install = found.definition.install
     if found.launch is None:

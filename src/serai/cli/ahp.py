@@ -14,7 +14,7 @@ from serai.ahp import wire
 from serai.ahp.actions import StateAction
 from serai.ahp.reducers import CHANNEL_TYPES, fold
 from serai.ahp.types import Number
-from serai.cli.json_output import print_json
+from serai.cli.console.output import print_json
 from serai.errors import FileUnreadable, Mismatch
 
 __all__ = ["configure"]

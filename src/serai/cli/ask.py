@@ -28,14 +28,13 @@ from serai.agents import (
     ask_json,
     stream,
 )
-from serai.agents.catalogue import Catalogue
-from serai.agents.filters import TOOL_KINDS
-from serai.agents.finding import Finder
-from serai.agents.known import known_agents
-from serai.agents.places import Surroundings
+from serai.agents.ask.tools import TOOL_KINDS
+from serai.agents.catalogue.agents import Catalogue, known_agents
+from serai.agents.catalogue.finder import Finder
+from serai.agents.catalogue.programs import Surroundings
 from serai.cli.agents import managed_secrets
-from serai.cli.json_output import print_json
-from serai.cli.terminal import Terminal, open_terminal
+from serai.cli.console.output import print_json
+from serai.cli.console.terminal import Terminal, open_terminal
 from serai.config.load import load
 from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from serai.cli.json_output import json_text, print_json
+from serai.cli.console.output import json_text, print_json
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust

@@ -1,4 +1,4 @@
-"""`serai doctor`: what is well, what is not, and what to do about it."""
+"""What a host needs of the machine that it runs on, and what an earlier one has left running there."""
 
 from __future__ import annotations
 
@@ -8,28 +8,129 @@ import http.client
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from serai.agents.catalogue import make_catalogue
-from serai.agents.finding import Finder, Found
-from serai.agents.registry import Registry, load_registry
-from serai.cli.addresses import called_by
-from serai.cli.home import database_key
-from serai.cli.json_output import print_json
-from serai.cli.machine import Finding, bad, machine_findings, process_findings
-from serai.client.lines import about_size
+from serai.agents.catalogue.agents import make_catalogue
+from serai.agents.catalogue.finder import Finder, FoundAgent
+from serai.agents.catalogue.registry import Registry, load_registry
+from serai.changes.git import find_git
+from serai.cli.console.output import about_size, print_json
+from serai.cli.database import database_key
+from serai.cli.serve import called_by
 from serai.config.keys import find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import Paths, find_paths
 from serai.config.trust import Trust
 from serai.errors import SeraiError
 from serai.harness.demo import DemoHarness
+from serai.machine.processes.census import census, look, members
+from serai.machine.processes.records import Record, Records
+from serai.machine.terminals.environment import default_shell
+from serai.machine.terminals.pty import open_pty
 from serai.store.lock import FileLock, Holder
 from serai.store.outside import look_over
 
-__all__ = ["configure"]
+__all__ = ["Finding", "bad", "configure", "machine_findings", "process_findings"]
+
+_LIMITS = Path("/proc/sys/fs/inotify")
+_FEW_WATCHES = 8192
+
+
+class Finding(NamedTuple):
+    """One line of the report."""
+
+    subject: str
+    well: bool
+    says: str
+    remedy: str = ""
+
+
+def bad(subject: str, error: SeraiError) -> Finding:
+    """What an error says of a subject."""
+    return Finding(subject, well=False, says=error.message, remedy=error.remedy or "")
+
+
+def machine_findings() -> Iterator[Finding]:
+    """Git, watching and terminals."""
+    yield _git()
+    yield _watches()
+    yield _terminals()
+
+
+def _git() -> Finding:
+    try:
+        git = asyncio.run(find_git())
+    except SeraiError as error:
+        return bad("git", error)
+    return Finding("git", well=True, says=f"{'.'.join(map(str, git.version))} ({git.program})")
+
+
+def _watches(limits: Path = _LIMITS) -> Finding:
+    """How many folders may be watched. Elsewhere than on Linux the system sets no such limit."""
+    if sys.platform != "linux":
+        return Finding("watching", well=True, says="this system has no limit of its own")
+    watches = _number(limits / "max_user_watches")
+    if watches is None:
+        return Finding("watching", well=False, says=f"{limits} cannot be read: is there inotify?")
+    says = f"{watches:,} folders may be watched (fs.inotify.max_user_watches)"
+    if watches < _FEW_WATCHES:
+        return Finding(
+            "watching",
+            well=False,
+            says=says,
+            remedy="Large projects need more: sysctl -w fs.inotify.max_user_watches=524288",
+        )
+    return Finding("watching", well=True, says=says)
+
+
+def _number(file: Path) -> int | None:
+    try:
+        return int(file.read_text("ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def _terminals() -> Finding:
+    try:
+        open_pty(80, 24).close()
+    except OSError as error:
+        return Finding(
+            "terminals",
+            well=False,
+            says=f"the system gives no pseudo-terminal: {error.strerror}",
+            remedy="Is /dev/pts mounted, and is kernel.pty.max large enough?",
+        )
+    return Finding("terminals", well=True, says=f"there are some; their shell is {default_shell(os.environ)}")
+
+
+# -- processes ---------------------------------------------------------------------------------------------
+
+
+def process_findings(home: Path) -> Iterator[Finding]:
+    """Processes of a host that is gone. They are told, and left alone."""
+    records = {mark: one for mark, one in Records(home / "processes").all().items() if _is_orphan(one)}
+    everyone = census() if records else []
+    for mark, record in records.items():
+        left = members(everyone, mark, record.child, record.keeper)
+        pids = ", ".join(str(process.pid) for process in left)
+        if pids:
+            yield Finding(
+                "leftovers",
+                well=False,
+                says=f"{record.what} still runs ({pids}), and its host is gone",
+                remedy="The next 'serai serve' on this home ends it",
+            )
+
+
+def _is_orphan(record: Record) -> bool:
+    if record.host is None:
+        return True
+    host = look(record.host.pid)
+    return host is None or host.dead or host.started != record.host.started
+
 
 _LITTLE_ROOM = 16 * 1024 * 1024
 """With less than so many bytes on its disk a host may not be able to start, or to go on."""
@@ -144,7 +245,7 @@ async def _agents(configuration: Configuration) -> Finding:
     return Finding("agents", well=True, says=says, remedy=remedy)
 
 
-def _told(found: Found) -> str:
+def _told(found: FoundAgent) -> str:
     name = f"{found.label} {found.version or ''}".rstrip()
     problem = found.reason if found.launch is None else "not signed in" if found.signed_in is False else ""
     return f"{name} ({found.id})" + (f": {problem}" if problem else "")

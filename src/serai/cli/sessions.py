@@ -22,17 +22,12 @@ from serai.ahp.types import (
     ToolCallResponsePart,
     Turn,
 )
-from serai.cli.connecting import add_connection_options, client_of
-from serai.cli.disposed import add_disposed_option, find_disposed
-from serai.cli.json_output import print_json
-from serai.cli.matching import match_session, session_id
-from serai.cli.purge import configure_purge
-from serai.cli.tables import rows_of, short_ids
-from serai.cli.terminal import clean
-from serai.cli.turn_view import call_told
-from serai.cli.waiting import why_held
+from serai.cli.chat.queue import why_held
+from serai.cli.chat.view import call_told
+from serai.cli.console.output import clean, plain, print_json, rows_of, short_ids
+from serai.cli.console.target import add_connection_options, client_of, match_session, session_id
+from serai.cli.database import configure_purge, find_disposed
 from serai.client import Client
-from serai.client.dialogs import plain
 
 __all__ = ["configure", "find_session"]
 
@@ -42,11 +37,11 @@ _Command = Callable[[Client, argparse.Namespace], Awaitable[int]]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai sessions`."""
     _options(parser, _list)
-    add_disposed_option(parser)
+    _add_disposed(parser, default=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     listing = commands.add_parser("list", help="list all sessions (the same as no command)")
     _options(listing, _list, again=True)
-    add_disposed_option(listing, again=True)
+    _add_disposed(listing, default=argparse.SUPPRESS)
     for name, run, summary in (
         ("show", _show, "show one with its turns"),
         ("dispose", _dispose, "end one: it is no longer listed, and what it was stays in the database"),
@@ -61,6 +56,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
             command.add_argument("--undo", action="store_true", help="take it out again")
         _options(command, run, again=True)
     configure_purge(commands.add_parser("purge", help="erase sessions for good"))
+
+
+def _add_disposed(parser: argparse.ArgumentParser, default: object) -> None:
+    parser.add_argument(
+        "--disposed",
+        action="store_true",
+        default=default,
+        help="those that have ended and are kept in this machine's database, until they are purged",
+    )
 
 
 def _options(parser: argparse.ArgumentParser, command: _Command, *, again: bool = False) -> None:

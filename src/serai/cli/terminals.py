@@ -10,12 +10,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from serai.ahp.types import TerminalClientClaim, TerminalInfo, TerminalSessionClaim
-from serai.cli.attaching import attach
-from serai.cli.connecting import add_connection_options, client_of
-from serai.cli.json_output import print_json
-from serai.cli.matching import match_terminal, session_id
-from serai.cli.tables import rows_of, short_ids
-from serai.cli.terminal import clean
+from serai.cli.console.attach import attach
+from serai.cli.console.output import clean, print_json, rows_of, short_ids
+from serai.cli.console.target import add_connection_options, client_of, match_terminal, session_id
 from serai.client import Client, TerminalClient
 
 __all__ = ["configure"]

@@ -6,7 +6,7 @@ async with serai.connect() as client:
     print((await turn.result()).text)
 """
 
-from serai.client.client import Client, connect
+from serai.client.client import Client, SignIn, connect
 from serai.client.events import (
     ClientEvent,
     Connected,
@@ -31,11 +31,10 @@ from serai.client.events import (
     UsageReported,
     event_json,
 )
-from serai.client.lending import ClientTool
-from serai.client.publishing import ClientPlugin
+from serai.client.plugins import ClientPlugin
 from serai.client.session import SessionClient
-from serai.client.signing_in import SignIn
 from serai.client.terminal import TerminalClient, TerminalOutput
+from serai.client.tools import ClientTool
 from serai.client.turn import TurnResult, TurnStream
 from serai.errors import AccessRefused, ConnectionLost, Rejected, SessionFailed, SessionGone
 

@@ -7,9 +7,19 @@ import os
 import uuid
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from serai.ahp import commands as c
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.extensions import SignInMethodsResult
+from serai.ahp.extensions import (
+    SIGN_IN,
+    SIGN_IN_METHODS,
+    SignInMethod,
+    SignInMethodsParams,
+    SignInMethodsResult,
+    SignInParams,
+    SignInResult,
+)
 from serai.ahp.types import (
     ROOT,
     URI,
@@ -21,16 +31,15 @@ from serai.ahp.types import (
     TerminalClientClaim,
 )
 from serai.client.address import find_address
-from serai.client.core import ChannelClient
-from serai.client.following import Follower
-from serai.client.lifeline import Delays, backoff
+from serai.client.channels import ChannelClient
+from serai.client.connection import websocket_opener
+from serai.client.follower import Follower
+from serai.client.reconnect import Delays, backoff
 from serai.client.session import SessionClient
-from serai.client.signing_in import SignIn, begin_sign_in, list_sign_in_methods
 from serai.client.terminal import TerminalClient
-from serai.client.transport import websocket_opener
 from serai.errors import ProtocolError, SeraiError, SessionGone
 
-__all__ = ["Client", "connect"]
+__all__ = ["Client", "SignIn", "connect"]
 
 
 def connect(
@@ -58,6 +67,19 @@ def connect(
     """
     opener = websocket_opener(find_address(url, token, home=home))
     return Client(opener, client_id=client_id, subscriptions=subscriptions, delays=delays)
+
+
+class SignIn(Struct, frozen=True):
+    """A sign-in that has begun, or is over."""
+
+    method: SignInMethod
+    """How it is done."""
+    terminal: TerminalClient | None = None
+    """Where the person goes on. When it has ended, `sign_in_methods` tells whether someone is signed in."""
+    signed_in: bool | None = None
+    """Whether someone is, where it is over already; `None` when nobody knows."""
+    message: str | None = None
+    """What the person has to do now."""
 
 
 class Client(ChannelClient):
@@ -100,7 +122,7 @@ class Client(ChannelClient):
         Raises:
             ProtocolError: There is no such agent; or (-32601) the host is no Serai.
         """
-        return await list_sign_in_methods(self, agent)
+        return await self.request(SIGN_IN_METHODS, SignInMethodsParams(channel=ROOT, provider=agent))
 
     async def sign_in(
         self, agent: str, method: str | None = None, *, size: tuple[int, int] | None = None
@@ -118,7 +140,18 @@ class Client(ChannelClient):
         Raises:
             ProtocolError: There is no such agent or method, or nobody was signed in.
         """
-        return await begin_sign_in(self, agent, method, size)
+        cols, rows = size or (None, None)
+        params = SignInParams(
+            channel=ROOT,
+            provider=agent,
+            method_id=method,
+            terminal=f"ahp-terminal:/{uuid.uuid4()}",
+            cols=cols,
+            rows=rows,
+        )
+        result: SignInResult = await self.request(SIGN_IN, params)
+        terminal = await self.open_terminal(result.terminal) if result.terminal else None
+        return SignIn(result.method, terminal, result.signed_in, result.message)
 
     async def read(self, uri: URI) -> bytes:
         """The content that a `ContentRef` names.

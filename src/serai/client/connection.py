@@ -1,4 +1,4 @@
-"""One connection: requests and their answers, notifications, and the host's own requests.
+"""One connection to a host: frames over a WebSocket, and the JSON-RPC messages in them.
 
 Frames are handled in order, by one task: what a frame changes has been changed before the next one is looked
 at. Sending is a queue that another task empties, so that order is kept there too and nobody waits in line.
@@ -8,23 +8,170 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from http import HTTPStatus
+from typing import Any, Protocol, TypeAlias
 
-from serai.ahp import jsonrpc
+import msgspec
+from websockets.asyncio.client import ClientConnection
+from websockets.asyncio.client import connect as connect_websocket
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+
+from serai import jsonrpc
+from serai.ahp.codec import CODEC
 from serai.ahp.wire import Value
-from serai.client.transport import Transport
-from serai.errors import ConnectionLost, MethodNotFound, ProtocolError, SeraiError
+from serai.client.address import Address
+from serai.errors import (
+    AccessRefused,
+    ConfigInvalid,
+    ConnectionLost,
+    MethodNotFound,
+    ProtocolError,
+    SeraiError,
+)
+from serai.jsonrpc.messages import TOO_MANY_REQUESTS
 
-__all__ = ["Connection", "Handler", "OnNotification"]
+__all__ = ["Connection", "Handler", "OnNotification", "Opener", "Transport", "websocket_opener"]
+
+# A host may send a long session in one frame; more than this is a fault.
+_MAX_FRAME = 256 * 1024 * 1024
+
+# A host that does not say good-bye is not waited for.
+_CLOSE_TIMEOUT = 3.0
+
+_TOO_SLOW = 4408
+
+
+class Transport(Protocol):
+    """One connection. `send` and `receive` are each called by one task at a time."""
+
+    async def send(self, frame: bytes) -> None:
+        """Send one text frame.
+
+        Raises:
+            ConnectionLost: The connection is over.
+        """
+        ...
+
+    async def receive(self) -> bytes:
+        """The next text frame.
+
+        Raises:
+            ConnectionLost: The connection is over; the message says why.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End the connection. It does not raise."""
+        ...
+
+
+Opener: TypeAlias = Callable[[], Awaitable[Transport]]
+"""Makes a connection. Raises `ConnectionLost` when a later try may work, else `AccessRefused`."""
+
+
+def websocket_opener(address: Address) -> Opener:
+    """Makes WebSockets to a host.
+
+    The token goes into a header, never into the address: addresses end up in logs.
+    """
+    headers = {"Authorization": f"Bearer {address.token}"} if address.token else None
+
+    async def open_websocket() -> Transport:
+        try:
+            connection = await connect_websocket(
+                address.url,
+                additional_headers=headers,
+                user_agent_header="serai",
+                compression=None,
+                max_size=_MAX_FRAME,
+                close_timeout=_CLOSE_TIMEOUT,
+                # What is on this machine is not behind a proxy, whatever the environment says.
+                proxy=None if address.is_local else True,
+            )
+        except InvalidURI as error:
+            raise ConfigInvalid(f"{address.url!r} is not the address of a host: {error}") from error
+        except InvalidStatus as error:
+            raise _refused(address, error) from error
+        except (OSError, TimeoutError, InvalidHandshake, EOFError) as error:
+            raise ConnectionLost(
+                f"no host answers at {address.url} ({_why(error)})",
+                remedy="Start one with `serai serve`, or name another address",
+            ) from error
+        return _WebSocket(connection)
+
+    return open_websocket
+
+
+class _WebSocket:
+    """A `Transport` over websockets' own client."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+
+    async def send(self, frame: bytes) -> None:
+        try:
+            await self._connection.send(frame, text=True)
+        except ConnectionClosed as error:
+            raise _closed(error) from error
+
+    async def receive(self) -> bytes:
+        try:
+            return await self._connection.recv(decode=False)
+        except ConnectionClosed as error:
+            raise _closed(error) from error
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)  # asyncio's own words name the address once more
+    return str(getattr(error, "strerror", None) or error or type(error).__name__).rstrip(".")
+
+
+def _closed(error: ConnectionClosed) -> ConnectionLost:
+    close = error.rcvd or error.sent
+    if close is None:
+        return ConnectionLost("the connection to the host broke")
+    if close.code == _TOO_SLOW:
+        return ConnectionLost("the host closed the connection: this client read too slowly")
+    reason = f": {close.reason}" if close.reason else ""
+    return ConnectionLost(f"the host closed the connection ({close.code}{reason})")
+
+
+def _refused(address: Address, error: InvalidStatus) -> AccessRefused | ConnectionLost:
+    """What the host's own answer says, if it is one of a Serai host; else its status."""
+    response = error.response
+    status = response.status_code
+    message, remedy = f"{address.url} answers {status} {_phrase(status)}", None
+    try:
+        told = msgspec.json.decode(response.body or b"", type=dict[str, str])
+        message, remedy = f"the host refused the connection: {told['message']}", told.get("remedy")
+    except (msgspec.DecodeError, KeyError):
+        pass
+    if status == HTTPStatus.UNAUTHORIZED:
+        remedy = "Give its token with `--token` or SERAI_TOKEN: `serai serve` prints it"
+    if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return ConnectionLost(message, remedy=remedy)
+    return AccessRefused(message, remedy=remedy)
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
 
 _log = logging.getLogger(__name__)
 
-# So many requests may be under way at once, in either direction; ours then wait, the host's are refused.
 _MAX_REQUESTS = 32
-_TOO_MANY_REQUESTS = -32000
+"""Most requests under way at once, in either direction; more of ours wait, more of the host's are refused."""
 
 Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
 """Answers a request of the host: gets its parameters, returns its result or raises a `SeraiError`."""
@@ -34,12 +181,25 @@ OnNotification: TypeAlias = Callable[[str, Any], None]
 
 
 @dataclass(slots=True)
-class _Asked:
-    """A request that the host has not answered yet."""
+class _Waiting:
+    """Who waits for an answer of the host."""
 
-    method: str
     answer: asyncio.Future[Any]
     then: Callable[[Any], None] | None
+
+    def settle(self, result: Any, error: SeraiError | None) -> None:
+        """Hand the answer over."""
+        if error is None and self.then is not None:
+            try:
+                self.then(result)
+            except SeraiError as problem:
+                error = problem
+        if self.answer.done():
+            return
+        if error is None:
+            self.answer.set_result(result)
+        else:
+            self.answer.set_exception(error)
 
 
 class Connection:
@@ -63,8 +223,7 @@ class Connection:
         self._heard = heard
         self._handlers = handlers
         self._ended = ended
-        self._asked: dict[jsonrpc.RequestId, _Asked] = {}
-        self._next_id = 1
+        self._peer: jsonrpc.Peer[_Waiting] = jsonrpc.Peer(CODEC)
         self._slots = asyncio.Semaphore(_MAX_REQUESTS)
         self._outbox: deque[bytes] = deque()
         self._something_to_send = asyncio.Event()
@@ -90,9 +249,8 @@ class Connection:
             self._ended()
             for task in [*tasks, *self._answering]:
                 task.cancel()
-            for asked in self._asked.values():
-                _fail(asked.answer, self._over)
-            self._asked.clear()
+            for waiting in self._peer.forget_all():
+                waiting.settle(None, self._over)
             await asyncio.gather(*tasks, *self._answering, return_exceptions=True)
 
     # -- sending -------------------------------------------------------------------------------------------
@@ -114,10 +272,8 @@ class Connection:
         async with self._slots:
             if self._over is not None:
                 raise self._over
-            request_id, self._next_id = self._next_id, self._next_id + 1
             answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            frame = jsonrpc.encode(jsonrpc.Request(id=request_id, method=method, params=params))
-            self._asked[request_id] = _Asked(method, answer, then)
+            _, frame = self._peer.request(method, params, _Waiting(answer, then))
             self.send(frame)
             return await answer
 
@@ -138,89 +294,45 @@ class Connection:
 
     async def _read(self) -> None:
         while True:
-            frame = await self._transport.receive()
-            try:
-                message = jsonrpc.decode(frame)
-            except ProtocolError as error:
-                self._unreadable(error)
-                continue
-            match message:
-                case jsonrpc.Success():
-                    self._answered(message)
-                case jsonrpc.Failure():
-                    self._failed(message)
-                case jsonrpc.Notification():
-                    self._heard(message.method, message.params)
-                case jsonrpc.Request():
-                    self._asks(message)
-
-    def _unreadable(self, error: ProtocolError) -> None:
-        """A request gets the error as its answer. Whatever else it was, answering would not help."""
-        _log.warning("the host sent something that cannot be read: %s", error)
-        if error.id is not None:
-            self.send(jsonrpc.encode(jsonrpc.Failure.of(error)))
-
-    def _answered(self, message: jsonrpc.Success) -> None:
-        asked = self._asked.pop(message.id, None)
-        if asked is None:
-            _log.warning("the host answered a request %s that was not asked", message.id)
-            return
-        try:
-            result = jsonrpc.result_of(message, asked.method)
-            if asked.then is not None:
-                asked.then(result)
-        except SeraiError as error:
-            _fail(asked.answer, error)
-            return
-        if not asked.answer.done():
-            asked.answer.set_result(result)
-
-    def _failed(self, message: jsonrpc.Failure) -> None:
-        asked = self._asked.pop(message.id, None) if isinstance(message.id, int | float) else None
-        if asked is None:
-            _log.warning("the host could not read a message: %s", message.error.message)
-            return
-        error = message.error
-        _fail(
-            asked.answer,
-            ProtocolError(error.message, id=message.id, number=error.code, data=error.data),
-        )
-
-    # -- the host's requests -------------------------------------------------------------------------------
+            match self._peer.receive(await self._transport.receive()):
+                case jsonrpc.Answered(waiting, result, error):
+                    waiting.settle(result, error)
+                case jsonrpc.Notification(method=method, params=params):
+                    self._heard(method, params)
+                case jsonrpc.Request() as request:
+                    self._asks(request)
+                case jsonrpc.Unreadable(error):
+                    _log.warning("the host sent something that cannot be read: %s", error)
+                    if error.id is not None:  # a request; whatever else it was, answering would not help
+                        self.send(self._peer.refuse(error))
+                case jsonrpc.Success(id=call_id):
+                    _log.warning("the host answered a request %s that was not asked", call_id)
+                case jsonrpc.Failure(error=problem):
+                    _log.warning("the host could not read a message: %s", problem.message)
+                case None:
+                    pass
 
     def _asks(self, request: jsonrpc.Request) -> None:
         handler = self._handlers.get(request.method)
         if handler is None:
             self._refuse(request, MethodNotFound(f"this client does not serve {request.method!r}"))
         elif len(self._answering) >= _MAX_REQUESTS:
-            self._refuse(request, ProtocolError("too many requests", number=_TOO_MANY_REQUESTS))
+            self._refuse(request, ProtocolError("too many requests", number=TOO_MANY_REQUESTS))
         else:
-            self._spawn(self._answer(request, handler))
+            task = asyncio.create_task(self._answer(request, handler))
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
 
     async def _answer(self, request: jsonrpc.Request, handler: Handler) -> None:
         try:
-            result = await handler(request.params)
-            frame = jsonrpc.encode(jsonrpc.Success(id=request.id, result=result))
-        except ProtocolError as error:
-            self._refuse(request, error)
+            frame = self._peer.answer(request.id, await handler(request.params))
         except SeraiError as error:
-            self._refuse(request, ProtocolError(str(error), data=error.to_wire()))
+            self._refuse(request, error)
         except Exception:  # noqa: BLE001 - a request gets an answer, whatever happens
             _log.exception("the handler of %s failed", request.method)
             self._refuse(request, ProtocolError(f"the client failed to answer {request.method!r}"))
         else:
             self.send(frame)
 
-    def _refuse(self, request: jsonrpc.Request, error: ProtocolError) -> None:
-        error.id = request.id
-        self.send(jsonrpc.encode(jsonrpc.Failure.of(error)))
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
-
-
-def _fail(future: asyncio.Future[Any], error: SeraiError) -> None:
-    if not future.done():
-        future.set_exception(error)
+    def _refuse(self, request: jsonrpc.Request, error: SeraiError) -> None:
+        self.send(self._peer.refuse(error, request.id))

@@ -1,4 +1,4 @@
-"""What a client hears: the events of a turn, and those of its connection.
+"""The events that a client hears, of a turn and of its connection, and the queues for their readers.
 
 The events of a turn come in the order in which the host let them happen. Each has a `type` for programs that
 print them, and `event_json` makes JSON of any of them.
@@ -6,7 +6,11 @@ print them, and `event_json` makes JSON of any of them.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeAlias
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -27,12 +31,15 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.ahp.wire import to_json
+from serai.errors import SeraiError
 
 __all__ = [
     "ClientEvent",
     "Connected",
     "ContentAdded",
     "Disconnected",
+    "Inbox",
+    "Listeners",
     "NoticeGiven",
     "QuestionAsked",
     "QuestionClosed",
@@ -52,7 +59,6 @@ __all__ = [
     "UsageReported",
     "event_json",
 ]
-
 
 # -- a turn ------------------------------------------------------------------------------------------------
 
@@ -240,3 +246,106 @@ def event_json(event: TurnEvent | ClientEvent) -> dict[str, Any]:
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+T = TypeVar("T")
+
+
+class Inbox(Generic[T]):
+    """Items for one task that reads them. Putting never waits; cancelling the reader loses nothing."""
+
+    def __init__(self) -> None:
+        self._items: deque[T] = deque()
+        self._news = asyncio.Event()
+        self._ended = False
+        self._error: SeraiError | None = None
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @property
+    def last(self) -> T | None:
+        """The item that was put last, if it still waits."""
+        return self._items[-1] if self._items else None
+
+    def put(self, item: T) -> None:
+        """Add an item, unless this has ended."""
+        if not self._ended:
+            self._items.append(item)
+            self._news.set()
+
+    def end(self, error: SeraiError | None = None) -> None:
+        """No more will come. The reader gets what waits, then the end or the error."""
+        if not self._ended:
+            self._ended, self._error = True, error
+            self._news.set()
+
+    async def get(self) -> T:
+        """The next item.
+
+        Raises:
+            StopAsyncIteration: There will be none.
+            SeraiError: There will be none, because of this.
+        """
+        while not self._items:
+            if self._ended:
+                if self._error is not None:
+                    raise self._error
+                raise StopAsyncIteration
+            self._news.clear()
+            await self._news.wait()
+        return self._items.popleft()
+
+
+_log = logging.getLogger(__name__)
+
+# A loop that reads nothing must not fill the memory.
+_MAX_EVENTS = 10_000
+
+
+class Listeners:
+    """All who listen to one client."""
+
+    def __init__(self) -> None:
+        self._functions: list[Callable[[ClientEvent], None]] = []
+        self._inboxes: list[Inbox[ClientEvent]] = []
+
+    def add(self, listener: Callable[[ClientEvent], None]) -> Callable[[], None]:
+        """Call a function with each event. Returns a function that ends it."""
+        self._functions.append(listener)
+
+        def stop() -> None:
+            if listener in self._functions:
+                self._functions.remove(listener)
+
+        return stop
+
+    async def events(self) -> AsyncGenerator[ClientEvent, None]:
+        """The events from now on."""
+        inbox: Inbox[ClientEvent] = Inbox()
+        self._inboxes.append(inbox)
+        try:
+            while True:
+                try:
+                    yield await inbox.get()
+                except StopAsyncIteration:
+                    return
+        finally:
+            self._inboxes.remove(inbox)
+
+    def tell(self, event: ClientEvent) -> None:
+        """Tell all of an event."""
+        for listener in self._functions.copy():
+            try:
+                listener(event)
+            except Exception:  # noqa: BLE001 - a listener's fault is not the connection's
+                _log.exception("a listener failed on %r", event)
+        for inbox in self._inboxes:
+            inbox.put(event)
+            if len(inbox) >= _MAX_EVENTS:
+                inbox.end(SeraiError(f"{_MAX_EVENTS} events were not read: later ones are missing"))
+
+    def end(self, error: SeraiError | None) -> None:
+        """There will be no more events."""
+        for inbox in self._inboxes:
+            inbox.end(error)

@@ -25,9 +25,9 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.client.answers import AnswerValue, answers_to
-from serai.client.following import SessionFollower
-from serai.client.lending import ClientTool, Lender
-from serai.client.publishing import ClientPlugin
+from serai.client.follower import SessionFollower
+from serai.client.plugins import ClientPlugin
+from serai.client.tools import ClientTool, Lender
 from serai.client.turn import TurnStream
 from serai.errors import Rejected, SeraiError
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from serai.ahp import actions as a
 from serai.ahp.reducers import ChannelState
 from serai.ahp.types import URI, TerminalCommandPart, TerminalState, TerminalUnclassifiedPart
-from serai.client.inbox import Inbox
+from serai.client.events import Inbox
 from serai.errors import SeraiError, SessionGone
 
 __all__ = ["TerminalClient", "TerminalOutput", "terminal_text"]

@@ -1,20 +1,264 @@
-"""A turn, as the one who follows it sees it: its events, and its result."""
+"""The events and the result of one turn, for whoever follows it.
+
+Live, each action is looked at alone, so that a delta costs the same however long the turn is. After a gap,
+the state is compared with what was told before it, and only what is new is told.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from serai.ahp import actions as a
 from serai.ahp.reducers import LiveSession
-from serai.ahp.types import ErrorInfo, MarkdownResponsePart, ResponsePart, TurnState, UsageInfo
-from serai.client.events import ReasoningAdded, TextAdded, TurnEnded, TurnEvent
-from serai.client.inbox import Inbox
-from serai.client.telling import Teller, find_turn
+from serai.ahp.reducers.turn import LiveTurn
+from serai.ahp.types import (
+    ErrorInfo,
+    MarkdownResponsePart,
+    ReasoningResponsePart,
+    ResourceResponsePart,
+    ResponsePart,
+    SessionInputRequest,
+    SystemNotificationResponsePart,
+    ToolCallCancelledState,
+    ToolCallCompletedState,
+    ToolCallPendingConfirmationState,
+    ToolCallPendingResultConfirmationState,
+    ToolCallResponsePart,
+    ToolCallRunningState,
+    ToolCallState,
+    Turn,
+    TurnState,
+    UsageInfo,
+)
+from serai.ahp.wire import Unknown
+from serai.client.events import (
+    ContentAdded,
+    Inbox,
+    NoticeGiven,
+    QuestionAsked,
+    QuestionClosed,
+    ReasoningAdded,
+    ResultWaiting,
+    TextAdded,
+    ToolFinished,
+    ToolRunning,
+    ToolWaiting,
+    TurnEnded,
+    TurnEvent,
+    TurnStarted,
+    UsageReported,
+)
 from serai.errors import SeraiError, SessionGone
 
-__all__ = ["TurnResult", "TurnStream"]
+__all__ = ["OpenQuestions", "Teller", "TurnResult", "TurnStream", "find_turn", "without_drafts"]
+
+
+def without_drafts(request: SessionInputRequest) -> SessionInputRequest:
+    """What is asked, without what someone has begun to answer: a draft makes no other question of it."""
+    return replace(request, answers=None)
+
+
+class OpenQuestions:
+    """The questions that someone has been told of and that are still open."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, SessionInputRequest] = {}
+
+    def look(self, session: LiveSession) -> Iterator[QuestionAsked | QuestionClosed]:
+        """What is new since the last time: first what was closed, then what was asked."""
+        requests = {request.id: request for request in session.head.input_requests or ()}
+        for request_id in [known for known in self._told if known not in requests]:
+            del self._told[request_id]
+            yield QuestionClosed(request_id)
+        for request_id, request in requests.items():
+            question = without_drafts(request)
+            if self._told.get(request_id) != question:
+                self._told[request_id] = question
+                yield QuestionAsked(request)
+
+    def end(self) -> Iterator[QuestionClosed]:
+        """None of them is open any more."""
+        told, self._told = self._told, {}
+        for request_id in told:
+            yield QuestionClosed(request_id)
+
+
+_BOUNDARIES = (
+    a.SessionTurnStartedAction,
+    a.SessionTurnCompleteAction,
+    a.SessionTurnCancelledAction,
+    a.SessionErrorAction,
+    a.SessionTruncatedAction,
+)
+_InTurn: TypeAlias = (
+    a.SessionDeltaAction
+    | a.SessionReasoningAction
+    | a.SessionResponsePartAction
+    | a.SessionUsageAction
+    | a.ToolCallActionBase
+)
+_IN_TURN = (
+    a.SessionDeltaAction,
+    a.SessionReasoningAction,
+    a.SessionResponsePartAction,
+    a.SessionUsageAction,
+    a.ToolCallActionBase,
+)
+_TEXT = {MarkdownResponsePart: TextAdded, ReasoningResponsePart: ReasoningAdded}
+
+
+def find_turn(session: LiveSession, turn_id: str) -> Turn | None:
+    """The finished turn of that id."""
+    return next((turn for turn in reversed(session.head.turns) if turn.id == turn_id), None)
+
+
+class Teller:
+    """What has been told of one turn, and so what is still to tell."""
+
+    def __init__(self, turn_id: str) -> None:
+        self.turn_id = turn_id
+        self.is_started = False
+        self.is_over = False
+        # Of each part: how many of its characters were told.
+        self._told: list[int] = []
+        # Part id -> the first part that has it, and what a delta to it adds.
+        self._texts: dict[str, tuple[int, type[TextAdded | ReasoningAdded]]] = {}
+        # Tool call id -> its part; part -> the call as it was told.
+        self._positions: dict[str, int] = {}
+        self._calls: dict[int, ToolCallState] = {}
+        self._questions = OpenQuestions()
+        self._usage: UsageInfo | None = None
+
+    def heard(self, action: a.StateAction, session: LiveSession) -> Iterator[TurnEvent]:
+        """What an action means for the turn. The session is as it is after the action."""
+        if self.is_over:
+            return
+        if isinstance(action, _BOUNDARIES):
+            yield from self.caught_up(session)
+        elif session.turn is None or session.turn.id != self.turn_id:
+            return  # the host's reducer does nothing with a straggler, and neither do we
+        elif isinstance(action, a.SessionInputRequestedAction | a.SessionInputCompletedAction):
+            yield from self._questions.look(session)
+        elif isinstance(action, _IN_TURN) and action.turn_id == self.turn_id:
+            yield from self._in_turn(action, session.turn)
+
+    def _in_turn(self, action: _InTurn, turn: LiveTurn) -> Iterator[TurnEvent]:
+        match action:
+            case a.SessionDeltaAction() | a.SessionReasoningAction():
+                yield from self._more(action)
+            case a.SessionResponsePartAction():
+                yield from self._part(len(self._told), action.part)
+            case a.SessionUsageAction():
+                yield from self._used(action.usage)
+            case a.SessionToolCallDeltaAction():
+                pass  # input that is still being written is not told
+            case _:
+                yield from self._call_of(action, turn)
+
+    def caught_up(self, session: LiveSession) -> Iterator[TurnEvent]:
+        """What the session's state has of the turn that was not told yet."""
+        if self.is_over:
+            return
+        running = session.turn if session.turn is not None and session.turn.id == self.turn_id else None
+        turn = running or find_turn(session, self.turn_id)
+        if turn is None:
+            if self.is_started:
+                self.is_over = True
+                yield TurnEnded(state="removed")
+            return
+        if not self.is_started:
+            self.is_started = True
+            yield TurnStarted(self.turn_id, turn.user_message)
+        parts = turn.response_parts if isinstance(turn, Turn) else turn.parts()
+        self._forget_after(len(parts))
+        for position, part in enumerate(parts):
+            yield from self._part(position, part)
+        if turn.usage is not None:
+            yield from self._used(turn.usage)
+        if running is not None:
+            yield from self._questions.look(session)
+            return
+        yield from self._questions.end()
+        self.is_over = True
+        if isinstance(turn, Turn):
+            yield TurnEnded(turn.state, turn.error)
+
+    # -- parts ---------------------------------------------------------------------------------------------
+
+    def _more(self, action: a.SessionDeltaAction | a.SessionReasoningAction) -> Iterator[TurnEvent]:
+        position, kind = self._texts.get(action.part_id, (0, None))
+        event = TextAdded if isinstance(action, a.SessionDeltaAction) else ReasoningAdded
+        if kind is event and action.content:
+            self._told[position] += len(action.content)
+            yield event(action.part_id, action.content)
+
+    def _part(self, position: int, part: ResponsePart) -> Iterator[TurnEvent]:
+        """Tell what is new of a part: all of it, when the part itself is."""
+        is_new = position == len(self._told)
+        if is_new:
+            self._told.append(0)
+        match part:
+            case MarkdownResponsePart() | ReasoningResponsePart():
+                event = _TEXT[type(part)]
+                self._texts.setdefault(part.id, (position, event))
+                told, self._told[position] = self._told[position], len(part.content)
+                if len(part.content) > told:
+                    yield event(part.id, part.content[told:])
+            case ToolCallResponsePart(tool_call=call):
+                if not isinstance(call, Unknown):
+                    self._positions.setdefault(call.tool_call_id, position)
+                yield from self._call(position, call)
+            case ResourceResponsePart() if is_new:
+                yield ContentAdded(part)
+            case SystemNotificationResponsePart() if is_new:
+                yield NoticeGiven(part.content)
+            case _:
+                pass
+
+    def _forget_after(self, count: int) -> None:
+        """A host that lost its last moments has fewer parts than it had told of."""
+        if count < len(self._told):
+            del self._told[count:]
+            self._texts = {key: found for key, found in self._texts.items() if found[0] < count}
+            self._positions = {key: at for key, at in self._positions.items() if at < count}
+            self._calls = {at: call for at, call in self._calls.items() if at < count}
+
+    def _call_of(self, action: a.ToolCallActionBase, turn: LiveTurn) -> Iterator[TurnEvent]:
+        call = turn.call(action.tool_call_id)
+        if call is None:
+            return
+        if isinstance(action, a.SessionToolCallStartAction):
+            yield from self._part(len(self._told), ToolCallResponsePart(tool_call=call))
+        elif action.tool_call_id in self._positions:
+            yield from self._call(self._positions[action.tool_call_id], call)
+
+    def _call(self, position: int, call: ToolCallState) -> Iterator[TurnEvent]:
+        if self._calls.get(position) == call:
+            return
+        self._calls[position] = call
+        match call:
+            case ToolCallPendingConfirmationState():
+                yield ToolWaiting(call)
+            case ToolCallRunningState():
+                yield ToolRunning(call)
+            case ToolCallPendingResultConfirmationState():
+                yield ResultWaiting(call)
+            case ToolCallCompletedState() | ToolCallCancelledState():
+                yield ToolFinished(call)
+            case _:
+                pass  # its input is still being written, or we do not know this state
+
+    # -- usage ---------------------------------------------------------------------------------------------
+
+    def _used(self, usage: UsageInfo) -> Iterator[TurnEvent]:
+        if usage != self._usage:
+            self._usage = usage
+            yield UsageReported(usage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from serai.contract import (
     RelayMessage,
 )
 from serai.host.agents import HostContext
+from serai.host.messages import user_message
 from serai.host.turn import Turn
 
 __all__ = ["CAPABILITIES", "STEERABLE", "Answer", "CallbackHarness", "CallbackSession"]
@@ -114,13 +115,14 @@ class CallbackSession(BasicSession):
         self._context = context
         self._taken: deque[str] = deque(maxlen=_REMEMBERED)
 
-    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:  # noqa: ARG002 - the turn has it
-        """Call the function; a repeat does not call it again.
+    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:
+        """Call the function with the message; a repeat does not call it again.
 
-        The function finds the message in its turn, and the journal has it already: that is the evidence.
+        The journal has the message already: that is the evidence.
         """
         if context.id not in self._taken:
             turn = self._context.turn(context.id)
+            turn.message = user_message(message)
             turn.run(self._answer(turn))
             self._taken.append(context.id)
         return Delivered(delivery_id=context.id, metadata={"evidence": "journal"})

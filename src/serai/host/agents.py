@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attentive",
+    "Drowsy",
     "Exacting",
     "Guarded",
     "HostContext",
@@ -172,4 +173,13 @@ class Attentive(Protocol):
 
     def happened(self, action: StateAction) -> None:
         """A client's action is committed. It must not block."""
+        ...
+
+
+@runtime_checkable
+class Drowsy(Protocol):
+    """The agent of a session that is started with its next turn only."""
+
+    async def wake(self) -> None:
+        """Start it now: a turn is about to begin. It never fails; why it does not start, the turn tells."""
         ...

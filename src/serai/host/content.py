@@ -18,7 +18,7 @@ from serai.ahp.types import (
     ToolResultTextContent,
 )
 from serai.errors import ProtocolError
-from serai.redact.embedded import decode_base64
+from serai.redact.content import decode_base64
 from serai.store.contract import BlobRow, Store
 
 __all__ = ["BLOB_SCHEME", "LARGE", "moved_out", "read_blob", "read_result"]

@@ -6,37 +6,22 @@ together with what they are about.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
-from serai.ahp.types import (
-    MessageAttachment,
-    MessageEmbeddedResourceAttachment,
-    MessageResourceAttachment,
-    SimpleMessageAttachment,
-    UserMessage,
-)
+from serai.ahp.types import UserMessage
 from serai.contract import (
-    AgentTarget,
-    Attachment,
     DeliveryMode,
     DeliveryReason,
-    FileAttachment,
-    ImageAttachment,
-    JsonAttachment,
     MessageContext,
-    MessageKind,
     MessageReceipt,
     RelayMessage,
-    SenderReference,
-    TextAttachment,
     to_wire,
 )
+from serai.host.messages import relay_message
 from serai.host.observing import Observing
 from serai.journal.journal import Journal
 from serai.redact import Redactor
@@ -81,23 +66,13 @@ class Door:
         metadata: dict[str, Any] | None = None,
     ) -> Delivery:
         """Record that a message wants in. It is committed with whatever else happens now."""
-        moment = datetime.fromtimestamp(now / 1000, UTC)
-        message = RelayMessage(
-            id=delivery_id,
-            kind=MessageKind.DM,
-            text=user_message.text,
-            sender=SenderReference(id=sender, name=sender),
-            target=AgentTarget(agent_name=self._agent),
-            attachments=_attachments(user_message),
-            mode=mode,
-            metadata={"session": self._session, "userMessage": wire.to_json(user_message)},
-            created_at=moment,
+        agent, session = self._agent, self._session
+        message = relay_message(
+            delivery_id, user_message, sender=sender, agent=agent, session=session, mode=mode, now=now
         )
         context = MessageContext(id=delivery_id, mode=mode, reason=DeliveryReason.DM, metadata=metadata or {})
         self._observing.entered(delivery_id, mode, context.reason)
-        # An image must not stand there twice: the attachments are made again from the user's message.
-        kept = to_wire(replace(message, attachments=()))
-        self._record("delivery.created", delivery_id, message=kept, context=to_wire(context))
+        self._record("delivery.created", delivery_id, message=to_wire(message), context=to_wire(context))
         return Delivery(message, context)
 
     def handing(self, delivery_id: str, turn_id: str) -> None:
@@ -192,29 +167,7 @@ def unsettled(rows: list[StoredRow]) -> Unsettled:
 
 
 def _delivery(record: _Record) -> Delivery:
-    message = msgspec.json.decode(record.message, type=RelayMessage)
-    user_message = wire.convert(message.metadata["userMessage"], UserMessage)
     return Delivery(
-        replace(message, attachments=_attachments(user_message)),
+        msgspec.json.decode(record.message, type=RelayMessage),
         msgspec.json.decode(record.context, type=MessageContext),
     )
-
-
-def _attachments(message: UserMessage) -> tuple[Attachment, ...]:
-    return tuple(_attachment(attachment) for attachment in message.attachments or ())
-
-
-def _attachment(attachment: MessageAttachment) -> Attachment:
-    """An AHP attachment as the relay's words have it. The whole of it is in the message's metadata too."""
-    match attachment:
-        case SimpleMessageAttachment():
-            return TextAttachment(label=attachment.label, text=attachment.model_representation or "")
-        case MessageEmbeddedResourceAttachment() if attachment.content_type.startswith("image/"):
-            return ImageAttachment(
-                label=attachment.label, mime_type=attachment.content_type, data=attachment.data
-            )
-        case MessageResourceAttachment():
-            line = attachment.selection.range.start.line if attachment.selection else None
-            return FileAttachment(label=attachment.label, path=attachment.uri, line=line)
-        case _:
-            return JsonAttachment(value=wire.to_json(attachment))

@@ -58,6 +58,9 @@ __all__ = ["Host"]
 
 _log = logging.getLogger(__name__)
 
+_TOOL_OUTPUT = (a.SessionToolCallCompleteAction, a.SessionToolCallContentChangedAction)
+"""What a tool said that a client ran: it is observed, not typed."""
+
 
 def _now() -> int:
     return round(time.time() * 1000)
@@ -143,10 +146,10 @@ class Host:
         """Open the store and bring the sessions back. Turns that were running end with an error."""
         opening = await self.journal.open()
         self.telemetry.start()
-        await self.sessions.open()
         for leftover in await end_leftovers(self.home / "processes"):
             fate = "it was ended" if leftover.ended else "it could not be ended"
             _log.warning("%s was left behind by a host that is gone; %s", leftover.what, fate)
+        await self.sessions.open()
         await self.files.open()
         await self.changesets.open()
         await self.terminals.restore()
@@ -359,7 +362,11 @@ class Host:
         return found.live if found else None
 
     def dispatch(self, uri: str, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
-        """Take an action from a client, on a channel that is in memory. On any other it is ignored."""
+        """Take an action from a client, on a channel that is in memory. On any other it is ignored.
+
+        Secrets are masked here, once: from here on the action may be written, shown and handed on.
+        """
+        action = self.redactor.redact_action(action, observed=isinstance(action, _TOOL_OUTPUT))
         found = self.root if uri == ROOT else self.sessions.get(uri) or self.channels.get(uri)
         if found is not None:
             found.dispatch(action, origin, sender)

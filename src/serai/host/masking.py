@@ -28,33 +28,31 @@ class Masking:
         self._redactor = redactor
         self._streams: dict[_Part, StreamRedactor] = {}
 
-    def masked(self, action: a.StateAction, *, observed: bool) -> list[a.StateAction]:
+    def masked(self, action: a.StateAction, *, is_masked: bool = False) -> list[a.StateAction]:
         """What may happen instead: the action with secrets masked, after what was held back before it.
 
         Args:
             action: What wants to happen.
-            observed: Whether it comes from an agent or a tool. What a person typed is theirs, and only
-                secrets that are managed are masked in it.
+            is_masked: Whether its secrets are masked already.
         """
         if is_delta(action):
-            masked = self.masked_delta(action, observed=observed)
-            return [] if masked is None else [masked]
-        if action.__class__ not in _ENDS:
-            return [self._redactor.redact_action(action, observed=observed)]
-        released = self._released(action)
-        if type(action) is a.SessionResponsePartAction and getattr(action.part, "content", None) == "":
-            return [*released, action]  # what it is going to say comes as deltas
-        return [*released, self._redactor.redact_action(action, observed=observed)]
+            delta = self.masked_delta(action)
+            return [] if delta is None else [delta]
+        released = self._released(action) if action.__class__ in _ENDS else []
+        # An empty part is going to say something as deltas.
+        is_empty = type(action) is a.SessionResponsePartAction and getattr(action.part, "content", None) == ""
+        masked = action if is_masked or is_empty else self._redactor.redact_action(action, observed=True)
+        return [*released, masked]
 
-    def masked_delta(self, delta: Delta, *, observed: bool) -> Delta | None:
+    def masked_delta(self, delta: Delta) -> Delta | None:
         """What may happen instead of a delta, with its text as far as it is sure; `None` for nothing yet."""
         part = target_of(delta)
         stream = self._streams.get(part)
         if stream is None:
-            stream = self._streams[part] = self._redactor.stream(observed=observed)
+            stream = self._streams[part] = self._redactor.stream(observed=True)
         content = stream.feed(delta.content)
         if type(delta) is a.SessionToolCallDeltaAction and delta.invocation_message is not None:
-            message = self._redactor.redact_value(delta.invocation_message, observed=observed)
+            message = self._redactor.redact_value(delta.invocation_message, observed=True)
             return replace(delta, content=content, invocation_message=message)
         if content == delta.content:
             return delta

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from serai.ahp import actions as a
 from serai.ahp.types import SessionSummary
 from serai.contract import DeliveryMode, DeliveryReason, MessageReceipt, ReceiptStatus
-from serai.telemetry.activities import Activities, Delivery, ToolCall, Turn
+from serai.telemetry.activities import Activities, DeliverySpan, ToolCallSpan, TurnSpan
 
 __all__ = ["Observing"]
 
@@ -23,10 +23,10 @@ class Observing:
         self._activities = activities
         self._session = session
         self._summary = summary
-        self._turn: Turn | None = None
-        self._calls: dict[str, ToolCall] = {}
-        self._deliveries: dict[str, Delivery] = {}
-        self._begun_by: Delivery | None = None
+        self._turn: TurnSpan | None = None
+        self._calls: dict[str, ToolCallSpan] = {}
+        self._deliveries: dict[str, DeliverySpan] = {}
+        self._begun_by: DeliverySpan | None = None
 
     # -- turns and tool calls ------------------------------------------------------------------------------
 
@@ -41,7 +41,7 @@ class Observing:
             _log.exception("%s was not observed", type(action).__name__)
 
     @property
-    def turn(self) -> Turn | None:
+    def turn(self) -> TurnSpan | None:
         """The turn that runs."""
         return self._turn
 
@@ -87,15 +87,15 @@ class Observing:
             call.fail(code, error.message if error else None)
 
     def _turn_completed(self, _action: a.SessionTurnCompleteAction) -> None:
-        self._end(Turn.complete)
+        self._end(TurnSpan.complete)
 
     def _turn_cancelled(self, _action: a.SessionTurnCancelledAction | a.SessionTruncatedAction) -> None:
-        self._end(Turn.cancel)
+        self._end(TurnSpan.cancel)
 
     def _failed(self, action: a.SessionErrorAction) -> None:
         self._end(lambda turn: turn.fail(action.error.error_type, action.error.message))
 
-    def _end(self, end: Callable[[Turn], None]) -> None:
+    def _end(self, end: Callable[[TurnSpan], None]) -> None:
         for call in self._calls.values():
             call.cancel()
         self._calls.clear()

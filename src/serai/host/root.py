@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from serai import jsonrpc
 from serai.ahp import actions as a
-from serai.ahp import jsonrpc, wire
+from serai.ahp import codec, wire
 from serai.ahp.notifications import (
     SessionAddedParams,
     SessionRemovedParams,
@@ -144,7 +145,7 @@ class Root:
 
     def _tell(self, method: str, params: wire.Value) -> None:
         """Send a notification to those who follow the root channel, after all that it reflects."""
-        message = self._frame(jsonrpc.encode(jsonrpc.Notification(method=method, params=params)))
+        message = self._frame(codec.encode(jsonrpc.Notification(method=method, params=params)))
 
         def tell(_seq: int) -> None:
             self._journal.subscriptions.deliver([(ROOT, message)])

@@ -55,8 +55,6 @@ _log = logging.getLogger(__name__)
 
 _SIGN_IN_NEEDED = "A sign-in is needed"
 """What a session is doing, for people, that waits for one."""
-_TOOL_OUTPUT = (a.SessionToolCallCompleteAction, a.SessionToolCallContentChangedAction)
-"""What a tool said, also one that a client ran: it is observed, not typed."""
 
 
 class Session:
@@ -77,6 +75,7 @@ class Session:
         """The summary as those who follow the root channel know it."""
         self._masking = Masking(host.redactor)
         self._agent: AgentSession | None = None
+        self._starting: asyncio.Task[AgentSession] | None = None
         self.turns = Turns(self)
         self.expecting = Expecting()
         self._begun = asyncio.Event()
@@ -109,17 +108,21 @@ class Session:
 
     # -- actions -------------------------------------------------------------------------------------------
 
-    def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None) -> None:
+    def act(
+        self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, is_masked: bool = False
+    ) -> None:
         """Let an action happen, with secrets masked and large content moved out of it.
+
+        What has an origin was dispatched, and so masked already.
 
         Raises:
             TypeError: It holds something that is no JSON; nothing has happened.
         """
-        if origin is None and is_delta(action):
+        if is_delta(action):
             self._add_text(action)
             return
-        observed = origin is None or isinstance(action, _TOOL_OUTPUT)
-        for masked in self._masking.masked(action, observed=observed):
+        is_masked = is_masked or origin is not None
+        for masked in self._masking.masked(action, is_masked=is_masked):
             light, blobs = moved_out(masked, self.uri)
             light, encoded = written(light)
             if blobs:
@@ -133,7 +136,7 @@ class Session:
 
     def _add_text(self, delta: Delta) -> None:
         """The short way, for what most actions are: there is nothing in it to move out or to observe."""
-        masked = self._masking.masked_delta(delta, observed=True)
+        masked = self._masking.masked_delta(delta)
         if masked is not None:
             # ASCII can be written for sure, so that can wait: the next delta may become a part of it.
             is_plain = type(masked) is not a.SessionToolCallDeltaAction and masked.content.isascii()
@@ -244,10 +247,12 @@ class Session:
         self.then(effect)
 
     def enqueue(self, message: UserMessage, sender: str) -> None:
-        """Have a message wait as the next one. It begins a turn if the session is idle and not held."""
+        """Have an agent's message wait as the next one. It begins a turn if the session is idle."""
+        message = self.host.redactor.redact_value(message, observed=True)
         message_id = self.host.new_id()
         kind = PendingMessageKind.QUEUED.value
-        self.act(a.SessionPendingMessageSetAction(kind=kind, id=message_id, user_message=message))
+        action = a.SessionPendingMessageSetAction(kind=kind, id=message_id, user_message=message)
+        self.act(action, is_masked=True)
         waiting = Waiting(kind, message_id)
         now = self.host.now()
         self.mailbox.put(waiting, message, delivery_id=self.host.new_id(), sender=sender, now=now)
@@ -316,10 +321,32 @@ class Session:
     # -- the agent -----------------------------------------------------------------------------------------
 
     async def agent(self) -> AgentSession:
-        """The agent; it is started when it is not there."""
-        if self._agent is None:
-            self._agent = await self.host.start_agent(self)
+        """The agent; it is started when it is not there, once for all who need it.
+
+        Cancelling does not stop the start: others may wait for it.
+
+        Raises:
+            SessionGone: The session was closed meanwhile.
+        """
+        if self._agent is not None:
+            return self._agent
+        if self._starting is None:
+            self._starting = self.spawn(self._start_agent())
+            self._starting.add_done_callback(self._has_started)
+        starting = self._starting
+        await asyncio.wait({starting})
+        if starting.cancelled():
+            raise SessionGone(f"{self.uri} is closed")
+        return starting.result()
+
+    async def _start_agent(self) -> AgentSession:
+        self._agent = await self.host.start_agent(self)
         return self._agent
+
+    def _has_started(self, starting: asyncio.Task[AgentSession]) -> None:
+        self._starting = None
+        if not starting.cancelled():
+            starting.exception()  # who waited for it may have gone
 
     def begin(self) -> None:
         """Start the agent of a new session, and say so when it is there."""

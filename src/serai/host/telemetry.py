@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from serai.ahp import jsonrpc
+from serai import jsonrpc
+from serai.ahp import codec
 from serai.ahp.notifications import OtlpExportParams
 from serai.journal.journal import Measured
 from serai.journal.subscriptions import Subscriber
-from serai.telemetry.channels import METHODS, Channel, Level, Signal, parse
+from serai.telemetry.channels import METHODS, TelemetryChannel, parse
 from serai.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -50,11 +51,11 @@ class HostTelemetry(Telemetry):
         if parse(uri) is not None:
             self.unfollow(uri)
 
-    def _export(self, signal: Signal, level: Level | None, payload: dict[str, Any]) -> None:
+    def _export(self, channel: TelemetryChannel, payload: dict[str, Any]) -> None:
         """Bring telemetry to those who follow it. Nothing else depends on it, so it waits for nothing."""
-        uri = Channel(signal, level).uri
+        uri = channel.uri
         params = OtlpExportParams(channel=uri, payload=payload)
-        message = jsonrpc.encode(jsonrpc.Notification(method=METHODS[signal], params=params))
+        message = codec.encode(jsonrpc.Notification(method=METHODS[channel.signal], params=params))
         self._subscriptions.deliver([(uri, self._frame(message))])
 
     def _measured(self, batch: Measured) -> None:

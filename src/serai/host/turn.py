@@ -64,11 +64,12 @@ GRANTS = "serai.grants"
 class Turn:
     """The agent's side of a running turn."""
 
-    def __init__(self, session: Session, turn_id: str, message: UserMessage) -> None:
+    message: UserMessage
+    """What the turn answers. The harness takes it from the message that it was handed, and sets it."""
+
+    def __init__(self, session: Session, turn_id: str) -> None:
         self._session = session
         self.id = turn_id
-        self.message = message
-        """What the turn answers."""
         self._terminals: list[HostTerminal] = []
         self._part: tuple[type, str] | None = None
         self._parts = 0

@@ -13,8 +13,9 @@ from serai.ahp import actions as a
 from serai.ahp.extensions import QUEUE_HELD as HELD
 from serai.ahp.types import ErrorInfo, PendingMessage, PendingMessageKind, SessionLifecycle, UserMessage
 from serai.ahp.types import Turn as AhpTurn
-from serai.contract import Delivered, DeliveryMode, Failed, MessageReceipt
+from serai.contract import AgentSession, Delivered, DeliveryMode, Failed, MessageReceipt
 from serai.errors import AgentClosed, SeraiError, SessionGone
+from serai.host.agents import Drowsy
 from serai.host.deliveries import Deferred, Delivery
 from serai.host.ending import end_calls
 from serai.host.mailbox import Waiting
@@ -62,7 +63,7 @@ class Turns:
     def start(
         self, action: a.SessionTurnStartedAction, origin: a.ActionOrigin | None, sender: str = "queue"
     ) -> None:
-        """Begin a turn. The agent is called once that is committed."""
+        """Begin a turn. The agent is called once that is committed. Secrets in the message are masked."""
         session, host = self._session, self._session.host
         first = not session.live.head.turns
         delivery = self._waiting_for(action, origin) or session.door.enter(
@@ -74,7 +75,7 @@ class Turns:
         )
         delivery_id = delivery.context.id
         session.observing.begins(delivery_id)
-        session.act(action, origin)
+        session.act(action, origin, is_masked=True)
         session.clear_activity()
         self._interrupted = None
         self.hold_no_more()
@@ -82,7 +83,7 @@ class Turns:
         self._handed.add(delivery_id)
         if first and not session.live.head.summary.title:
             session.act(a.SessionTitleChangedAction(title=_title(action.user_message)))
-        self._running[delivery_id] = Turn(session, action.turn_id, action.user_message)
+        self._running[delivery_id] = Turn(session, action.turn_id)
         host.activity_changed()
         session.customizations.turn_begins()
         session.then(lambda: self._hand_over(delivery))
@@ -118,14 +119,11 @@ class Turns:
 
     async def _deliver(self, delivery: Delivery) -> None:
         """Hand a message to the agent, and keep the receipt."""
-        session = self._session
         delivery_id = delivery.context.id
         turn = self._running.get(delivery_id)
         code = "delivery_failed"
         try:
-            agent = await session.agent() if turn else None
-            if turn is not None:
-                await session.changing.bases.turn_begins(turn.id)
+            agent = await self._awake(turn) if turn else None
             if agent is None or turn is None or delivery_id not in self._running:
                 # Someone cancelled it before the agent was called.
                 self._settle(delivery_id, Failed(delivery_id=delivery_id, reason="cancelled"))
@@ -143,6 +141,19 @@ class Turns:
         elif turn.task is None:
             self._end(turn, error_info("no_answer", "the agent took the message and began no answer"))
 
+    async def _awake(self, turn: Turn) -> AgentSession:
+        """The agent, started while it is recorded what there is before the turn."""
+        session = self._session
+        base = session.spawn(session.changing.bases.turn_begins(turn.id))
+        try:
+            agent = await session.agent()
+            if isinstance(agent, Drowsy):
+                await agent.wake()
+            await asyncio.wait({base})
+        finally:
+            base.cancel()
+        return agent
+
     def _settle(self, delivery_id: str, receipt: MessageReceipt) -> None:
         """A delivery that was handed over has its receipt, unless it has one already."""
         if delivery_id in self._handed:
@@ -150,12 +161,13 @@ class Turns:
             self._session.door.receipt(delivery_id, receipt)
 
     async def converse(self, message: UserMessage, sender: str) -> AhpTurn:
-        """Begin a turn, and wait for its end. Cancelling cancels the turn.
+        """Begin a turn with what an agent says, and wait for its end. Cancelling cancels the turn.
 
         Raises:
             SessionGone: Someone took the turn back, or the session is closed.
         """
         live = self._session.live
+        message = self._session.host.redactor.redact_value(message, observed=True)
         turn_id = self._session.host.new_id()
         end = self._ends[turn_id] = asyncio.get_running_loop().create_future()
         self.start(a.SessionTurnStartedAction(turn_id=turn_id, user_message=message), None, sender)

@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import download_item
 
-from serai.agents.parts import Part, audio, image, link
+from serai.agents.ask.prompt import Part, audio, image, link
 
 __all__ = ["UPLOADED", "downloaded", "parts_of"]
 

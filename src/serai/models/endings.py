@@ -9,8 +9,8 @@ from typing import Any
 from pydantic_ai.messages import FinishReason
 from pydantic_ai.usage import RequestUsage
 
-from serai.agents.results import AskResult
-from serai.agents.tokens import Tokens
+from serai.agents.ask.costs import Tokens
+from serai.agents.ask.events import AskResult
 
 __all__ = ["details_of", "finish_reason", "usage_of"]
 

@@ -20,7 +20,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from serai.agents.parts import Part
+from serai.agents.ask.prompt import Part
 from serai.models.contents import parts_of
 
 __all__ = ["SYSTEM", "Said", "said_in", "with_standing"]

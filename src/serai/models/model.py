@@ -12,10 +12,10 @@ from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, 
 from pydantic_ai.profiles import ModelProfile, ModelProfileSpec, merge_profile
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 
-from serai.agents.attempts import Candidate
-from serai.agents.clients import AgentClient, client
-from serai.agents.options import Options
-from serai.agents.sessions import WireSession
+from serai.agents.ask.ask import AgentClient, client
+from serai.agents.ask.options import Options
+from serai.agents.ask.session import WireSession
+from serai.agents.several.failover import Candidate
 from serai.models.contents import downloaded
 from serai.models.history import SYSTEM, said_in
 from serai.models.ignoring import refuse_tools, warn_of_history, warn_of_settings

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from serai.agents.adapters import AgentRef
-from serai.agents.clients import client
-from serai.agents.options import Options, checked_options
+from serai.agents.ask.ask import client
+from serai.agents.ask.options import Options, checked_options
+from serai.agents.ask.start import AgentRef
 from serai.models.model import AgentModel
 
 __all__ = ["AgentProvider", "agent_provider"]

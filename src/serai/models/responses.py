@@ -12,9 +12,16 @@ from pydantic_ai.messages import ModelResponseStreamEvent, NativeToolCallPart, N
 from pydantic_ai.models import StreamedResponse
 
 from serai.acp.shapes import is_object
-from serai.agents.events import Event, TextAdded, ThinkingAdded, ToolCalled, ToolChanged, TurnFinished
-from serai.agents.results import AskResult
-from serai.agents.tool_uses import ToolUse
+from serai.agents.ask.events import (
+    AskResult,
+    Event,
+    TextAdded,
+    ThinkingAdded,
+    ToolCalled,
+    ToolChanged,
+    TurnFinished,
+)
+from serai.agents.ask.tools import ToolUse
 from serai.models.endings import details_of, finish_reason, usage_of
 from serai.models.history import SYSTEM
 from serai.models.turns import Turn

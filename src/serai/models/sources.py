@@ -8,10 +8,10 @@ from typing import Protocol
 
 from serai.acp import Block
 from serai.acp.prompts import fit_prompt
-from serai.agents.clients import AgentClient
-from serai.agents.options import Options
-from serai.agents.parts import Part, blocks_of
-from serai.agents.sessions import WireSession
+from serai.agents.ask.ask import AgentClient
+from serai.agents.ask.options import Options
+from serai.agents.ask.prompt import Part, blocks_of
+from serai.agents.ask.session import WireSession
 from serai.models.contents import UPLOADED
 from serai.models.history import Said, with_standing
 from serai.models.ignoring import warn_of_dropped

@@ -10,10 +10,10 @@ from typing import Self, TypeAlias
 
 import anyio
 
-from serai.agents.events import Event, TurnFinished
-from serai.agents.parts import Part
-from serai.agents.sessions import WireSession
-from serai.agents.streaming import Cancelling
+from serai.agents.ask.events import Event, TurnFinished
+from serai.agents.ask.prompt import Part
+from serai.agents.ask.session import WireSession
+from serai.agents.ask.stream import Cancelling
 from serai.errors import SeraiError
 from serai.models.failures import failure_of
 

@@ -17,8 +17,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from serai.redact.hints import DECIDED, Hints
-from serai.redact.patterns import VALUE, Pattern, Run, Value
+from serai.redact.patterns import DECIDED, VALUE, Hints, Pattern, Run, Value
 
 __all__ = ["LOOK_BEHIND", "UNSEEN", "Finder", "Found"]
 

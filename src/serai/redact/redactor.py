@@ -8,30 +8,21 @@ name the kind, never the value, and pass both stages unchanged.
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Mapping
-from functools import partial
 from typing import TypeVar
 
 from serai.ahp.actions import StateAction
-from serai.redact.embedded import (
-    are_words,
-    decode_base64,
-    in_pieces,
-    is_text,
-    may_be_words,
-    without_beginning,
-)
+from serai.redact.content import decode_base64, is_text
 from serai.redact.managed import SHORTEST, ManagedStage, ManagedValues
-from serai.redact.stages import ShapeStage, redact_shapes
+from serai.redact.shape_stage import ShapeStage, redact_shapes
 from serai.redact.walk import Walker
 
 __all__ = ["Redactor", "StreamRedactor"]
 
 _GLIMPSE = 3
 """At most so many characters of a secret go out before its mask, and only where text stops within it."""
-_MASK_FIRST = re.compile(r"(?<!\S)\[masked:")
-"""A run that was a key from its beginning."""
+_LONE = 1024
+"""Longest text that may be a key or some words alone, although it can be read as base64."""
 
 A = TypeVar("A", bound=StateAction)
 T = TypeVar("T")
@@ -123,21 +114,13 @@ class Redactor:
         return self._redact_base64(text, observed=False)
 
     def _redact_base64(self, text: str, *, observed: bool = True) -> str:
-        """Bytes in base64, which they still are afterwards; what is none is a text like any other."""
-        data, mask = decode_base64(text), partial(self.redact_bytes, observed=observed)
-        if data is None:
-            return self.redact(in_pieces(text, mask), observed=observed)
-        if (said := mask(data)) is not data:
+        """Mask what base64 says, so that it still is base64; what is none is a text like any other."""
+        data = decode_base64(text)
+        if data is not None and (said := self.redact_bytes(data, observed=observed)) is not data:
             return base64.b64encode(said).decode()
-        if not is_text(data) and (cut := without_beginning(text, mask)) is not None:
-            return cut
-        known = self.values.redact(text)
         # A key alone can be read as base64 too, which then says nothing.
-        if not observed or is_text(data) or not may_be_words(text):
-            return known
-        masked = redact_shapes(known)
-        # What looks like a key within a run is chance, unless there are words around it.
-        return masked if are_words(text) or _MASK_FIRST.search(masked) else known
+        is_base64 = data is not None and (is_text(data) or len(text) > _LONE)
+        return self.redact(text, observed=observed and not is_base64)
 
 
 class StreamRedactor:

@@ -32,8 +32,10 @@ _ALWAYS: list[tuple[bytes, bytes]] = [
 ]
 
 
-def create_app(guard: Guard, readiness: Readiness) -> ASGIApp:
+def create_app(guard: Guard, readiness: Readiness, known: Callable[[Any], None]) -> ASGIApp:
     """The application for all requests that do not become WebSockets.
+
+    `known` is called with the transport of a request that has shown a token.
 
     - `GET /healthz`: `{"status": "ok"}` as long as the event loop turns. Needs no token.
     - `GET /readyz`: 200 with `{"status": "ready", "detail": …}`, or 503 with `not_ready`.
@@ -64,15 +66,16 @@ def create_app(guard: Guard, readiness: Readiness) -> ASGIApp:
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _expected, Exception: _unexpected})
     app.router.redirect_slashes = False
-    return Guarded(app, guard)
+    return Guarded(app, guard, known)
 
 
 class Guarded:
     """An application behind the guard. It sees only requests that the guard lets pass."""
 
-    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+    def __init__(self, app: ASGIApp, guard: Guard, known: Callable[[Any], None]) -> None:
         self._app = app
         self._guard = guard
+        self._known = known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Ask the guard, then the application."""
@@ -91,6 +94,8 @@ class Guarded:
         app: ASGIApp = self._app
         if isinstance(decision, Refusal):
             app = Response(decision.body(), status_code=decision.status, headers=dict(decision.headers()))
+        elif decision.token_digest:
+            self._known(scope["state"]["transport"])
         await app(scope, receive, send_with_headers)
 
 

@@ -15,19 +15,18 @@ import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import cast
 
 import uvicorn
 
 from serai.errors import ConfigInvalid
 from serai.serve import Limits, PeerFactory
+from serai.serve.door import Door, Strangers, http_class
 from serai.serve.guard import Guard, refuse_open_bind
 from serai.serve.http import Readiness, create_app
 from serai.serve.websocket import websocket_class
 
 __all__ = ["PortSettings", "serve_port"]
-
-# How many clients may wait to be let in.
-_BACKLOG = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +82,11 @@ async def serve_port(
             allowed_hosts=settings.allowed_hosts,
             allowed_origins=settings.allowed_origins,
         )
+        strangers = Strangers(settings.limits)
         config = uvicorn.Config(
-            create_app(guard, readiness),
-            http="h11",
-            ws=websocket_class(guard, peer_factory, settings.limits),
+            create_app(guard, readiness, strangers.leave),
+            http=http_class(strangers),
+            ws=websocket_class(guard, peer_factory, settings.limits, strangers.leave),
             loop="none",
             lifespan="off",
             interface="asgi3",
@@ -95,10 +95,9 @@ async def serve_port(
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            backlog=_BACKLOG,
             timeout_graceful_shutdown=math.ceil(settings.limits.shutdown_timeout),
         )
-        server = _Server(config, lambda: started(port))
+        server = _Server(config, strangers, lambda: started(port))
         await server.serve(sockets=sockets)
     finally:
         for one in sockets:
@@ -108,11 +107,12 @@ async def serve_port(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which leaves signals alone and can be cancelled."""
+    """uvicorn's server behind a `Door`, which leaves signals alone and can be cancelled."""
 
-    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, strangers: Strangers, on_started: Callable[[], None]) -> None:
         super().__init__(config)
         self.cancelled = False
+        self._strangers = strangers
         self._on_started = on_started
 
     @contextmanager
@@ -122,13 +122,20 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and say so."""
+
+        def create_protocol() -> asyncio.Protocol:
+            made = self.config.http_protocol_class
+            return made(config=self.config, server_state=self.server_state, app_state={})  # type: ignore[call-arg]
+
+        doors = [Door(one, create_protocol, self._strangers) for one in sockets or ()]
+        self.servers = cast("list[asyncio.Server]", doors)  # uvicorn does nothing but close them
         try:
-            await super().startup(sockets)
             self._on_started()
         except BaseException:
-            for server in getattr(self, "servers", []):
-                server.close()
+            for door in doors:
+                door.close()
             raise
+        self.started = True
 
     async def main_loop(self) -> None:
         """Wait to be cancelled; `shutdown` comes next. Once a second the time in the answers is set."""

@@ -36,8 +36,7 @@ from websockets.server import ServerProtocol
 
 from serai.serve import Connection, Limits, Peer, PeerFactory
 from serai.serve.guard import Guard, Refusal
-from serai.serve.outgoing import Outgoing
-from serai.serve.ticker import Ticker
+from serai.serve.outgoing import Outgoing, Ticker
 
 __all__ = ["Connection", "Limits", "Peer", "PeerFactory", "WebSocket", "websocket_class"]
 
@@ -53,7 +52,9 @@ _PATIENCE = 6
 _MAX_REASON = 123
 
 
-def websocket_class(guard: Guard, peer_factory: PeerFactory, limits: Limits) -> type[asyncio.Protocol]:
+def websocket_class(
+    guard: Guard, peer_factory: PeerFactory, limits: Limits, known: Callable[[asyncio.Transport], None]
+) -> type[asyncio.Protocol]:
     """A class for uvicorn's `ws=`, which makes one object per upgrade by itself."""
     ticker = Ticker()
 
@@ -61,7 +62,7 @@ def websocket_class(guard: Guard, peer_factory: PeerFactory, limits: Limits) -> 
         def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any]) -> None:
             del config, app_state
             connections = cast("set[Any]", server_state.connections)
-            super().__init__(guard, peer_factory, limits, connections, ticker)
+            super().__init__(guard, peer_factory, limits, connections, ticker, known)
 
     return BoundWebSocket
 
@@ -75,6 +76,7 @@ class WebSocket(asyncio.Protocol):
         limits: For this connection.
         connections: Where it is listed as long as its transport lives, for uvicorn's shutdown.
         ticker: Shared by all connections of the port.
+        known: Is called with the transport once the guard has let it in, and when it is gone.
     """
 
     transport: asyncio.Transport
@@ -86,6 +88,7 @@ class WebSocket(asyncio.Protocol):
         limits: Limits,
         connections: set[Any],
         ticker: Ticker,
+        known: Callable[[asyncio.Transport], None] = lambda _transport: None,
     ) -> None:
         self.remote: str = ""
         self.token_digest: str = ""
@@ -94,6 +97,7 @@ class WebSocket(asyncio.Protocol):
         self._limits = limits
         self._connections = connections
         self._ticker = ticker
+        self._known = known
         self._loop = asyncio.get_running_loop()
         self._protocol = ServerProtocol(max_size=limits.message_bytes, logger=logger)
         # Its debugging log would hold tokens and everything that is said.
@@ -194,11 +198,11 @@ class WebSocket(asyncio.Protocol):
         """The transport is gone, for whatever reason. What was not yet handed over is thrown away."""
         del exc
         self._connections.discard(self)
+        self._known(self.transport)
         self._open = False
         self._out.end()
         self._clear_timer()
-        self._out.clear()
-        self._out.farewell = b""
+        self._out.drop()
         self._unparsed.clear()
         self._frames.clear()
         self._say_goodbye()
@@ -236,6 +240,7 @@ class WebSocket(asyncio.Protocol):
         decision = self._guard.upgrade(path, query, request.headers.raw_items())
         if not isinstance(decision, Refusal):
             self.token_digest = decision.token_digest
+            self._known(self.transport)
             return self._protocol.accept(request)
         response = self._protocol.reject(decision.status, "")
         body = decision.body()
@@ -353,7 +358,7 @@ class WebSocket(asyncio.Protocol):
         self.flush()  # the farewell, if it still waited
         if self.transport.is_closing():
             return
-        self._out.write_now(controls)
+        self._out.write_last(controls)
         self._expect_end(self._limits.close_timeout)
         if self._protocol.close_rcvd is not None or not self.transport.can_write_eof():
             self.transport.close()

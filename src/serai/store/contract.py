@@ -163,6 +163,8 @@ class Opening(NamedTuple):
     """The first number that will be given out. All between the two may have been seen and are lost."""
     clean: bool
     """Whether the last host closed the store."""
+    log_lost: bool = False
+    """Whether numbers were given out of which the store knows nothing: what they stood for is gone."""
 
 
 class Store(Protocol):

@@ -12,12 +12,13 @@ from typing import TypeVar
 
 import apsw
 
-from serai.errors import StorageFailed, StorageUnavailable
+from serai.errors import StorageFailed, StorageUnavailable, StorageUnreadable
 from serai.store import care
 from serai.store.checkpoints import CHECKPOINT_PAGES, Checkpoints, checkpoint
 from serai.store.connection import connect, unreadable, write_fault
 from serai.store.contract import Opening
 from serai.store.database import Database
+from serai.store.files import beside
 from serai.store.locator import Tail
 from serai.store.lock import FileLock
 from serai.store.migrations import MIGRATIONS, Migration, migrate
@@ -93,6 +94,11 @@ class Engine:
                 return self._start()
             except apsw.Error as error:
                 raise unreadable(error, settings.path) from error
+            except OSError as error:
+                raise StorageUnreadable(
+                    f"{error.filename or settings.path} cannot be written ({error.strerror})",
+                    remedy="Check the folder's permissions and the free space",
+                ) from error
         except BaseException:
             with suppress(apsw.Error):  # why it could not be opened is what counts
                 self._release()
@@ -100,6 +106,7 @@ class Engine:
 
     def _start(self) -> Opening:
         settings = self.settings
+        has_log = beside(settings.path, "-wal").exists()
         database = self._connect()
         database.pragma("journal_mode", "wal")
         self.copies = migrate(database, settings.migrations, path=settings.path, keep_copy=True)
@@ -125,7 +132,7 @@ class Engine:
             locator_interval=settings.locator_interval,
             now=settings.now,
         )
-        opening = self.writer.begin()
+        opening = self.writer.begin(has_log=has_log)
         self.reading.start()
         self._checkpointing.start()
         self.writing.chores = self.writer.do_chores

@@ -1,4 +1,4 @@
-"""The files of a database: those that SQLite keeps beside it, and copies of it."""
+"""The files of a database: those that lie beside it, and copies of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import apsw
 from serai.errors import StorageUnavailable
 from serai.store.database import Database
 
-__all__ = ["beside", "copy_database", "copy_to_new_file", "sync"]
+__all__ = ["HighWater", "beside", "copy_database", "copy_to_new_file", "sync"]
 
 
 def beside(path: Path, suffix: str) -> Path:
@@ -65,3 +65,51 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+class HighWater:
+    """The first number that was surely not given out, in a file beside the database, `NAME-highwater`.
+
+    The database knows it too, but in its log: whoever loses the log loses that as well. The file is written
+    before the numbers below it are given out, a block at a time, so it costs nothing per commit.
+
+    Args:
+        database: The database file. The mark is that of this file alone: its salt stands before the number.
+    """
+
+    def __init__(self, database: Path) -> None:
+        self._path = beside(database, "-highwater")
+        with database.open("rb") as file:
+            self._salt = file.read(16).hex()
+
+    def read(self) -> int:
+        """The number; 0 when there is none for this database."""
+        try:
+            salt, number = self._path.read_text(encoding="ascii").split()
+            return int(number) if salt == self._salt else 0
+        except (OSError, ValueError):
+            return 0
+
+    def misses_log(self, ceiling: int, *, clean: bool, has_log: bool) -> bool:
+        """Whether the log was lost.
+
+        Args:
+            ceiling: What the database says of the same number.
+            clean: Whether the database was closed by its last host. Else its log is there.
+            has_log: Whether it is.
+        """
+        mark = self.read()
+        return mark > ceiling or (mark == ceiling and not clean and not has_log)
+
+    def write(self, number: int) -> None:
+        """Have it on the disk. It is shorter than a sector, which is written as a whole.
+
+        Raises:
+            OSError: It could not be written.
+        """
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            os.pwrite(descriptor, f"{self._salt} {number:020}\n".encode(), 0)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

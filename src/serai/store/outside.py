@@ -18,7 +18,7 @@ from serai.store import care
 from serai.store.connection import connect, raw_key, salt_of, unreadable
 from serai.store.contract import SessionRow
 from serai.store.database import Database
-from serai.store.files import copy_to_new_file
+from serai.store.files import HighWater, beside, copy_to_new_file
 from serai.store.migrations import MIGRATIONS
 from serai.store.opening import check_header, check_schema, refuse_empty, refuse_second_name
 from serai.store.queries import SQL
@@ -44,10 +44,17 @@ def look_over(database: Path, key: bytes | str, *, full: bool) -> list[str]:
     Raises:
         StorageUnreadable: It cannot be opened, or a host would refuse it.
     """
+    has_log = beside(database, "-wal").exists()
 
     def check(connection: Database) -> list[str]:
         check_schema(connection, database, newest=MIGRATIONS[-1].version)
-        return care.check(connection, full=full)
+        ceiling, _, clean = connection.execute(SQL["state"]).get
+        problems = care.check(connection, full=full)
+        if HighWater(database).misses_log(ceiling, clean=bool(clean), has_log=has_log):
+            problems.append(
+                "its log was lost, or an older copy put in its place: what happened since is gone"
+            )
+        return problems
 
     return [f"{database}: {problem}" for problem in _visit(database, key, check)]
 

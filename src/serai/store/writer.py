@@ -16,7 +16,7 @@ from serai.store.connection import write_fault
 from serai.store.contract import Batch, Opening, Row
 from serai.store.database import Database
 from serai.store.days import day_of
-from serai.store.files import beside
+from serai.store.files import HighWater, beside
 from serai.store.locator import Group, Tail
 from serai.store.pruning import Piece, Plan, delete, find
 from serai.store.queries import SQL
@@ -70,6 +70,7 @@ class Writer:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._path = path
+        self._high_water = HighWater(path)
         self._db = connection
         self._tail = tail
         self._committed = committed
@@ -97,19 +98,24 @@ class Writer:
 
     # -- opening and closing -------------------------------------------------------------------------------
 
-    def begin(self) -> Opening:
+    def begin(self, *, has_log: bool = True) -> Opening:
         """Find the tail, set numbers aside and record the start.
+
+        Args:
+            has_log: Whether the log was there before the database was opened.
 
         Raises:
             apsw.Error: The database cannot be read or written.
+            OSError: The high-water mark cannot be written.
         """
         state: tuple[int, int, int] = self._db.execute(SQL["state"]).get
-        ceiling, located, clean = state
+        _, located, clean = state
         last: int = max(self._db.execute(SQL[query]).get for query in ("last_number", "last_pruned"))
+        log_lost = self._high_water.misses_log(state[0], clean=bool(clean), has_log=has_log)
         # Only damage can put a row beyond the ceiling. It must not lead to a second one of the same number.
-        ceiling = max(ceiling, last + 1)
+        ceiling: int = max(state[0], last + 1, self._high_water.read())
         self._tail.add((channel, [seq]) for seq, channel in self._db.execute(SQL["tail"], (located,)))
-        opening = Opening(last_committed=last, first_new=ceiling, clean=bool(clean))
+        opening = Opening(last, ceiling, bool(clean) and not log_lost, log_lost)
         self._day = int(self._db.execute(SQL["last_day"]).get)
         day = self._new_day()
         with self._db:
@@ -120,14 +126,16 @@ class Writer:
         self._day = day or self._day
         self._next = ceiling
         self._ceiling = ceiling + self._block
+        self._high_water.write(self._ceiling)
         # The log exists now. SQLite holds no lock on it, so a descriptor of our own disturbs nothing.
         self._log = os.open(beside(self._path, "-wal"), os.O_RDONLY)
         return opening
 
     def end(self) -> None:
         """Record a clean stop, unless it is not known what was written."""
-        if self.failure is None:
-            with contextlib.suppress(apsw.Error):  # then the next start is not a clean one
+        with contextlib.suppress(apsw.Error, OSError):  # then the next start is not a clean one
+            self._high_water.write(self._next)
+            if self.failure is None:
                 self._sync_with(full=True)
                 self._db.execute(SQL["close_state"], (self._next,))
         if self._log is not None:
@@ -182,6 +190,8 @@ class Writer:
         # Some are always left, for what is told while the disk is full.
         crossing = crossing or (batch.durable and self._ceiling - after < self._block // 2)
         ceiling = after + self._block if crossing else self._ceiling
+        if crossing:
+            self._raise_high_water(ceiling)
         now = self._clock()
         waiting = self._unsynced_since
         durable = batch.durable or crossing or (waiting is not None and now - waiting >= _SYNC_AFTER)
@@ -201,6 +211,15 @@ class Writer:
         else:
             self._tail.add(groups.values())
         return first
+
+    def _raise_high_water(self, ceiling: int) -> None:
+        try:
+            self._high_water.write(ceiling)
+        except OSError as error:
+            raise StorageUnavailable(
+                f"the mark beside the database cannot be written now ({error.strerror})",
+                remedy="Make room on its disk, or check its permissions",
+            ) from error
 
     def _transact(
         self, batch: Batch, first: int, *, durable: bool, ceiling: int | None, day: int | None

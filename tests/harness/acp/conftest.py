@@ -16,8 +16,8 @@ from conformance.client import Client, calls_of, connecting, text_of
 from hosts import House, housing
 from machine.processes.watching import until
 from serai.acp import Launch
-from serai.agents.definitions import AgentDefinition, Way
-from serai.agents.finding import Found
+from serai.agents.catalogue.definitions import AgentDefinition, Way
+from serai.agents.catalogue.finder import FoundAgent
 from serai.ahp.types import SystemNotificationResponsePart
 from serai.harness.acp.harness import AcpHarness
 from serai.machine.processes.census import census
@@ -32,12 +32,12 @@ LOADS = {"loadSession": True}
 FORKS = {"loadSession": True, "sessionCapabilities": {"fork": {}}}
 
 
-def found_agent(argv: tuple[str, ...], name: str = "quick", **definition: Any) -> Found:
+def found_agent(argv: tuple[str, ...], name: str = "quick", **definition: Any) -> FoundAgent:
     """An agent as the catalogue finds it."""
     way = Way(program=argv[0])
     made = AgentDefinition(id=name, label=name.title(), ways=(way,), **definition)
     launch = Launch(argv=argv, name=name, login=made.login, cumulative_tokens=made.cumulative_tokens)
-    return Found(made, installed=True, way=way, launch=launch)
+    return FoundAgent(made, installed=True, way=way, launch=launch)
 
 
 class Inn:
@@ -48,7 +48,7 @@ class Inn:
         self.folder = folder
         """Where sessions work."""
         self._stack = stack
-        self._offers: list[tuple[Found, dict[str, Any]]] = []
+        self._offers: list[tuple[FoundAgent, dict[str, Any]]] = []
 
     def offer(self, argv: tuple[str, ...] = QUICK, name: str = "quick", **told: Any) -> AcpHarness:
         """Offer an agent that was told something; `definition` and `timeouts` are for the host."""
@@ -58,7 +58,7 @@ class Inn:
         self._offers.append((found, timeouts))
         return self._add(found, timeouts)
 
-    def _add(self, found: Found, timeouts: dict[str, Any]) -> AcpHarness:
+    def _add(self, found: FoundAgent, timeouts: dict[str, Any]) -> AcpHarness:
         host = self.house.host
         harness = AcpHarness(
             found,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from conformance.client import Client
 from harness.acp.conftest import QUICK, Inn, said, say
-from serai.agents.definitions import AgentDefinition, Way
-from serai.agents.finding import Finder
-from serai.agents.places import Surroundings
+from serai.agents.catalogue.definitions import AgentDefinition, Way
+from serai.agents.catalogue.finder import Finder
+from serai.agents.catalogue.programs import Surroundings
 from serai.harness.acp.installed import offer_installed
 
 TOLD = '{"options": true}'

@@ -13,10 +13,10 @@ import pytest
 from conformance.client import Client, Refused
 from harness.acp.conftest import ONE, Inn, found_agent, notices, said, say
 from serai.acp import Handshake, Launch
-from serai.agents.definitions import AgentDefinition, Way
-from serai.agents.finding import Finder, Found
-from serai.agents.places import Surroundings
-from serai.agents.remembering import AgentMemory
+from serai.agents.catalogue.definitions import AgentDefinition, Way
+from serai.agents.catalogue.finder import Finder, FoundAgent
+from serai.agents.catalogue.memory import AgentMemory
+from serai.agents.catalogue.programs import Surroundings
 from serai.ahp.extensions import SIGN_IN, SIGN_IN_METHODS
 from serai.ahp.types import ErrorInfo, TerminalClientClaim, TerminalState
 from serai.client.terminal import terminal_text
@@ -388,10 +388,10 @@ def surroundings(tmp_path: Path, *folders: Path) -> Surroundings:
     return Surroundings(home=tmp_path, environ={"PATH": path}, system=())
 
 
-def an_agent(way: Way, login: tuple[str, ...], argv: tuple[str, ...], *more: Way) -> Found:
+def an_agent(way: Way, login: tuple[str, ...], argv: tuple[str, ...], *more: Way) -> FoundAgent:
     definition = AgentDefinition(id="a", label="A", ways=(way, *more), login=login)
     path = next((Path(word) for word in argv if Path(word).name == way.program), None)
-    return Found(definition, installed=True, path=path, way=way, launch=Launch(argv))
+    return FoundAgent(definition, installed=True, path=path, way=way, launch=Launch(argv))
 
 
 def test_the_command_of_the_catalogue_is_the_agents_own_program_as_it_was_found(tmp_path: Path) -> None:

@@ -17,8 +17,7 @@ inside.py       the pipes
 
 from __future__ import annotations
 
-from serai.agents.testing.replaying import Replay
-from serai.agents.testing.scripted import EVERYTHING, Script, ScriptedAgent
-from serai.agents.testing.turns import ScriptedTurn
+from serai.agents.testing.replay import Replay
+from serai.agents.testing.scripted import EVERYTHING, Script, ScriptedAgent, ScriptedTurn
 
 __all__ = ["EVERYTHING", "Replay", "Script", "ScriptedAgent", "ScriptedTurn"]

@@ -25,7 +25,7 @@ from serai.acp import (
     TerminalRequest,
     WriteTextFile,
 )
-from serai.agents.definitions import AgentDefinition
+from serai.agents.catalogue.definitions import AgentDefinition
 from serai.ahp.commands import ContentEncoding
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import SessionInputRequest, SessionInputResponseKind, ToolResultContent

@@ -12,7 +12,7 @@ from typing import Any
 
 from serai.acp import ToolCall as AcpToolCall
 from serai.acp import ToolCallUpdate
-from serai.agents.tool_uses import Content, content_after, content_answered, text_in
+from serai.agents.ask.tools import Content, content_after, content_answered, text_in
 from serai.ahp.types import FreeForm, ToolCallConfirmationReason
 from serai.host.changes.edit import Edit
 from serai.host.tool_call import ToolCall

@@ -12,7 +12,7 @@ from typing import Any
 from serai.acp import PermissionRequest, ToolCallUpdate
 from serai.acp import ToolCall as AcpToolCall
 from serai.acp.shapes import is_object
-from serai.agents.tool_uses import text_in
+from serai.agents.ask.tools import text_in
 from serai.ahp.types import (
     FileEdit,
     FreeForm,

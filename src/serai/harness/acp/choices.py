@@ -14,7 +14,7 @@ from typing import Any
 from serai.acp import AcpSession, Choice, ConfigOption, Modes
 from serai.acp.options import read_modes, read_options
 from serai.acp.shapes import is_list
-from serai.agents.models import Models, models_of
+from serai.agents.catalogue.introduction import Models, models_of
 from serai.ahp.types import (
     ConfigPropertySchema,
     SessionConfigPropertySchema,

@@ -14,9 +14,9 @@ from msgspec.structs import replace as with_fields
 
 from serai.acp import Agent, AgentCapabilities, ClientSide, McpCapabilities
 from serai.acp.servers import write_servers
-from serai.agents.finding import Found, agent_info
-from serai.agents.introducing import Introduction, introduce
-from serai.agents.remembering import AgentMemory
+from serai.agents.catalogue.finder import FoundAgent, agent_info
+from serai.agents.catalogue.introduction import Introduction, introduce
+from serai.agents.catalogue.memory import AgentMemory
 from serai.ahp import actions as a
 from serai.ahp.extensions import SignInMethodsResult
 from serai.ahp.rules import Judgement, rejected
@@ -56,7 +56,7 @@ class AcpHarness:
 
     def __init__(
         self,
-        found: Found,
+        found: FoundAgent,
         processes: Processes,
         *,
         mask: Callable[[str], str],

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from serai.acp.shapes import text_of
-from serai.agents.definitions import AgentDefinition
-from serai.agents.finding import Finder
-from serai.agents.remembering import FILE, AgentMemory
+from serai.agents.catalogue.definitions import AgentDefinition
+from serai.agents.catalogue.finder import Finder
+from serai.agents.catalogue.memory import FILE, AgentMemory
 from serai.harness.acp.choices import Choices
 from serai.harness.acp.harness import AcpHarness
 from serai.host.host import Host

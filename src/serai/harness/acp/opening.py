@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from serai.acp import AcpSession, Agent, Opening
-from serai.agents.definitions import Quirk
+from serai.agents.catalogue.definitions import Quirk
 from serai.contract import AgentSessionEvent, SessionForked, SessionResumed, SessionStarted
 from serai.errors import (
     AgentClosed,

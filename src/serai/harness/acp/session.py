@@ -58,6 +58,7 @@ from serai.harness.acp.signing_in import Stage
 from serai.harness.acp.steering import steer
 from serai.harness.acp.work import BeginMark, PauseMark, Work
 from serai.host.agents import HostContext
+from serai.host.messages import user_message
 from serai.host.project import directory_of
 from serai.host.turn import Turn
 
@@ -118,7 +119,7 @@ class AcpAgentSession(BasicSession):
 
     # -- what the host asks --------------------------------------------------------------------------------
 
-    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:  # noqa: ARG002 - the turn has it
+    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:
         """Prompt the agent. The receipt comes with the evidence: its first update, or its answer.
 
         A repeat prompts nobody and returns the same receipt.
@@ -126,7 +127,8 @@ class AcpAgentSession(BasicSession):
         known = self._receipts.get(context.id)
         if known is None:
             turn = self._context.turn(context.id)
-            work = Work(turn, context.id, self._seat, self._folder, self.shown_terminals, self._emit)
+            said, seat = user_message(message), self._seat
+            work = Work(turn, said, context.id, seat, self._folder, self.shown_terminals, self._emit)
             known = self._receipts[context.id] = work.receipt
             while len(self._receipts) > _REMEMBERED:
                 self._receipts.popitem(last=False)
@@ -156,6 +158,11 @@ class AcpAgentSession(BasicSession):
     async def resume(self) -> None:
         """See to it that the agent runs and its session is open."""
         await self._linking.get()
+
+    async def wake(self) -> None:
+        """See `serai.host.agents.Drowsy`."""
+        with contextlib.suppress(SeraiError):
+            await self._linking.get()
 
     async def fork(self) -> AgentSession:
         """Begin another session of the host that goes on from here."""
@@ -242,7 +249,7 @@ class AcpAgentSession(BasicSession):
         await self._choosing.choose(link.session)
         await link.settle()
         await self._beside.tell(turn)
-        blocks, unknown = blocks_of(turn.message)
+        blocks, unknown = blocks_of(work.message)
         if link.is_untold and fit_prompt(blocks, link.agent.capabilities)[0]:
             blocks.append(text_block(retold(self._seat.turns)))
             if is_too_long(self._seat.turns):
@@ -370,7 +377,7 @@ class AcpAgentSession(BasicSession):
     async def _begins(self, link: Link, work: Work) -> None:
         """All that was told before the prompt is taken: what comes now is its answer."""
         turn = work.turn
-        if link.replay is not None and not link.replay.prompted(turn.message.text):
+        if link.replay is not None and not link.replay.prompted(work.message.text):
             link.replay = None
         work.replay = link.replay
         work.mark_pause = lambda: link.session.receive(PauseMark())

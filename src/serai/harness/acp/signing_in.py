@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from serai.acp import Agent, AuthMethod, BasicClient, ClientCapabilities, Handshake
-from serai.agents.finding import Found, is_signed_in
-from serai.agents.introducing import Introduction, introduce
-from serai.agents.places import Surroundings, find_program
-from serai.agents.remembering import AgentMemory
+from serai.agents.catalogue.finder import FoundAgent, is_signed_in
+from serai.agents.catalogue.introduction import Introduction, introduce
+from serai.agents.catalogue.memory import AgentMemory
+from serai.agents.catalogue.programs import Surroundings, find_program
 from serai.ahp.extensions import SignInKind, SignInMethod, SignInMethodsResult
 from serai.errors import AgentError, AuthRequired, InvalidParams
 from serai.host.agents import WayIn
@@ -61,7 +61,7 @@ class SigningIn:
 
     def __init__(
         self,
-        found: Found,
+        found: FoundAgent,
         processes: Processes,
         *,
         mask: Callable[[str], str],
@@ -274,7 +274,7 @@ class _Guest(BasicClient):
 # -- the ways ----------------------------------------------------------------------------------------------
 
 
-def ways_in(found: Found, handshake: Handshake | None, surroundings: Surroundings) -> Iterator[WayIn]:
+def ways_in(found: FoundAgent, handshake: Handshake | None, surroundings: Surroundings) -> Iterator[WayIn]:
     """The ways to sign in that work here, the best first. It reads the disk.
 
     Args:
@@ -303,7 +303,7 @@ def _kind(told: AuthMethod) -> SignInKind | None:
 
 
 def _way(
-    told: AuthMethod, kind: SignInKind, found: Found, env: Mapping[str, str], surroundings: Surroundings
+    told: AuthMethod, kind: SignInKind, found: FoundAgent, env: Mapping[str, str], surroundings: Surroundings
 ) -> WayIn | None:
     argv: tuple[str, ...] = ()
     if kind is SignInKind.TERMINAL:
@@ -325,7 +325,7 @@ def _way(
     return WayIn(method, argv, env if argv else {})
 
 
-def login_argv(found: Found, surroundings: Surroundings) -> tuple[str, ...]:
+def login_argv(found: FoundAgent, surroundings: Surroundings) -> tuple[str, ...]:
     """The catalogue's command as it can be started here; nothing where its program is not there.
 
     Args:

@@ -21,7 +21,7 @@ from serai.acp import (
     UserMessageChunk,
 )
 from serai.acp.shapes import is_object, object_of, text_of
-from serai.ahp.types import Markdown, ToolResultContent, UsageInfo
+from serai.ahp.types import Markdown, ToolResultContent, UsageInfo, UserMessage
 from serai.contract import AgentSessionEvent, Delivered, Failed, MessageReceipt, UsageUpdated
 from serai.harness.acp.calls import Calls
 from serai.harness.acp.contents import bytes_of
@@ -56,7 +56,8 @@ class Work:
     """What one prompt brings about.
 
     Args:
-        turn: The turn that the prompt began.
+        turn: The turn where the answer goes.
+        message: What the agent is asked.
         delivery_id: The delivery that it carries.
         seat: The agent's place in the session.
         folder: Where the agent works.
@@ -67,6 +68,7 @@ class Work:
     def __init__(
         self,
         turn: Turn,
+        message: UserMessage,
         delivery_id: str,
         seat: Seat,
         folder: Path,
@@ -75,6 +77,7 @@ class Work:
     ) -> None:
         loop = asyncio.get_running_loop()
         self.turn = turn
+        self.message = message
         self.done: asyncio.Future[Finished] = loop.create_future()
         """The end of the prompt, once all that came before it is in the turn."""
         self.receipt: asyncio.Future[MessageReceipt] = loop.create_future()

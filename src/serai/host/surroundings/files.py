@@ -26,17 +26,16 @@ from serai.host.expecting import Answers
 from serai.host.surroundings.client_resources import gives
 from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_of
 from serai.journal.subscriptions import Subscriber
+from serai.machine.draft import find_leftovers, remove_leftovers
 from serai.machine.files import (
     Access,
+    FileThreads,
     Grant,
     Grants,
     Holder,
-    Lanes,
     Root,
     Roots,
     find,
-    find_leftovers,
-    remove_leftovers,
     wanted,
 )
 from serai.machine.files.refusals import denied
@@ -82,9 +81,9 @@ class Files:
         self._of_session: dict[str, _Folders] = {}
         self._roots: dict[str, Root | None] = {}
         """Where the folders of sessions really are: looked up once, when they are first needed."""
-        self._lanes = Lanes(host.home / "drafts")
-        self.run = self._lanes.run
-        """Does something with files in a thread; what takes long keeps nothing else waiting."""
+        self._threads = FileThreads(host.home / "drafts")
+        self.run = self._threads.run
+        """Does something with files in a thread of its own."""
 
     async def open(self) -> None:
         """Before anything is done with files: what a host that was killed has left half done is removed."""
@@ -93,12 +92,12 @@ class Files:
             self._host.run(self._remove(leftovers))
 
     async def _remove(self, leftovers: list[Path]) -> None:
-        removed = await self._lanes.run_long(remove_leftovers, leftovers)
+        removed = await self._threads.run(remove_leftovers, leftovers)
         _log.info("%d unfinished copies of a host that was killed are removed", removed)
 
     async def close(self) -> None:
         """End what is done with files: what has begun is waited for."""
-        await self._lanes.close()
+        await self._threads.close()
 
     # -- sessions ------------------------------------------------------------------------------------------
 

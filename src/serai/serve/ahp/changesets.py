@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from serai import jsonrpc
 from serai.ahp import commands as c
-from serai.ahp import jsonrpc
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.errors import InvalidParams
 

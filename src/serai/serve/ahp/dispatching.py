@@ -49,7 +49,7 @@ def unreadable(peer: AhpPeer, data: bytes, error: InvalidParams) -> None:
     if not (peer.host.is_loaded(params.channel) or peer.host.sessions.knows(params.channel)):
         return  # an action on a channel that does not exist is ignored, whatever it is
     origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
-    action = wire.UnknownType(extra=peer.host.redactor.redact_value(params.action, observed=False))
+    action = wire.UnknownType(extra=params.action)
     _send_back(peer, params.channel, action, origin, f"invalid_action: {error}")
 
 
@@ -74,7 +74,7 @@ def _dispatch(peer: AhpPeer, params: DispatchActionParams) -> None:
     host, unavailable = peer.host, peer.journal.unavailable
     channel, client_seq = params.channel, params.client_seq
     origin = a.ActionOrigin(client_id=peer.client_id, client_seq=client_seq)
-    action = host.redactor.redact_action(params.action, observed=False)
+    action = params.action
     if host.clients.is_repeat(peer.count, client_seq):
         # What it repeats may wait for room, and be lost yet: it is no repeat before.
         is_written = host.clients.is_written(peer.count, client_seq)
@@ -98,4 +98,5 @@ def _send_back(
     if peer.journal.is_crowded:
         peer.link.close(1013, "nothing can be written, and too much waits to be sent back")
     else:
+        action = peer.host.redactor.redact_action(action, observed=False)
         peer.journal.reject(channel, action, origin, reason, peer, waits=waits)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
+from serai import jsonrpc
 from serai.ahp import commands as c
-from serai.ahp import jsonrpc
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.notifications import UnsubscribeParams

@@ -14,7 +14,8 @@ from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
-from serai.ahp import jsonrpc, wire
+from serai import jsonrpc
+from serai.ahp import codec, wire
 from serai.ahp.notifications import DispatchActionParams, UnsubscribeParams
 from serai.depth import MAX_DEPTH
 from serai.errors import (
@@ -28,6 +29,7 @@ from serai.errors import (
 )
 from serai.host.clients import Count
 from serai.host.host import Host
+from serai.jsonrpc.messages import TOO_MANY_REQUESTS
 from serai.serve import Connection
 from serai.serve.ahp.burden import EACH, Burden
 from serai.serve.ahp.dispatching import dispatched, unreadable
@@ -46,7 +48,7 @@ _MAX_DEPTH = MAX_DEPTH - 28
 """What comes in comes out again inside an envelope or a snapshot, and a client reads no deeper than that."""
 _MAX_VALUES = 100_000
 """So many take about a third of a second to be read, looked through, kept and told; meanwhile all wait."""
-_TOO_MANY_REQUESTS = -32000
+_CODEC = codec.CODEC.within(_MAX_DEPTH, _MAX_VALUES)
 _ANSWER_WITHIN = 30.0
 """How long a client may take to answer what the host asks it, in seconds."""
 
@@ -58,7 +60,7 @@ class _Unreadable(NamedTuple):
     error: ProtocolError
 
 
-_Incoming: TypeAlias = jsonrpc.Message | _Unreadable
+_Incoming: TypeAlias = jsonrpc.Request | jsonrpc.Notification | _Unreadable
 _Work: TypeAlias = Coroutine[Any, Any, None]
 
 
@@ -85,22 +87,23 @@ class AhpPeer:
         """Whether what comes here counts as a client's."""
         self._alongside: set[asyncio.Task[None]] = set()
         self._under_way = 0
-        self._asked: dict[float, asyncio.Future[jsonrpc.Success]] = {}
-        self._questions = 0
+        self._rpc: jsonrpc.Peer[asyncio.Future[Any]] = jsonrpc.Peer(_CODEC)
 
     # -- the connection ------------------------------------------------------------------------------------
 
     def received(self, data: bytes) -> None:
         """Take a message. It is handled at once unless an earlier one is still under way."""
-        try:
-            message: _Incoming = jsonrpc.decode(data, _MAX_DEPTH, _MAX_VALUES)
-        except ProtocolError as error:
-            # Its traceback leads here, and so to the data: they would keep each other for long.
-            error.__context__ = None
-            message = _Unreadable(data, error.with_traceback(None))
-        if isinstance(message, jsonrpc.Success | jsonrpc.Failure):
-            self._answered(message)
-            return
+        message: _Incoming
+        match self._rpc.receive(data):
+            case jsonrpc.Answered(answer, result, error):
+                _settle(answer, result, error)
+                return
+            case jsonrpc.Success() | jsonrpc.Failure() | None:
+                return  # nobody waits for it any more
+            case jsonrpc.Unreadable(error):
+                message = _Unreadable(data, error)
+            case message:
+                pass
         if isinstance(message, jsonrpc.Request) and (refusal := self._refusal(message)) is not None:
             message = _Unreadable(b"", refusal)
             if not self.burden.is_too_much:
@@ -167,9 +170,8 @@ class AhpPeer:
         self.journal.subscriptions.forget(self)
         for task in self._alongside:
             task.cancel()
-        for answer in self._asked.values():
-            if not answer.done():
-                answer.set_exception(ConnectionLost(f"the client {self.client_id!r} is gone"))
+        for answer in self._rpc.forget_all():
+            _settle(answer, None, ConnectionLost(f"the client {self.client_id!r} is gone"))
         if self._is_client:
             self.host.client_disconnected(self.client_id, self)
         if self._in_line is None:
@@ -233,7 +235,7 @@ class AhpPeer:
         limit = self.host.settings.requests_per_connection
         if self._under_way >= limit:
             problem = f"{limit} requests are under way; wait for answers"
-            return ProtocolError(problem, id=request.id, number=_TOO_MANY_REQUESTS)
+            return ProtocolError(problem, id=request.id, number=TOO_MANY_REQUESTS)
         self._under_way += 1
         return None
 
@@ -345,32 +347,29 @@ class AhpPeer:
         """
         if self.is_gone:
             raise ConnectionLost(f"the client {self.client_id!r} is gone")
-        self._questions += 1
-        number = self._questions
-        answer: asyncio.Future[jsonrpc.Success] = asyncio.get_running_loop().create_future()
-        self._asked[number] = answer
-        question = text_frame(jsonrpc.encode(jsonrpc.Request(id=number, method=method, params=params)))
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        number, frame = self._rpc.request(method, params, answer)
+        question = text_frame(frame)
         self.journal.then(lambda _seq: self.publish(question))
         try:
             async with asyncio.timeout(_ANSWER_WITHIN):
-                return jsonrpc.result_of(await answer, method)
+                return await answer
         except TimeoutError:
             problem = f"the client {self.client_id!r} did not answer {method} in {_ANSWER_WITHIN:g} s"
             raise ProtocolError(problem) from None
         except Mismatch as error:
             raise ProtocolError(f"the client {self.client_id!r} answered {method} wrongly: {error}") from None
         finally:
-            del self._asked[number]
+            self._rpc.forget(number)
 
-    def _answered(self, response: jsonrpc.Success | jsonrpc.Failure) -> None:
-        answer = self._asked.get(response.id) if isinstance(response.id, int | float) else None
-        if answer is None or answer.done():
-            return
-        if isinstance(response, jsonrpc.Success):
-            answer.set_result(response)
-        else:
-            error = response.error
-            answer.set_exception(ProtocolError(error.message, number=error.code, data=error.data))
+
+def _settle(answer: asyncio.Future[Any], result: Any, error: SeraiError | None) -> None:
+    if answer.done():
+        return
+    if error is None:
+        answer.set_result(result)
+    else:
+        answer.set_exception(error)
 
 
 def _is_deed(message: _Incoming) -> bool:
@@ -383,7 +382,7 @@ def _is_deed(message: _Incoming) -> bool:
 
 
 def _framed(response: jsonrpc.Success | jsonrpc.Failure) -> bytes:
-    return text_frame(jsonrpc.encode(response))
+    return text_frame(codec.encode(response))
 
 
 def _answer_to(request: jsonrpc.Request, error: SeraiError) -> ProtocolError:

@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 import msgspec
 
+from serai import jsonrpc
 from serai.ahp import commands as c
-from serai.ahp import jsonrpc
 from serai.changes.view import CONTENT_SCHEME
 from serai.host.content import BLOB_SCHEME, read_blob, read_result
 from serai.host.surroundings.client_resources import named_in

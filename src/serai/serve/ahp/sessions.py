@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from serai import jsonrpc
 from serai.ahp import commands as c
-from serai.ahp import jsonrpc
 from serai.ahp.channels import ChannelKind, kind_of, problem_with_choice
 from serai.errors import InvalidParams
 from serai.host.agents import Learning

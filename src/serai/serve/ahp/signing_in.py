@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from serai.ahp import jsonrpc
+from serai import jsonrpc
 from serai.ahp.extensions import SignInMethodsParams, SignInParams
 
 if TYPE_CHECKING:

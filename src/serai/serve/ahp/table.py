@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from serai.ahp import jsonrpc
+from serai import jsonrpc
 from serai.ahp.extensions import SIGN_IN, SIGN_IN_METHODS
 from serai.serve.ahp import (
     changesets,

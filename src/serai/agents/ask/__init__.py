@@ -1,0 +1,1 @@
+"""One question to one agent, or one conversation with it."""

@@ -1,0 +1,336 @@
+"""The tokens of a turn, kind by kind. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from serai.acp import Cost
+from serai.agents.ask.events import AskResult
+from serai.errors import BudgetExceeded
+
+__all__ = ["CostTracker", "Meter", "Price", "Tokens"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What a turn has used. No token is of two kinds."""
+
+    input: int
+    cached_read: int
+    cached_write: int
+    output: int
+    thought: int
+
+    @classmethod
+    def of(cls, usage: Mapping[str, Any]) -> Tokens:
+        """The tokens that `AskResult.usage` tells.
+
+        Most agents tell the kinds apart from one another. Of some, what was cached is part of the input, or
+        thoughts are part of the output: the total says so, where it has no room for them beside those.
+        """
+        whole_input, whole_output = _count(usage, "inputTokens"), _count(usage, "outputTokens")
+        read, written = _count(usage, "cachedReadTokens"), _count(usage, "cachedWriteTokens")
+        cached, thought = read + written, _count(usage, "thoughtTokens")
+        beside = _count(usage, "totalTokens") - whole_input - whole_output
+        has_cached = beside in (0, thought) and cached <= whole_input
+        has_thought = (beside == 0 or beside == cached != thought) and thought <= whole_output
+        return cls(
+            input=whole_input - cached if has_cached else whole_input,
+            cached_read=read,
+            cached_write=written,
+            output=whole_output - thought if has_thought else whole_output,
+            thought=thought,
+        )
+
+
+def _count(usage: Mapping[str, Any], name: str) -> int:
+    """So many tokens. What is no number of things, such as half a token, counts as nothing."""
+    value = usage.get(name)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+_MILLION = 1_000_000
+_FAR_BELOW = 0.5
+"""Below so much of the last figure it is another count; above, it is the same one, told too late."""
+_VERSION = re.compile(r"[-@:.]v?\d+$")
+"""The end of a model's name that tells its version or its date."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens cost, in US dollars."""
+
+    input: float
+    output: float
+    """Also for thoughts."""
+    cached_read: float | None = None
+    """By default as `input`."""
+    cached_write: float | None = None
+    """By default as `input`."""
+
+    def of(self, usage: Mapping[str, Any]) -> float:
+        """What the tokens of a turn cost, as `AskResult.usage` tells them."""
+        tokens = Tokens.of(usage)
+        parts = (
+            (self.input, tokens.input),
+            (self.input if self.cached_read is None else self.cached_read, tokens.cached_read),
+            (self.input if self.cached_write is None else self.cached_write, tokens.cached_write),
+            (self.output, tokens.output + tokens.thought),
+        )
+        return sum(price * count for price, count in parts) / _MILLION
+
+
+class CostTracker:
+    """Adds up what several sessions cost, with a budget or without. Give it to all that share the budget.
+
+    A turn that reaches the budget is cancelled, and no other is begun: `BudgetExceeded`.
+
+    Of an earlier session that is loaded or resumed, only what is new counts: beyond what the agent tells of
+    its cost while it is opened, or else beyond what this tracker has seen of it. When neither is known, the
+    first figure counts as a whole, with what was spent before.
+
+    Args:
+        budget_usd: What may be spent.
+        prices: For agents that tell tokens but no cost, by `agent::model`, `agent` or `*`. A model's name
+            also stands for its dated versions: `codex::small` for `small-20260101`.
+        estimate: What a turn has cost, for agents that tell neither; `None` when it cannot say.
+    """
+
+    def __init__(
+        self,
+        budget_usd: float | None = None,
+        *,
+        prices: Mapping[str, Price] | None = None,
+        estimate: Callable[[AskResult], float | None] | None = None,
+    ) -> None:
+        self.budget_usd = budget_usd
+        self.turns = 0
+        """How many turns there were."""
+        self.prices: dict[str, Price] = dict(prices or {})
+        """What tokens cost, by `agent::model`, `agent` or `*`. It may be changed at any time."""
+        self._estimate = estimate
+        self._by_agent: dict[str, float] = {}
+        self._sessions: dict[tuple[str, str], float] = {}
+        self._warned: set[str] = set()
+
+    @property
+    def spent_usd(self) -> float:
+        """What was spent in all."""
+        return sum(self._by_agent.values())
+
+    @property
+    def by_agent(self) -> dict[str, float]:
+        """What was spent, by the agents' names."""
+        return dict(self._by_agent)
+
+    @property
+    def remaining_usd(self) -> float | None:
+        """What may still be spent; `None` without a budget."""
+        return None if self.budget_usd is None else max(0.0, self.budget_usd - self.spent_usd)
+
+    @property
+    def average_per_turn(self) -> float:
+        """What a turn has cost so far; 0 before the first."""
+        return self.spent_usd / self.turns if self.turns else 0.0
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether all of the budget was spent."""
+        return self.would_exceed(0.0)
+
+    def would_exceed(self, more_usd: float) -> bool:
+        """Whether the budget would be spent when that came on top."""
+        return self.budget_usd is not None and self.spent_usd + more_usd >= self.budget_usd
+
+    def project(self, turns: int) -> float:
+        """What will have been spent after so many more turns like those before."""
+        return self.spent_usd + turns * self.average_per_turn
+
+    def price_for(self, agent: str, model: str | None = None) -> Price | None:
+        """What the tokens of an agent's model cost; `None` where there is no price."""
+        names = [agent, "*"]
+        while model:
+            names.insert(-2, f"{agent}::{model}")
+            shorter = _VERSION.sub("", model)
+            model = shorter if shorter != model else None
+        return next((self.prices[name] for name in names if name in self.prices), None)
+
+    def record(self, result: AskResult, model: str | None = None) -> float | None:
+        """Count a turn that was asked without this tracker. Returns what it has cost; `None`: nobody knows.
+
+        Raises:
+            BudgetExceeded: With this turn the budget is spent.
+        """
+        usd = result.cost_usd if result.cost_usd is not None else self.estimated(result, model)
+        self.turns += 1
+        if usd is not None:
+            self.add(result.agent, result.session_id, usd)
+        if self.is_exceeded:
+            raise self.exceeded()
+        return usd
+
+    def exceeded(self) -> BudgetExceeded:
+        """The error that says so."""
+        return BudgetExceeded(spent_usd=self.spent_usd, budget_usd=self.budget_usd or 0.0)
+
+    def reset(self) -> None:
+        """Begin at zero. What sessions have cost until now does not count any more."""
+        self.turns = 0
+        self._by_agent.clear()
+
+    def fork(self, budget_usd: float | None = None) -> CostTracker:
+        """Another one that has seen the same and goes its own way.
+
+        Args:
+            budget_usd: Its budget; by default the same.
+        """
+        budget = self.budget_usd if budget_usd is None else budget_usd
+        other = CostTracker(budget, prices=self.prices, estimate=self._estimate)
+        other.turns = self.turns
+        other._by_agent |= self._by_agent
+        other._sessions |= self._sessions
+        return other
+
+    def meter(
+        self,
+        agent: str,
+        session_id: str,
+        *,
+        told: Cost | None = None,
+        is_known: bool = False,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> Meter:
+        """A meter for one session.
+
+        Args:
+            agent: The agent's name.
+            session_id: The agent's name for the session.
+            told: What the session had cost before, where the agent has told that.
+            is_known: Whether it is an earlier session that goes on.
+            warn: Is told, once for each agent, what could not be counted.
+        """
+        if told is not None and told.currency == "USD":
+            return Meter(self, agent, session_id, max(0.0, float(told.amount)), warn, is_its_own=True)
+        before = self._sessions.get((agent, session_id), 0.0) if is_known else 0.0
+        return Meter(self, agent, session_id, before, warn)
+
+    # -- for meters ----------------------------------------------------------------------------------------
+
+    def add(self, agent: str, session_id: str, usd: float, *, session_usd: float | None = None) -> None:
+        """Money was spent in a session, which has cost `session_usd` in all by now."""
+        self._by_agent[agent] = self._by_agent.get(agent, 0.0) + usd
+        if session_usd is not None:
+            self._sessions[agent, session_id] = session_usd
+
+    def estimated(self, result: AskResult, model: str | None) -> float | None:
+        """What a turn has cost of which the agent tells no cost; `None` when that is not known."""
+        if self._estimate is not None:
+            told = self._estimate(result)
+            if told is not None:
+                return told
+        price = self.price_for(result.agent, model)
+        return price.of(result.usage) if price is not None and result.usage else None
+
+    def is_first(self, warning: str) -> bool:
+        """Whether a warning has not been given yet."""
+        if warning in self._warned:
+            return False
+        self._warned.add(warning)
+        return True
+
+
+class Meter:
+    """What one session costs, in one process of its agent. `CostTracker.meter` makes it.
+
+    Args:
+        tracker: Who adds it up.
+        agent: The agent's name.
+        session_id: The agent's name for the session.
+        before: What the session had cost before.
+        warn: Is told what could not be counted.
+        is_its_own: Whether it was this process that told so.
+    """
+
+    def __init__(
+        self,
+        tracker: CostTracker,
+        agent: str,
+        session_id: str,
+        before: float,
+        warn: Callable[[str], None],
+        *,
+        is_its_own: bool = False,
+    ) -> None:
+        self.tracker = tracker
+        self._agent = agent
+        self._session_id = session_id
+        self._last = before
+        self._is_its_own = is_its_own
+        self._warn = warn
+        self._turn: float | None = None
+
+    def begin(self) -> None:
+        """A turn begins.
+
+        Raises:
+            BudgetExceeded: The budget was spent before.
+        """
+        if self.tracker.is_exceeded:
+            raise self.tracker.exceeded()
+        self._turn = None
+
+    def observe(self, cost: Cost) -> bool:
+        """The agent tells what the session has cost since it began. Returns whether the budget is spent."""
+        if cost.currency != "USD":
+            self._warn_once(
+                f'Agent "{self._agent}" tells its cost in {cost.currency} — it is not counted in US dollars.'
+            )
+            return self.tracker.is_exceeded
+        amount = float(cost.amount)
+        if amount < 0:  # nothing is ever paid back
+            return self.tracker.is_exceeded
+        before = 0.0 if self._begins_anew(amount) else self._last
+        more = max(0.0, amount - before)  # a figure that is smaller than the last comes late
+        self._last = before + more
+        self._is_its_own = True
+        self._turn = (self._turn or 0.0) + more
+        self.tracker.add(self._agent, self._session_id, more, session_usd=self._last)
+        return self.tracker.is_exceeded
+
+    def _begins_anew(self, amount: float) -> bool:
+        """Whether the agent counts from zero again: a new process may, and others at most with a new turn."""
+        if not self._is_its_own:
+            return amount < self._last
+        return self._turn is None and amount < self._last * _FAR_BELOW
+
+    @property
+    def turn_usd(self) -> float | None:
+        """What the turn has cost so far; `None` when nothing is known of it."""
+        return self._turn
+
+    def end(self, result: AskResult, model: str | None) -> float | None:
+        """A turn is over. What it has cost, told by the agent or estimated; `None` when that is not known."""
+        self.tracker.turns += 1
+        if self._turn == 0 and result.usage and self.tracker.budget_usd is not None:
+            self._warn_once(
+                f'Agent "{self._agent}" tells that its turns cost nothing — the budget does not hold it back.'
+            )
+        if self._turn is None:
+            self._turn = self.tracker.estimated(result, model)
+            if self._turn is not None:
+                self.tracker.add(self._agent, self._session_id, self._turn)
+            elif self.tracker.budget_usd is not None:
+                self._warn_once(
+                    f'Agent "{self._agent}" does not tell what it costs, and there is no price for it — '
+                    f"the budget does not hold it back."
+                )
+        return self._turn
+
+    def _warn_once(self, warning: str) -> None:
+        if self.tracker.is_first(warning):
+            self._warn(warning)

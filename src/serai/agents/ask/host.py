@@ -1,0 +1,415 @@
+"""A running agent that a program drives: one process, any number of sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack, cast
+
+from serai.acp import (
+    AcpSession,
+    Agent,
+    AgentCapabilities,
+    AgentInfo,
+    AuthMethod,
+    BasicClient,
+    Handshake,
+    Launch,
+    SessionInfo,
+    SessionPage,
+)
+from serai.acp import Opening as AcpOpening
+from serai.agents.ask.answers import Answering
+from serai.agents.ask.options import (
+    OPENINGS,
+    Options,
+    SessionOptions,
+    checked_options,
+    log_warning,
+    merged,
+    trace_context,
+)
+from serai.agents.ask.renewal import configure
+from serai.agents.ask.session import WireSession
+from serai.agents.ask.start import Adapter, AgentRef, Workplace, definition_of, find, folder_of, mask_of
+from serai.agents.ask.stream import Closing, Opening
+from serai.agents.ask.transcript import Recorder
+from serai.agents.catalogue.definitions import AgentDefinition
+from serai.errors import CapabilityNotSupportedError
+from serai.machine.processes.processes import Processes
+from serai.machine.processes.uninterrupted import to_its_end
+
+__all__ = ["WireHost", "host"]
+
+_log = logging.getLogger(__name__)
+
+_TIMEOUTS = {
+    "start_timeout": "initialize_timeout",
+    "inactivity_timeout": "inactivity_timeout",
+    "cancel_timeout": "cancel_timeout",
+}
+
+
+def host(agent: AgentRef, **options: Unpack[Options]) -> Opening[WireHost]:
+    """Start an agent: `async with agents.host("claude") as host`, or `await` it and `close` it.
+
+    What is said here holds for all its sessions. When starting fails or is cancelled, nothing of it is left.
+
+    Args:
+        agent: Its id or another name of it, an `AgentDefinition`, or an `Adapter`.
+        **options: See `Options`.
+
+    Raises:
+        AgentUnknown: There is no agent of that name.
+        AgentNotInstalled: It is not there; the error says how to install it.
+        AgentError: It does not start, or not as it should.
+    """
+    checked = checked_options(options)
+    return Opening(lambda: WireHost.start(agent, checked))
+
+
+class WireHost(Closing):
+    """A running agent. `agents.host` starts it; a session has it as `session.host`.
+
+    What the agent does not offer is refused before anything is sent: `CapabilityNotSupportedError`, with the
+    name that was looked at in its handshake.
+    """
+
+    def __init__(self, agent: AgentRef, definition: AgentDefinition, options: Options) -> None:
+        self.definition = definition
+        self._ref = agent
+        self._options = options
+        self._sessions: dict[str, WireSession] = {}
+        self._launched: dict[str, str] = {}
+        self._workplace: Workplace | None = None
+        self._recorder: Recorder | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._agent: Agent
+
+    @classmethod
+    async def start(cls, agent: AgentRef, options: Options) -> WireHost:
+        """As `agents.host`."""
+        cwd = folder_of(options)
+        if isinstance(agent, Adapter):
+            launch = await agent.launch(options)
+            started = cls(agent, definition_of(agent, launch), options)
+            await started._start(launch, cwd, options.get("processes") or agent.processes)
+            return started
+        found = await find(agent, options)
+        started = cls(agent, found.definition, options)
+        if found.way is not None:
+            if found.way.model_args and "model" in options:
+                started._launched["model"] = options["model"]
+            if found.way.effort_args and "effort" in options:
+                started._launched["effort"] = options["effort"]
+        launch = found.launching(
+            model=started._launched.get("model"),
+            effort=started._launched.get("effort"),
+            with_mcp=bool(options.get("mcp_servers")),
+        )
+        await started._start(launch, cwd, options.get("processes"))
+        return started
+
+    async def again(self) -> WireHost:
+        """The same agent once more, started with the same options."""
+        return await WireHost.start(self._ref, self._options)
+
+    async def _start(self, launch: Launch, cwd: Path, processes: Processes | None) -> None:
+        options = self._options
+        launch = replace(
+            launch,
+            cwd=cwd,
+            env={**options.get("env", {}), **launch.env},
+            env_filter=options.get("env_filter") or launch.env_filter,
+        )
+        mask = options.get("mask") or mask_of(launch)
+        if (path := options.get("record")) is not None:
+            self._recorder = Recorder(Path(path), mask)
+        if processes is None:
+            self._workplace = await Workplace.open()
+            processes = self._workplace.processes
+        timeouts: dict[str, Any] = {
+            theirs: options[ours] for ours, theirs in _TIMEOUTS.items() if ours in options
+        }
+        try:
+            self._agent = await Agent.start(
+                launch,
+                processes,
+                client=Answering(options.get("client") or BasicClient(), self._sessions, self.warn),
+                mask=mask,
+                warn=self.warn,
+                on_stderr=self._hears_log(),
+                overhear=self._recorder.line if self._recorder is not None else None,
+                **timeouts,
+            )
+        except BaseException:
+            if self._recorder is not None:
+                self._recorder.close(None, None)
+            if self._workplace is not None:
+                await to_its_end(self._workplace.close())
+            raise
+
+    def _hears_log(self) -> Callable[[str], None] | None:
+        told, recorder = self._options.get("on_stderr"), self._recorder
+        if recorder is None and told is None:
+            return None
+
+        def hear(line: str) -> None:
+            if recorder is not None:
+                recorder.log(line)
+            if told is None:
+                return
+            try:
+                told(line)
+            except Exception:  # noqa: BLE001 - whoever reads the pipe must go on, whatever went wrong
+                _log.exception("on_stderr has failed")
+
+        return hear
+
+    # -- what it is ----------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The agent's id."""
+        return self.definition.id
+
+    @property
+    def capabilities(self) -> AgentCapabilities:
+        """What it can do."""
+        return self._agent.capabilities
+
+    @property
+    def handshake(self) -> Handshake:
+        """All that it answered when it was initialised."""
+        return self._agent.handshake
+
+    @property
+    def agent_info(self) -> AgentInfo:
+        """Who it is, in its own words."""
+        return self.handshake.agent_info
+
+    @property
+    def auth_methods(self) -> tuple[AuthMethod, ...]:
+        """The ways to sign in that it offers."""
+        return self.handshake.auth_methods
+
+    @property
+    def is_running(self) -> bool:
+        """Whether anything can be asked of it."""
+        return self._agent.is_running
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last lines of its log, redacted."""
+        return self._agent.stderr_tail
+
+    @property
+    def sessions(self) -> Mapping[str, WireSession]:
+        """The sessions that are open, by their ids."""
+        return dict(self._sessions)
+
+    @property
+    def agent(self) -> Agent:
+        """The agent underneath, for what is not offered here."""
+        return self._agent
+
+    # -- its sessions --------------------------------------------------------------------------------------
+
+    async def new_session(self, **options: Unpack[SessionOptions]) -> WireSession:
+        """A new session.
+
+        Args:
+            **options: What holds for it alone; the rest is as the agent was started with.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot reach an MCP server (`mcpCapabilities.http` or
+                `.sse`), or has no such mode.
+            AuthRequired: A person has to sign in first.
+            SessionCreateFailed: The agent refused.
+        """
+        return await self._new(cast("Options", options))
+
+    async def load_session(self, session_id: str, **options: Unpack[SessionOptions]) -> WireSession:
+        """Open an earlier session; the agent tells its history again (`WireSession.history`).
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `loadSession`.
+            SessionLoadFailed: The agent refused: it does not have the session any more, for instance.
+        """
+        return await self._new(cast("Options", {**options, "load": session_id}))
+
+    async def resume_session(self, session_id: str, **options: Unpack[SessionOptions]) -> WireSession:
+        """Open an earlier session without its history.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.resume`.
+            SessionLoadFailed: The agent refused.
+        """
+        return await self._new(cast("Options", {**options, "resume": session_id}))
+
+    async def fork_session(self, session_id: str, **options: Unpack[SessionOptions]) -> WireSession:
+        """A new session that begins where another one is.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`.
+            SessionLoadFailed: The agent refused.
+        """
+        return await self._new(cast("Options", {**options, "fork": session_id}))
+
+    async def list_sessions(self, cwd: Path | str | None = None, cursor: str | None = None) -> SessionPage:
+        """Some of the sessions that the agent has kept.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.list`.
+        """
+        return await self._agent.list_sessions(None if cwd is None else Path(cwd), cursor)
+
+    def stream_all_sessions(self, cwd: Path | str | None = None) -> AsyncIterator[SessionInfo]:
+        """All sessions that the agent has kept, page after page.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.list`.
+        """
+        self._need(self.capabilities.list_sessions, "sessionCapabilities.list")
+        return self._agent.stream_all_sessions(None if cwd is None else Path(cwd))
+
+    async def close_session(self, session: WireSession | str) -> None:
+        """Have the agent close a session, whether it is open here or not.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.close`. `WireSession.close`
+                does without.
+        """
+        self._need(self.capabilities.close_session, "sessionCapabilities.close")
+        session_id = session if isinstance(session, str) else session.id
+        if (ours := self._sessions.get(session_id)) is not None:
+            await ours.acp.close()
+            self.forget(ours)
+        else:
+            await self._agent.request("session/close", {"sessionId": session_id})
+
+    async def delete_session(self, session_id: str) -> None:
+        """Have the agent delete a session that it has kept.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.delete`.
+        """
+        await self._agent.delete_session(session_id)
+
+    # -- the agent itself ----------------------------------------------------------------------------------
+
+    async def authenticate(self, method_id: str) -> None:
+        """Sign in, in one of the ways in `auth_methods`. A person may take any time over it."""
+        await self._agent.authenticate(method_id)
+
+    async def logout(self) -> None:
+        """Sign out.
+
+        Raises:
+            CapabilityNotSupportedError: The agent cannot: `auth.logout`.
+        """
+        await self._agent.logout()
+
+    async def close(self) -> None:
+        """End the agent with all its sessions. Again does no harm.
+
+        When it returns, nothing of the agent runs. That is so as well when it is cancelled.
+        """
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await to_its_end(self._closing)
+
+    # -- for its sessions ----------------------------------------------------------------------------------
+
+    def warn(self, warning: str) -> None:
+        """Tell what was left out, or could not be done."""
+        (self._options.get("on_warning") or log_warning)(warning)
+
+    def forget(self, session: WireSession) -> None:
+        """A session is closed."""
+        if self._sessions.get(session.id) is session:
+            del self._sessions[session.id]
+
+    async def open_session(self, options: Options, *, owns_host: bool = False) -> WireSession:
+        """A new session, or an earlier one, as the options say.
+
+        Args:
+            options: All that holds for it.
+            owns_host: Whether the agent ends with it.
+        """
+        acp = await self._opened(options)
+        session = WireSession(
+            self,
+            acp,
+            options,
+            owns_host=owns_host,
+            is_known=bool(options.get("load") or options.get("resume")),
+            system_prompt=None if self.definition.native_system_prompt else options.get("system_prompt"),
+        )
+        await self._configured(session, acp, options)
+        session.opened()
+        return session
+
+    async def admit(self, session: WireSession, options: Options) -> AcpSession:
+        """Open a session that another process of the agent had. The session is told of it by its caller."""
+        acp = await self._opened(options)
+        await self._configured(session, acp, options)
+        return acp
+
+    # -- inside --------------------------------------------------------------------------------------------
+
+    async def _new(self, options: Options) -> WireSession:
+        defaults = cast(
+            "Options", {name: value for name, value in self._options.items() if name not in OPENINGS}
+        )
+        return await self.open_session(merged(defaults, checked_options(options)))
+
+    async def _configured(self, session: WireSession, acp: AcpSession, options: Options) -> None:
+        self._sessions[acp.id] = session
+        try:
+            await configure(acp, options, self._launched, agent=self.name, warn=self.warn)
+        except BaseException:
+            acp.forget()
+            del self._sessions[acp.id]
+            raise
+
+    async def _opened(self, options: Options) -> AcpSession:
+        how = _opening(options)
+        text = options.get("system_prompt")
+        if text and self.definition.native_system_prompt:
+            how["meta"] = {"systemPrompt": {"append": text}, **how.get("meta", {})}
+        cwd = folder_of(options)
+        if (session_id := options.get("load")) is not None:
+            return await self._agent.load_session(session_id, cwd, **how)
+        if (session_id := options.get("resume")) is not None:
+            return await self._agent.resume_session(session_id, cwd, **how)
+        if (session_id := options.get("fork")) is not None:
+            return await self._agent.fork_session(session_id, cwd, **how)
+        return await self._agent.new_session(cwd, **how)
+
+    async def _close(self) -> None:
+        await self._agent.close()
+        self._sessions.clear()
+        if self._recorder is not None:
+            how = self._agent.exit
+            self._recorder.close(how.code if how else None, how.signal if how else None)
+        if self._workplace is not None:
+            await self._workplace.close()
+
+    def _need(self, offered: bool, capability: str) -> None:
+        if not offered:
+            raise CapabilityNotSupportedError(capability, agent=self.name)
+
+
+def _opening(options: Options) -> AcpOpening:
+    how = AcpOpening()
+    if "mcp_servers" in options:
+        how["mcp_servers"] = tuple(options["mcp_servers"])
+    if "additional_directories" in options:
+        how["additional_directories"] = [Path(each) for each in options["additional_directories"]]
+    if meta := {**trace_context(), **options.get("meta", {})}:
+        how["meta"] = meta
+    return how

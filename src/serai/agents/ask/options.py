@@ -1,0 +1,246 @@
+"""What can be said when an agent is asked something. All of it is optional."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+from serai.acp import ClientSide, McpServer, read_server
+from serai.agents.ask.costs import CostTracker
+from serai.agents.ask.permissions import PermissionPolicy, read_policy
+from serai.agents.ask.retries import Renewed, Retries
+from serai.agents.ask.tools import ToolFilter
+from serai.agents.catalogue.agents import Catalogue
+from serai.agents.catalogue.finder import Finder
+from serai.errors import Mismatch
+from serai.machine.processes.processes import Processes
+
+__all__ = [
+    "OPENINGS",
+    "Options",
+    "SessionOptions",
+    "checked_options",
+    "log_warning",
+    "merged",
+    "trace_context",
+]
+
+_log = logging.getLogger("serai.agents")
+
+OPENINGS = ("load", "resume", "fork")
+"""The options that name an earlier session."""
+
+
+class SessionOptions(TypedDict, total=False):
+    """What is said for one session."""
+
+    cwd: Path | str
+    """Where the agent works; by default where this program does."""
+    model: str
+    """The model, as the agent calls it."""
+    effort: str
+    """How much it thinks, in the agent's words."""
+    mode: str
+    """The mode to begin in, by its id."""
+    config: Mapping[str, str | bool]
+    """Further options of the agent, by their ids."""
+    system_prompt: str
+    """What holds for the whole session."""
+    mcp_servers: Iterable[McpServer | Mapping[str, Any]]
+    """MCP servers that the agent can use."""
+    additional_directories: Iterable[Path | str]
+    """Folders beside `cwd`. An agent that does not know of such works without them, with one warning."""
+    meta: Mapping[str, Any]
+    """The `_meta` of the request that opens the session, and of its prompts. `traceparent` of a span that is
+    active goes along by itself."""
+    permissions: PermissionPolicy
+    """Who answers when the agent asks for permission; by default `auto-allow`."""
+    permission_timeout: float
+    """How long someone may take to answer, the tool filter included, in seconds, before the turn fails; by
+    default, and with 0, for ever."""
+    tools: ToolFilter
+    """Which tools may be used at all."""
+    costs: CostTracker
+    """Adds up what is spent, and holds a budget."""
+
+
+class Options(SessionOptions, total=False):
+    """What is said when an agent is started."""
+
+    env: Mapping[str, str]
+    """Variables beside those of this program. Those of the catalogue win."""
+    env_filter: Callable[[dict[str, str]], Mapping[str, str]]
+    """Is given all variables that the agent would have, and returns those that it gets."""
+    program: Path | str
+    """The agent's program, by name or path, instead of the one that would be found. The arguments stay."""
+    client: ClientSide
+    """Who serves files, terminals and questions of the agent. It is told exactly what that one has."""
+    on_warning: Callable[[str], None]
+    """Is told, in a sentence, what was left out or could not be done; by default that is logged."""
+    on_stderr: Callable[[str], None]
+    """Is told every line of the agent's log, redacted."""
+    record: Path | str
+    """A file to which the conversation with the agent is written, redacted; `serai.agents.testing.Replay`
+    plays it. What it holds already stays."""
+    retries: Retries | int
+    """How often `ask` is tried again when the agent has ended or its model is busy, and how often a session
+    is opened again for these reasons, or when the agent does not start; by default never, since a turn that
+    failed may have changed files. An agent that has ended is started anew."""
+    recycle_after: int
+    """After so many turns a session's agent is started anew; by default (0) never."""
+    on_renewed: Callable[[Renewed], None]
+    """Is told when a session's agent was started anew, and what it knows of what was said before."""
+    mask: Callable[[str], str]
+    """Takes secrets out of the agent's log and its errors."""
+    start_timeout: float
+    """How long it may take to start, in seconds (30); 0 for ever."""
+    inactivity_timeout: float
+    """How long it may do nothing in a turn (180). While someone is asked, time does not count. 0 for ever."""
+    cancel_timeout: float
+    """How long it may take to stop (30), before it is ended."""
+    catalogue: Catalogue
+    """The agents that there are; by default those of Serai and of the configuration files."""
+    finder: Finder
+    """Finds them; by default on this machine."""
+    processes: Processes
+    """Where the agent is started; by default a place of its own."""
+    load: str
+    """An earlier session to open instead of a new one, by its id; its history is told again."""
+    resume: str
+    """The same, without its history."""
+    fork: str
+    """An earlier session that the new one begins as a copy of."""
+
+
+_PATH = (str, os.PathLike)
+_SECONDS = ((int, float), "a number of seconds")
+_FUNCTION = (Callable, "a function")
+_KINDS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(("model", "effort", "mode", "system_prompt", *OPENINGS), (str, "a text")),
+    **dict.fromkeys(("cwd", "record"), (_PATH, "a path")),
+    "program": ((str, Path), "a name or a path"),
+    **dict.fromkeys(
+        ("permission_timeout", "start_timeout", "inactivity_timeout", "cancel_timeout"), _SECONDS
+    ),
+    "tools": (ToolFilter, "a ToolFilter"),
+    "costs": (CostTracker, "a CostTracker"),
+    "retries": ((int, Retries), "a number, or Retries"),
+    "recycle_after": (int, "a number of turns"),
+    **dict.fromkeys(("env_filter", "on_warning", "on_stderr", "on_renewed", "mask"), _FUNCTION),
+    "catalogue": (Catalogue, "a Catalogue"),
+    "finder": (Finder, "a Finder"),
+    "processes": (Processes, "Processes"),
+}
+"""What each option has to be that is said, apart from those that are looked at more closely."""
+
+
+def checked_options(options: Mapping[str, Any]) -> Options:
+    """The options, if there are such, and each is of its kind.
+
+    Raises:
+        TypeError: There is none of that name, or two that exclude each other.
+        Mismatch: One is of another kind than it should be; `field` names it.
+    """
+    for name in options:
+        if name not in Options.__annotations__:
+            raise TypeError(f"there is no option {name!r}")
+    openings = [name for name in OPENINGS if options.get(name) is not None]
+    if len(openings) > 1:
+        raise TypeError(f"{' and '.join(openings)} cannot be meant at once")
+    _check_kinds(options)
+    if "permissions" in options:
+        read_policy(options["permissions"])
+    if not (options.get("permission_timeout") or 0) >= 0:  # nor is NaN
+        raise Mismatch("must not be less than 0", field="permission_timeout")
+    if "env" in options and not _has_texts(options["env"], str):
+        raise Mismatch("must be variables with their values, all of them texts", field="env")
+    if not _has_texts(options.get("config", {}), str | bool):
+        raise Mismatch("must be texts or yes and no, by the ids of their options", field="config")
+    if not _has_texts(options.get("meta", {}), object):
+        raise Mismatch("must be values by their names", field="meta")
+    return cast("Options", {**options, **_lasting(options)})
+
+
+def _check_kinds(options: Mapping[str, Any]) -> None:
+    for name, (kind, words) in _KINDS.items():
+        value = options.get(name)
+        # Whoever is told to stop needs some time: of that there cannot be none.
+        is_said = value is not None or (name == "cancel_timeout" and name in options)
+        if is_said and not isinstance(value, kind):
+            raise Mismatch(f"must be {words}", field=name)
+    if (client := options.get("client")) is not None and not hasattr(client, "capabilities"):
+        raise Mismatch("must be a client: see ClientSide", field="client")
+
+
+def _lasting(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What is a list of something, as one that is there for more than one look and one agent."""
+    lasting: dict[str, Any] = {}
+    if (name := "mcp_servers") in options:
+        servers = enumerate(_listed(options[name], name, "servers"))
+        lasting[name] = tuple(read_server(server, f"mcpServers[{number}]") for number, server in servers)
+    if (name := "additional_directories") in options:
+        lasting[name] = folders = _listed(options[name], name, "folders")
+        if not all(isinstance(folder, _PATH) for folder in folders):
+            raise Mismatch("must all be paths", field=name)
+    return lasting
+
+
+def _listed(told: Any, name: str, what: str) -> tuple[Any, ...]:
+    # A text, too, can be looked at one by one: by its letters.
+    if isinstance(told, str | bytes | os.PathLike | Mapping) or not isinstance(told, Iterable):
+        raise Mismatch(f"must be a list of {what}", field=name)
+    return tuple(cast("Iterable[Any]", told))
+
+
+def merged(first: Options, second: Options) -> Options:
+    """Both; what the second says counts. Variables and `_meta` are joined, MCP servers by their names.
+
+    Of two tool filters both count: to say more never allows more.
+    """
+    second = checked_options(second)
+    both: dict[str, Any] = {**first, **second}
+    for name in ("env", "meta", "config"):
+        if (one := first.get(name)) is not None and (other := second.get(name)) is not None:
+            both[name] = {**one, **other}
+    if "mcp_servers" in first and "mcp_servers" in second:
+        servers = [read_server(server) for server in (*first["mcp_servers"], *second["mcp_servers"])]
+        both["mcp_servers"] = tuple({server.name: server for server in servers}.values())
+    if (filter_ := first.get("tools")) is not None:
+        other = second.get("tools")
+        both["tools"] = filter_ if other is None else filter_ & other
+    return checked_options(both)
+
+
+def _has_texts(told: object, kind: Any) -> bool:
+    """Whether it names values of a kind."""
+    return isinstance(told, Mapping) and all(
+        isinstance(name, str) and isinstance(value, kind)
+        for name, value in cast("Mapping[object, object]", told).items()
+    )
+
+
+def log_warning(warning: str) -> None:
+    """Where warnings go that nobody else hears."""
+    _log.warning("%s", warning)
+
+
+_NAMES = ("traceparent", "tracestate")
+
+
+def trace_context() -> dict[str, str]:
+    """`traceparent` and `tracestate` of the span that is active; nothing where nobody traces.
+
+    ACP keeps these names free in `_meta`. A program that has not imported OpenTelemetry has no span, so it
+    need not be installed.
+    """
+    if "opentelemetry.trace" not in sys.modules:
+        return {}
+    from opentelemetry.propagate import inject  # noqa: PLC0415 - it is an extra, and is there by now
+
+    carrier: dict[str, str] = {}
+    inject(carrier)
+    return {name: carrier[name] for name in _NAMES if name in carrier}

@@ -1,0 +1,150 @@
+"""Asking again after an error that may be gone a little later, and starting an agent anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from serai.errors import (
+    AgentClosed,
+    AgentError,
+    AgentInitFailed,
+    AgentOverloaded,
+    AgentRequestFailed,
+    AttemptsExhausted,
+    RateLimited,
+    SessionLoadFailed,
+    VersionMismatch,
+)
+
+__all__ = [
+    "Context",
+    "Renewed",
+    "Retries",
+    "Why",
+    "is_transient",
+    "persistently",
+    "read_retries",
+]
+
+_NETWORK = re.compile(
+    r"\b(?:ECONNRESET|ECONNREFUSED|ECONNABORTED|ETIMEDOUT|EPIPE|EAI_AGAIN|ENETUNREACH)\b"
+    r"|socket hang up|fetch failed|network (?:error|is unreachable)"
+    r"|connection (?:reset|refused|aborted|error)|bad gateway|gateway time-?out|\b50[24]\b",
+    re.IGNORECASE,
+)
+"""What agents say when they did not reach their model."""
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether the same may work a little later: the agent is gone, or what it works with is busy or away."""
+    if isinstance(error, AgentClosed | AgentOverloaded | RateLimited):
+        return True
+    if isinstance(error, AgentRequestFailed) and not isinstance(error, SessionLoadFailed):
+        return _NETWORK.search(f"{error.message} {error.data or ''}") is not None
+    return False
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often a question is asked again, after errors that may be gone a little later (`is_transient`)."""
+
+    limit: int = 3
+    """How often, after the first time."""
+    waits: tuple[float, ...] = (0.5, 1.0, 2.0)
+    """How long to wait before each, in seconds; the last counts for all that follow."""
+    on_retry: Callable[[int, AgentError], None] | None = None
+    """Is told, before each wait, which time it will be (1 is the first) and why."""
+    after_tools: bool = False
+    """Whether it is asked again also when the agent had used tools: it may do the same things twice."""
+
+    def covers(self, error: AgentError, *, has_used_tools: bool) -> bool:
+        """Whether it may be asked again after an error."""
+        if has_used_tools and not self.after_tools:
+            return False
+        # The latter when it starts, or starts anew; what it speaks, it will speak the next time as well.
+        is_failed_start = isinstance(error, AgentInitFailed) and not isinstance(error, VersionMismatch)
+        return is_transient(error) or is_failed_start
+
+    def wait(self, attempt: int) -> float:
+        """How long to wait before asking again."""
+        return self.waits[min(attempt, len(self.waits)) - 1] if self.waits else 0.0
+
+
+class Why(StrEnum):
+    """Why an agent was started anew."""
+
+    GONE = "gone"
+    TURN_LIMIT = "turn-limit"
+
+
+class Context(StrEnum):
+    """What a session's new agent knows of what was said before."""
+
+    RESUMED = "resumed"
+    LOADED = "loaded"
+    LOST = "lost"
+    NOTHING = "nothing"
+    """Nothing had been said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """The agent of a session was started anew."""
+
+    why: Why
+    context: Context
+    session_id: str
+    """The session's id from now on: another one, unless it was resumed or loaded."""
+
+
+def read_retries(told: Retries | int | None) -> Retries | None:
+    """The retries that are meant; `None` for none."""
+    retries = Retries(told) if isinstance(told, int) else told
+    return retries if retries is not None and retries.limit > 0 else None
+
+
+async def persistently(
+    once: Callable[[], Awaitable[T]],
+    retries: Retries,
+    *,
+    may_go_on: Callable[[AgentError], bool],
+    pause: Callable[[float], Awaitable[None]],
+    agent: str,
+) -> T:
+    """Do it until it works, or no longer. Cancelling it also ends the waiting.
+
+    Args:
+        once: Asks once.
+        retries: How often.
+        may_go_on: Whether it may be asked again after an error.
+        pause: Waits for so many seconds.
+        agent: The agent's name.
+
+    Raises:
+        AttemptsExhausted: It did not work so often.
+        AgentError: An error after which it is not asked again.
+    """
+    errors: list[AgentError] = []
+    while True:
+        try:
+            return await once()
+        except AgentError as error:
+            if not may_go_on(error):
+                raise
+            errors.append(error)
+            attempt = len(errors)
+            if attempt > retries.limit:
+                raise AttemptsExhausted(
+                    f"the agent {agent!r} was asked {attempt} times, and failed at last: {error.message}",
+                    errors=tuple((agent, each) for each in errors),
+                ) from error
+            if retries.on_retry is not None:
+                retries.on_retry(attempt, error)
+        await pause(retries.wait(attempt))

@@ -1,0 +1,1 @@
+"""Which agents there are, where they are found, and what is known about them."""

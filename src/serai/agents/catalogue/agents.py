@@ -1,0 +1,224 @@
+"""The agents that are known: Serai's own list, those of the configuration files, and those of a registry."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import msgspec
+
+from serai.agents.catalogue.definitions import AgentDefinition, Way
+from serai.agents.catalogue.registry import SECONDS, Registry, load_registry
+from serai.config.agents import AgentSettings
+from serai.config.load import Configuration
+from serai.errors import AgentUnknown, ConfigInvalid
+
+__all__ = ["Catalogue", "KnownAgents", "built_in", "known_agents", "make_catalogue"]
+
+_NEAR = 0.7
+"""How like a name something is, of 1, that was meant for it. A wrong letter in a name of four leaves 0.75."""
+_SIMPLE = (
+    *("label", "description", "aliases", "homepage", "install", "login"),
+    *("fs", "terminal", "cumulative_tokens"),
+)
+"""What an entry of a file says in the same words as a definition."""
+
+
+class Catalogue:
+    """A list of agents, found by id or alias. It does not change; adding makes another one.
+
+    Args:
+        definitions: The agents, in the order in which they are shown.
+
+    Raises:
+        ConfigInvalid: Two agents have a name in common.
+    """
+
+    def __init__(self, definitions: Iterable[AgentDefinition]) -> None:
+        self._definitions = {definition.id: definition for definition in definitions}
+        self._ids: dict[str, str] = {}
+        for definition in self._definitions.values():
+            for name in definition.names:
+                other = self._ids.setdefault(name, definition.id)
+                if other != definition.id:
+                    raise ConfigInvalid(
+                        f"two agents are called {name!r}: {other} and {definition.id}",
+                        remedy="Take the name out of the aliases of one of them",
+                    )
+
+    def __iter__(self) -> Iterator[AgentDefinition]:
+        return iter(self._definitions.values())
+
+    def __len__(self) -> int:
+        return len(self._definitions)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all agents."""
+        return tuple(self._definitions)
+
+    def resolve(self, name: str) -> str | None:
+        """The id that an id or an alias stands for; `None` when there is no such agent."""
+        return self._ids.get(name) or self._ids.get(name.strip().lower())
+
+    def definition_for(self, name: str) -> AgentDefinition:
+        """The agent with an id or an alias.
+
+        Raises:
+            AgentUnknown: There is none. The error lists those that there are.
+        """
+        found = self.resolve(name)
+        if found is None:
+            near = get_close_matches(name.strip().lower(), self._ids, n=1, cutoff=_NEAR)
+            hint = f"Did you mean {near[0]}? " if near else ""
+            raise AgentUnknown(
+                f"there is no agent {name!r}", remedy=f"{hint}There are: {', '.join(self._definitions)}"
+            )
+        return self._definitions[found]
+
+    def adding(self, *definitions: AgentDefinition) -> Catalogue:
+        """This list and more; an agent with an id that is there already takes its place.
+
+        Raises:
+            ConfigInvalid: Two agents have a name in common.
+        """
+        return Catalogue((self._definitions | {one.id: one for one in definitions}).values())
+
+
+@cache
+def built_in() -> Catalogue:
+    """Serai's own list."""
+    table = tomllib.loads((files("serai.agents.catalogue") / "agents.toml").read_text(encoding="utf-8"))
+    return Catalogue(msgspec.convert({"id": name, **told}, AgentDefinition) for name, told in table.items())
+
+
+def make_catalogue(
+    settings: Mapping[str, AgentSettings] | None = None, registry: Iterable[AgentDefinition] = ()
+) -> Catalogue:
+    """All agents that are known.
+
+    A registry adds agents; one that Serai knows already, by a name or by its package, stays as it is, and so
+    does one that configuration describes with a command. What configuration says comes
+    last: it changes agents and adds some.
+
+    Args:
+        settings: What configuration says, by name: `Configuration.agents`.
+        registry: The agents of a registry, if one was named.
+
+    Raises:
+        ConfigInvalid: Configuration describes a new agent without a command, or names clash.
+    """
+    own, settings = built_in(), settings or {}
+    described = {name for name, entry in settings.items() if entry.command is not None}
+    packages = {way.package for one in own for way in one.ways if way.package}
+    new = [
+        one
+        for one in registry
+        if not any(own.resolve(name) or name in described for name in one.names)
+        and not any(way.package in packages for way in one.ways)
+    ]
+    catalogue = own.adding(*new)
+    for name, entry in settings.items():
+        is_known = catalogue.resolve(name) is not None
+        before = catalogue.definition_for(name) if is_known else _new(name, entry)
+        catalogue = catalogue.adding(_changed(before, entry))
+    return catalogue
+
+
+def _new(name: str, entry: AgentSettings) -> AgentDefinition:
+    if entry.command is None:
+        raise ConfigInvalid(
+            f"the agent {name} has no command",
+            remedy=f"Say how it is started: command = ... under [agents.{name}]",
+        )
+    return AgentDefinition(id=name, label=name, ways=(Way(program=entry.command),))
+
+
+def _changed(definition: AgentDefinition, entry: AgentSettings) -> AgentDefinition:
+    """What configuration says, over what was known. A command of its own keeps the arguments."""
+    changes: dict[str, Any] = {name: value for name in _SIMPLE if (value := getattr(entry, name)) is not None}
+    ways = definition.started_by(entry.command).ways if entry.command is not None else definition.ways
+    if entry.args is not None:
+        ways = tuple(msgspec.structs.replace(way, args=entry.args) for way in ways if way.is_acp) or ways
+    changes["ways"] = ways
+    if (
+        entry.command is not None and entry.args
+    ):  # it may be `python agent.py`: the version would be that of python
+        changes["version_args"] = ()
+    changes["env"] = {**definition.env, **entry.env}
+    return msgspec.structs.replace(definition, **changes)
+
+
+_AGE = 600.0
+"""For how many seconds what was downloaded is taken as still so."""
+_ONE_AGENT = 5.0
+"""Longest wait for a registry when one agent is looked for, in seconds: its name may be mistyped."""
+
+_downloaded: dict[str, tuple[float, Registry]] = {}
+
+
+class KnownAgents(NamedTuple):
+    """The agents, and what came of the registry; nothing, where it was not needed."""
+
+    catalogue: Catalogue
+    registry: Registry
+
+
+async def known_agents(
+    configuration: Configuration, warn: Callable[[str], None], *, name: str | None = None
+) -> KnownAgents:
+    """Returns the agents that a configuration knows. Cancelling it stops the waiting for the registry.
+
+    A registry that cannot be had is told, and its agents are missing: nothing else fails for it.
+
+    Args:
+        configuration: The configuration.
+        warn: Is told, in a sentence, that the registry cannot be had.
+        name: The agent that is looked for: the registry is read only if nothing else knows it.
+
+    Raises:
+        ConfigInvalid: What the files say of their agents is wrong.
+        AgentUnknown: The agent that is looked for has no command, and the registry cannot be had.
+    """
+    settings, place = configuration.agents, configuration.settings.agent_registry
+    if not place:
+        return KnownAgents(make_catalogue(settings), Registry())
+    own = {
+        each: entry
+        for each, entry in settings.items()
+        if entry.command is not None or built_in().resolve(each) is not None
+    }
+    without = make_catalogue(own)
+    if name is not None and without.resolve(name) is not None:
+        return KnownAgents(without, Registry())
+    lacking = {each: entry for each, entry in settings.items() if each not in own}
+    try:
+        registry = await _load(place, SECONDS if name is None else _ONE_AGENT)
+    except ConfigInvalid as error:
+        entries = ", ".join(f"[agents.{each}]" for each in lacking)
+        also = f", and with them what has no command of its own: {entries}" if lacking else ""
+        warn(f"{error.message}. Its agents are missing{also}")
+        for each, entry in lacking.items():
+            if name is not None and name.strip().lower() in (each, *(entry.aliases or ())):
+                raise AgentUnknown(
+                    f"there is no agent {name!r} now: [agents.{each}] has no command, and {error.message}",
+                    remedy="See that the registry can be had, or say how the agent is started: "
+                    f"command = ... under [agents.{each}]",
+                ) from None
+        return KnownAgents(without, Registry())
+    return KnownAgents(make_catalogue(settings, registry.definitions), registry)
+
+
+async def _load(place: str, seconds: float) -> Registry:
+    if "://" not in place:
+        return await load_registry(place)
+    at, registry = _downloaded.get(place, (0.0, None))
+    if registry is None or time.monotonic() - at > _AGE:
+        registry = await load_registry(place, seconds=seconds)
+        _downloaded[place] = (time.monotonic(), registry)
+    return registry

@@ -1,0 +1,324 @@
+"""Which agents are installed, where, in which version, and whether someone is signed in.
+
+All is found by reading the disk. The only thing that is run is a program that was found, to tell its version.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from serai.acp import Launch
+from serai.agents.catalogue.definitions import AgentDefinition, Evidence, Way
+from serai.agents.catalogue.programs import (
+    NpmPackage,
+    Surroundings,
+    ask_program,
+    find_package,
+    find_program,
+    is_script,
+    nodes_in_packages,
+    numbers_in,
+    package_of,
+    version_in,
+)
+from serai.ahp.types import AgentInfo
+from serai.errors import AgentNotInstalled
+
+__all__ = ["Finder", "FoundAgent", "agent_info", "is_signed_in"]
+
+_AGE = 10.0
+"""For how many seconds what was found is taken as still so."""
+_PROBE_SECONDS = 5.0
+_LISTING_SECONDS = 20.0
+_LISTED = re.compile(r"\s*([\w@][\w@./:+-]*)\s*(?:\s-\s.*)?")
+"""A line of a listing: a model's id, and perhaps its name after a dash."""
+
+
+@dataclass(frozen=True)
+class FoundAgent:
+    """What there is of an agent on this machine."""
+
+    definition: AgentDefinition
+    installed: bool
+    path: Path | None = None
+    """Its program, or the file of its package that node runs."""
+    version: str | None = None
+    signed_in: bool | None = None
+    """`None`: nobody can tell without asking it."""
+    reason: str = ""
+    """Why it cannot be used, or what is unknown about it, for people."""
+    launch: Launch | None = field(default=None, repr=False)
+    """How to start it; `None` when that is not possible. Its variables may be secrets."""
+    way: Way | None = None
+
+    @property
+    def id(self) -> str:
+        """The agent's id."""
+        return self.definition.id
+
+    @property
+    def label(self) -> str:
+        """The agent's name, for people."""
+        return self.definition.label
+
+    def launching(
+        self, *, model: str | None = None, effort: str | None = None, with_mcp: bool = False
+    ) -> Launch:
+        """How to start it for a session.
+
+        Args:
+            model: The model to begin with, where that is chosen by an argument.
+            effort: The effort to begin with, where that is chosen by an argument.
+            with_mcp: Whether the session brings MCP servers along.
+
+        Raises:
+            AgentNotInstalled: It cannot be started; the error says why, and how to install it.
+            ConfigInvalid: The model or the effort has characters that none has.
+        """
+        if self.launch is None or self.way is None:
+            raise AgentNotInstalled(
+                f"{self.label} cannot be started: {self.reason}",
+                agent=self.id,
+                install=self.definition.install or None,
+                remedy=_how_to_install(self.definition),
+            )
+        chosen = self.way.choosing(model=model, effort=effort)
+        env = {**self.launch.env, **(self.definition.mcp_env if with_mcp else {})}
+        return replace(self.launch, argv=(*self.launch.argv, *chosen), env=env)
+
+
+def agent_info(found: FoundAgent) -> AgentInfo:
+    """An installed agent as the root channel lists it. Its models are unknown until a session begins."""
+    return AgentInfo(
+        provider=found.id, display_name=found.label, description=found.definition.description, models=[]
+    )
+
+
+def is_signed_in(
+    evidence: Evidence, surroundings: Surroundings, env: Mapping[str, str] | None = None
+) -> bool | None:
+    """Whether someone is signed in, by what can be seen; `None` when that does not say.
+
+    Args:
+        evidence: What to look for.
+        surroundings: Where.
+        env: Variables that the agent is started with.
+    """
+    environ = {**surroundings.environ, **(env or {})}
+    files = (surroundings.expand(text) for text in evidence.files)
+    if any(environ.get(name) for name in evidence.env) or any(_has_content(each) for each in files if each):
+        return True
+    return False if evidence.conclusive else None
+
+
+class Finder:
+    """Finds agents, and remembers for a short while what it found. One for each event loop.
+
+    Args:
+        surroundings: Where to look; by default this machine.
+        age: For how many seconds what was found is taken as still so.
+        clock: Tells the time in seconds.
+    """
+
+    def __init__(
+        self,
+        surroundings: Surroundings | None = None,
+        *,
+        age: float = _AGE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._surroundings = surroundings or Surroundings.here()
+        self._age = age
+        self._clock = clock
+        self._found: dict[str, tuple[float, FoundAgent]] = {}
+        self._versions: dict[tuple[str, ...], asyncio.Task[str | None]] = {}
+
+    async def find(self, definition: AgentDefinition, *, is_wanted: bool = False) -> FoundAgent:
+        """Finds one agent. It never raises.
+
+        Cancelling it stops the waiting; a program that is being asked has its few seconds all the same.
+
+        Args:
+            definition: The agent.
+            is_wanted: Whether it is to be started. If it was not there a moment ago, it is looked for anew.
+        """
+        since, found = self._found.get(definition.id, (0.0, None))
+        is_enough = found is not None and (found.launch is not None or not is_wanted)
+        if found and is_enough and found.definition == definition and self._clock() - since < self._age:
+            return found
+        try:
+            found = await self._find(definition)
+        except (OSError, ValueError) as error:  # a disk that fails, a path that cannot be one
+            found = FoundAgent(definition, installed=False, reason=f"it was not found: {error}")
+        self._found[definition.id] = (self._clock(), found)
+        return found
+
+    async def find_all(self, definitions: Iterable[AgentDefinition]) -> list[FoundAgent]:
+        """Finds several agents at once, in the order in which they were given."""
+        return list(await asyncio.gather(*(self.find(definition) for definition in definitions)))
+
+    async def list_models(self, found: FoundAgent) -> list[str]:
+        """The models that an agent's program lists; none where it cannot, or nobody is signed in."""
+        words = found.definition.models_args
+        if not words or found.path is None or found.launch is None:
+            return []
+        environ = {**self._surroundings.environ, **found.launch.env}
+        answer = await ask_program([str(found.path), *words], environ, seconds=_LISTING_SECONDS)
+        return [match[1] for line in (answer or "").splitlines() if (match := _LISTED.fullmatch(line))]
+
+    # -- one agent -----------------------------------------------------------------------------------------
+
+    async def _find(self, definition: AgentDefinition) -> FoundAgent:
+        signed_in = await asyncio.to_thread(
+            is_signed_in, definition.signed_in, self._surroundings, definition.env
+        )
+        unusable: FoundAgent | None = None
+        for way in definition.ways:
+            found = await (self._find_package if way.package else self._find_program)(definition, way)
+            if found is not None:
+                found = replace(found, signed_in=signed_in)
+                if found.launch is not None:
+                    return found
+                unusable = unusable or found
+        if unusable is not None:
+            return unusable
+        return FoundAgent(definition, installed=False, signed_in=signed_in, reason=self._absence(definition))
+
+    async def _find_package(self, definition: AgentDefinition, way: Way) -> FoundAgent | None:
+        there = await asyncio.to_thread(find_package, way, self._surroundings)
+        if there is None:
+            return None
+        package, entry = there
+        found = FoundAgent(definition, installed=True, path=entry, version=package.version, way=way)
+        if not is_script(entry):
+            return self._usable(found, (str(entry),))
+        node, reason = await self._node(package, way)
+        if node is None:
+            return replace(found, reason=reason)
+        return self._usable(found, (str(node), str(entry)), node.parent)
+
+    async def _find_program(self, definition: AgentDefinition, way: Way) -> FoundAgent | None:
+        path = await asyncio.to_thread(self._program, definition, way)
+        if path is None:
+            return None
+        package = await asyncio.to_thread(package_of, path)
+        version = package.version if package is not None and definition.version_args else None
+        found = FoundAgent(definition, installed=True, path=path, way=way, version=version)
+        folders = [path.parent]
+        argv = (str(path),)
+        if await asyncio.to_thread(is_script, path):
+            node, reason = await self._node(package, way)
+            if node is None:
+                return replace(found, reason=reason)
+            folders.append(node.parent)
+            if path.suffix:  # a file that was named, not a command that npm has made
+                argv = (str(node), str(path))
+        found = self._usable(found, argv, *folders)
+        if version is None and definition.version_args:
+            # Found so, it is started with the same variables, if it can be started at all.
+            env = found.launch.env if found.launch is not None else definition.env
+            version = await self._version((*argv, *definition.version_args), env)
+            if version is None:
+                told = found.reason or f"it did not tell its version within {_PROBE_SECONDS:g} s"
+                found = replace(found, reason=told)
+        return replace(found, version=version)
+
+    def _program(self, definition: AgentDefinition, way: Way) -> Path | None:
+        for path in find_program(way.program, self._surroundings):
+            if not way.within or way.within in os.path.realpath(path) or self._used(definition):
+                return path
+        return None
+
+    def _usable(self, found: FoundAgent, argv: tuple[str, ...], *folders: Path) -> FoundAgent:
+        way, definition = found.way, found.definition
+        if way is None or not way.is_acp:
+            return replace(found, reason="what is installed does not speak ACP")
+        env = dict(definition.env)
+        missing = [str(folder) for folder in folders if folder not in self._surroundings.path]
+        if missing:
+            # What a script asks for by name is found beside it, also where the host's own PATH is short.
+            rest = list(map(str, self._surroundings.path)) or [os.defpath]
+            env.setdefault("PATH", os.pathsep.join(dict.fromkeys([*missing, *rest])))
+        launch = Launch(
+            argv=(*argv, *way.args),
+            env=env,
+            name=found.id,
+            login=definition.login,
+            install=_how_to_install(definition),
+            auth_patterns=definition.auth_patterns,
+            usage_patterns=definition.usage_patterns,
+            cumulative_tokens=definition.cumulative_tokens,
+        )
+        return replace(found, launch=launch)
+
+    def _used(self, definition: AgentDefinition) -> Path | None:
+        """A folder that shows that someone has used the agent."""
+        folders = map(self._surroundings.expand, definition.folders)
+        return next((each for each in folders if each and os.path.isdir(each)), None)  # noqa: PTH112 - it never raises
+
+    def _absence(self, definition: AgentDefinition) -> str:
+        names = dict.fromkeys(way.package or way.program for way in definition.ways)
+        missing = f"{' or '.join(names)} was not found"
+        used = self._used(definition)
+        return f"{missing}, though {used} is there" if used is not None else missing
+
+    # -- versions ------------------------------------------------------------------------------------------
+
+    async def _node(self, package: NpmPackage | None, way: Way) -> tuple[Path | None, str]:
+        """A node that is new enough; else why there is none."""
+        needed = max(way.node, package.node if package is not None else 0)
+        newest: tuple[int, ...] = ()
+        for path in await asyncio.to_thread(lambda: list(find_program("node", self._surroundings))):
+            numbers = _version_in_path(path) or numbers_in(
+                await self._version((str(path), "--version"), {}) or ""
+            )
+            if numbers[:1] >= (needed,) or (not needed and numbers):
+                return path, ""
+            newest = max(newest, numbers)
+        for path, numbers in await asyncio.to_thread(lambda: list(nodes_in_packages(self._surroundings))):
+            if numbers[:1] >= (needed,):
+                return path, ""
+            newest = max(newest, numbers)
+        wanted = f"node {needed} or newer" if needed else "node"
+        there = f"; there is node {'.'.join(map(str, newest))}" if newest else ""
+        return None, f"it needs {wanted}{there}"
+
+    async def _version(self, argv: tuple[str, ...], env: Mapping[str, str]) -> str | None:
+        """The version that a program tells. The same file is asked once, also by several at a time."""
+        try:
+            status = os.stat(argv[0])  # noqa: PTH116 - one look at a file that has just been found
+        except OSError:
+            return None
+        key = (*argv, str(status.st_mtime_ns), str(status.st_size))
+        task = self._versions.get(key)
+        if task is None or (task.done() and task.result() is None):  # who has not answered is asked again
+            task = self._versions[key] = asyncio.create_task(self._ask_version(argv, env))
+        return await asyncio.shield(task)
+
+    async def _ask_version(self, argv: tuple[str, ...], env: Mapping[str, str]) -> str | None:
+        environ = {**self._surroundings.environ, **env}
+        return version_in(await ask_program(argv, environ, seconds=_PROBE_SECONDS) or "")
+
+
+def _how_to_install(definition: AgentDefinition) -> str | None:
+    return f"To install it: {definition.install}" if definition.install else None
+
+
+def _version_in_path(path: Path) -> tuple[int, ...]:
+    """The version in a path such as `/home/me/.nvm/versions/node/v22.1.0/bin/node`."""
+    match = re.search(r"/v?(\d+)\.(\d+)\.(\d+)/(?:installation/)?bin/", os.path.realpath(path))
+    return tuple(map(int, match.groups())) if match else ()
+
+
+def _has_content(path: Path) -> bool:
+    """Whether a file holds more than an empty object."""
+    try:
+        return path.stat().st_size > 4 and path.is_file()
+    except (OSError, ValueError):
+        return False

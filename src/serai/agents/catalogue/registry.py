@@ -1,0 +1,230 @@
+"""The registry of ACP agents: a JSON file that tells how agents are distributed.
+
+A registry names programs and the arguments to start them with: take one from those you trust. Nothing is
+installed because of it. Its agents are looked for like all others, and can be used once they are installed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import platform
+import re
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.message import Message
+from pathlib import Path
+from typing import IO, Any, cast
+from urllib.parse import urlsplit
+
+import msgspec
+
+from serai.agents.catalogue.definitions import AgentDefinition, Way
+from serai.config.agents import is_agent_name
+from serai.errors import ConfigInvalid
+
+__all__ = ["SECONDS", "Registry", "load_registry", "parse_registry"]
+
+_LARGEST = 8 * 1024 * 1024
+SECONDS = 15.0
+"""Longest wait for a download, in seconds."""
+_PACKAGE = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*", re.IGNORECASE)
+_PROGRAM = re.compile(r"[\w][\w.+-]*")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The agents of a registry, and what of it could not be used."""
+
+    definitions: tuple[AgentDefinition, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """Why an entry was left out, one sentence for each."""
+
+
+class _Offer(msgspec.Struct):
+    """One way in which an agent is distributed."""
+
+    package: str = ""
+    cmd: str = ""
+    archive: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+
+
+class _Distribution(msgspec.Struct):
+    npx: _Offer | None = None
+    uvx: _Offer | None = None
+    binary: dict[str, _Offer] = {}
+
+
+class _Entry(msgspec.Struct):
+    id: str
+    distribution: _Distribution
+    name: str = ""
+    description: str = ""
+    website: str = ""
+    repository: str = ""
+
+
+async def load_registry(place: str, *, seconds: float = SECONDS) -> Registry:
+    """Loads a registry from a file or an `http(s)` address that a person has named.
+
+    Cancelling it stops the waiting; a download that is under way ends by its time limit.
+
+    Raises:
+        ConfigInvalid: It cannot be read, is too large or takes too long, or is no registry.
+    """
+    scheme = place.partition("://")[0].lower() if "://" in place else ""
+    if scheme not in {"", "http", "https"}:
+        raise ConfigInvalid(f"a registry is a file, or at an http or https address, not {place!r}")
+    data = await (asyncio.to_thread(_fetch, place, seconds) if scheme else asyncio.to_thread(_read, place))
+    if len(data) > _LARGEST:
+        raise ConfigInvalid(f"the registry {place} has more than {_LARGEST >> 20} MB")
+    return parse_registry(data, place)
+
+
+def parse_registry(data: bytes, place: str, *, target: str | None = None) -> Registry:
+    """Reads the agents of a registry's JSON. An entry that cannot be used is left out, and said why.
+
+    Args:
+        data: The JSON.
+        place: Where it comes from, for messages.
+        target: The platform, as `linux-x86_64`; by default this one.
+
+    Raises:
+        ConfigInvalid: It is no JSON, or has no list of agents.
+    """
+    try:
+        entries = msgspec.json.decode(data, type=dict[str, Any])["agents"]
+        entries = msgspec.convert(entries, list[Any])
+    except (KeyError, msgspec.ValidationError):
+        raise ConfigInvalid(f"the registry {place} has no list of agents") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigInvalid(f"the registry {place} is not JSON: {error}") from None
+    definitions: dict[str, AgentDefinition] = {}
+    skipped: list[str] = []
+    for index, entry in enumerate(entries, 1):
+        try:
+            definition = _definition(msgspec.convert(entry, _Entry), target or _this_platform())
+        except ValueError as reason:  # also what msgspec does not take
+            named = _shown(str(cast("dict[str, Any]", entry).get("id"))) if isinstance(entry, dict) else ""
+            skipped.append(f"{named[:64] if named not in ('', 'None') else f'entry {index}'}: {reason}")
+        else:
+            definitions[definition.id] = definition
+    return Registry(tuple(definitions.values()), tuple(skipped))
+
+
+def _definition(entry: _Entry, target: str) -> AgentDefinition:
+    if not is_agent_name(entry.id):
+        raise ValueError("its id cannot be a name of an agent")
+    ways: list[Way] = []
+    env: dict[str, str] | None = None
+    how = ""
+    for offer, offered, install in _offers(entry.distribution, target):
+        if not all(map(_VARIABLE.fullmatch, offer.env)):
+            raise ValueError("one of its variables cannot have that name")
+        if env is None:
+            env, how = offer.env, install
+        if offer.env == env:  # one agent has one environment: another one is left to the first
+            ways += offered
+    if not ways:
+        raise ValueError(f"it is not distributed for {target}")
+    return AgentDefinition(
+        id=entry.id,
+        label=_shown(entry.name) or entry.id,
+        description=_shown(entry.description),
+        homepage=_shown(entry.website or entry.repository),
+        ways=tuple(ways),
+        env=env or {},
+        install=_shown(how),
+    )
+
+
+def _offers(distribution: _Distribution, target: str) -> Iterator[tuple[_Offer, list[Way], str]]:
+    """The ways in which an agent is distributed here, and how each is installed."""
+    if (offer := distribution.npx) is not None:
+        name = offer.package[: offer.package.find("@", 1)] if "@" in offer.package[1:] else offer.package
+        if not _PACKAGE.fullmatch(name):
+            raise ValueError("its npm package has no proper name")
+        ways = [Way(package=name, bin=offer.cmd, args=offer.args)]
+        if offer.cmd:
+            ways.append(Way(program=_program(offer.cmd), args=offer.args))
+        yield offer, ways, f"npm install -g {name}"
+    if (offer := distribution.uvx) is not None:
+        match = re.match(r"([A-Za-z0-9][\w.-]*)(\[[\w,.\- ]*\])?", offer.package)
+        if match is None:
+            raise ValueError("its Python package has no proper name")
+        package = f"'{match[0]}'" if match[2] else match[0]
+        way = Way(program=_program(offer.cmd or match[1]), args=offer.args)
+        yield offer, [way], f"uv tool install {package}"
+    if (offer := distribution.binary.get(target)) is not None:
+        program = _program(re.split(r"[/\\]", offer.cmd)[-1].removesuffix(".exe"))
+        install = f"get {offer.archive} and put {program} on your PATH" if offer.archive else ""
+        yield offer, [Way(program=program, args=offer.args)], install
+
+
+def _program(name: str) -> str:
+    if not _PROGRAM.fullmatch(name):
+        raise ValueError("its command is no name of a program")
+    return name
+
+
+def _shown(text: str) -> str:
+    """One line without what a terminal would obey: it is shown to people."""
+    return "".join(filter(str.isprintable, text))
+
+
+def _this_platform() -> str:
+    machine = platform.machine().lower()
+    return f"{platform.system().lower()}-{_MACHINES.get(machine, machine)}"
+
+
+# -- reading -----------------------------------------------------------------------------------------------
+
+
+def _read(file: str) -> bytes:
+    try:
+        with Path(file).expanduser().open("rb") as stream:
+            return stream.read(_LARGEST + 1)
+    except (OSError, ValueError, RuntimeError) as error:
+        said = error.strerror if isinstance(error, OSError) else error
+        raise ConfigInvalid(f"the registry {file} cannot be read: {said}") from None
+
+
+class _SameSafety(urllib.request.HTTPRedirectHandler):
+    """Follows to other addresses, but never from https to anything else."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+    ) -> urllib.request.Request | None:
+        """The request to the other address; `None` when it is not to be followed."""
+        if req.type == "https" and urlsplit(newurl).scheme != "https":
+            return None
+        return super().redirect_request(req, fp, code, msg, cast("http.client.HTTPMessage", headers), newurl)
+
+
+def _fetch(address: str, seconds: float) -> bytes:
+    """Downloads with a limit of size and of time. Runs in a thread."""
+    opener = urllib.request.build_opener(_SameSafety())  # redirects are followed to http, https and ftp only
+    deadline = time.monotonic() + seconds
+    data = bytearray()
+    try:
+        with opener.open(address, timeout=seconds) as response:
+            while len(data) <= _LARGEST and (piece := response.read1(1 << 16)):
+                data += piece
+                if time.monotonic() > deadline:
+                    break
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise ConfigInvalid(f"the registry {address} cannot be had: {error.code} {error.reason}") from None
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        if not isinstance(error, TimeoutError) and not isinstance(getattr(error, "reason", 0), TimeoutError):
+            raise ConfigInvalid(f"the registry {address} cannot be had: {error}") from None
+    if time.monotonic() > deadline:
+        raise ConfigInvalid(f"the registry {address} did not come within {seconds:g} s")
+    return bytes(data)

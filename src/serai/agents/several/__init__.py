@@ -1,0 +1,1 @@
+"""Several agents for one question."""

@@ -1,0 +1,1 @@
+"""`serai chat`: a conversation with a session, in plain lines."""

@@ -1,0 +1,110 @@
+"""`serai chat`: a conversation with a session, in plain lines."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import uuid
+from functools import partial
+from pathlib import Path
+
+from serai.cli.chat.conversation import Chat
+from serai.cli.console.signin import SignInDialog
+from serai.cli.console.target import add_connection_options, client_of, is_on_this_machine
+from serai.cli.console.terminal import Terminal, open_terminal
+from serai.cli.sessions import find_session
+from serai.client import Client, SessionClient
+from serai.config.paths import here, is_folder, real
+from serai.errors import AuthRequired, SeraiError, SessionFailed
+
+__all__ = ["configure", "converse"]
+
+# How long it may take to forget a session that was of no use.
+_PATIENCE = 2.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai chat`."""
+    parser.add_argument(
+        "session", metavar="SESSION", nargs="?", help="its id, the beginning of its id, or its URI"
+    )
+    parser.add_argument("--agent", metavar="NAME", help="begin a session with this agent")
+    parser.add_argument(
+        "--directory",
+        metavar="DIR",
+        type=Path,
+        help="where a new session works (default: here; on another machine, where its host does)",
+    )
+    parser.add_argument(
+        "--once", metavar="TEXT", help="send one message, print the answer, and end: 0 if it was completed"
+    )
+    parser.add_argument("--json", action="store_true", help="print events, one JSON object per line")
+    add_connection_options(parser)
+    parser.epilog = "Without SESSION a new one is begun. In a chat, /help tells more."
+    parser.set_defaults(run=partial(_checked, parser))
+
+
+def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    if options.session and (options.agent or options.directory):
+        parser.error("--agent and --directory are for a new session: leave out SESSION")
+    if options.once is not None and not options.once.strip():
+        parser.error("--once: there is no message to send")
+    if options.directory is not None:
+        options.directory = real(options.directory)
+    # What folders another machine has, its host knows.
+    if is_on_this_machine(options):
+        if options.directory and not is_folder(options.directory):
+            parser.error(f"--directory: there is no folder {options.directory}")
+        if not options.session and options.directory is None:
+            options.directory = here()
+    return asyncio.run(_main(options))
+
+
+async def _main(options: argparse.Namespace) -> int:
+    async with client_of(options) as client:
+        with open_terminal(apart=options.once is not None or options.json) as terminal:
+            return await converse(client, terminal, options)
+
+
+async def converse(client: Client, terminal: Terminal, options: argparse.Namespace) -> int:
+    """Talk until one of the two has had enough. Returns the exit code."""
+    if options.session:
+        session = await client.open_session(await find_session(client, options.session))
+        await session.ready()
+    else:
+        session = await _begin(client, terminal, options)
+    chat = Chat(client, session, terminal, once=options.once, as_json=options.json)
+    try:
+        return await chat.run()
+    finally:
+        if not options.session:
+            await _forget_if_empty(session)
+
+
+async def _begin(client: Client, terminal: Terminal, options: argparse.Namespace) -> SessionClient:
+    """Begin a session; where nobody is signed in to its agent, that is offered first."""
+    uri = f"ahp-session:/{uuid.uuid4()}"
+    directory = options.directory.as_uri() if options.directory else None
+    try:
+        return await client.create_session(options.agent, uri=uri, working_directory=directory)
+    except SessionFailed as error:
+        has_person = terminal.is_interactive and options.once is None and not options.json
+        if error.error_type != AuthRequired.code or not has_person:
+            raise
+        session = await client.open_session(uri)
+        agent = session.state.summary.provider
+        terminal.note(f"({agent} begins no session: nobody is signed in)")
+        if not await SignInDialog(client, terminal, terminal.lines.read).offer(agent):
+            raise
+    await session.ready()  # the host has tried again
+    return session
+
+
+async def _forget_if_empty(session: SessionClient) -> None:
+    """A session that was begun here and never used is of no use to anyone."""
+    with contextlib.suppress(SeraiError, TimeoutError):
+        state = session.state  # with what the host has not answered yet
+        if state.active_turn is None and not state.turns and not state.queued_messages:
+            async with asyncio.timeout(_PATIENCE):
+                await session.dispose()

@@ -1,0 +1,235 @@
+"""What a chat hears: the session, the person, Ctrl-C, the connection; and what it asks of the host."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from serai.cli.chat.calls import SubagentEvent, Subagents, ToolOutput, ToolOutputs
+from serai.cli.chat.questions import Decided
+from serai.cli.chat.queue import why_held
+from serai.cli.console.terminal import Terminal, interrupts
+from serai.client import (
+    Client,
+    ClientEvent,
+    QuestionAsked,
+    QuestionClosed,
+    SessionClient,
+    TurnEvent,
+    TurnStream,
+)
+from serai.client.events import Inbox
+from serai.errors import SeraiError
+
+__all__ = ["Aside", "Errands", "Failed", "Heard", "Hearing", "Interrupt", "Line", "QueueHeld"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line was typed; `None` when there will be no more."""
+
+    text: str | None
+    pasted: tuple[str, ...] = ()
+    """Lines that came along with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Something that was asked of the host went wrong."""
+
+    error: SeraiError
+    decided: Decided | None = None
+    is_final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """Ctrl-C."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """Something is asked in the session, or no longer, whether or not a turn runs."""
+
+    event: QuestionAsked | QuestionClosed
+
+
+@dataclass(frozen=True, slots=True)
+class QueueHeld:
+    """Messages that wait do so until someone goes on."""
+
+
+Heard: TypeAlias = (
+    TurnEvent | ClientEvent | SubagentEvent | ToolOutput | Aside | QueueHeld | Line | Failed | Interrupt
+)
+
+
+class Hearing:
+    """Listens while it is entered, and keeps what comes until it is taken.
+
+    Args:
+        client: The connection.
+        session: Whom the chat talks to.
+        terminal: Where the person is.
+        as_json: Whether events are printed for a program: then files of tools are not fetched.
+    """
+
+    def __init__(
+        self, client: Client, session: SessionClient, terminal: Terminal, *, as_json: bool = False
+    ) -> None:
+        self.inbox: Inbox[Heard] = Inbox()
+        self._client = client
+        self._session = session
+        self._terminal = terminal
+        self._as_json = as_json
+        self._outputs = ToolOutputs(client, self.inbox.put)
+        self._subagents = Subagents(client, self.inbox.put, frozenset({session.uri}))
+        self._wants_line = asyncio.Event()
+        self._is_line_wanted = False
+        self._pumps: set[asyncio.Task[None]] = set()
+        self._until = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        self._until.callback(self._client.on_event(self.inbox.put))
+        self._until.enter_context(interrupts(lambda: self.inbox.put(Interrupt())))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._until.close()
+        self._outputs.close()
+        self._subagents.close()
+
+    async def close(self) -> None:
+        """End what listens."""
+        for task in self._pumps:
+            task.cancel()
+        await asyncio.gather(*self._pumps, return_exceptions=True)
+
+    def listen(self, once: str | None) -> None:
+        """Begin: with a message to send its turn is heard, else all turns; and the person in any case."""
+        if once is None:
+            self._spawn(self._follow_turns())
+            self._spawn(self._follow_queue())
+            # The lines of a pipe are messages: whoever wrote them knew of no question.
+            if self._terminal.is_interactive or self._as_json:
+                self._spawn(self._follow_questions())
+        else:
+            self._spawn(self._follow_one_turn(once))
+        self._spawn(self._read_lines())
+
+    def want_line(self) -> None:
+        """Take one line of a pipe, and not a second one before that has come."""
+        if not self._is_line_wanted:
+            self._is_line_wanted = True
+            self._wants_line.set()
+
+    def has_line(self) -> None:
+        """The line that was wanted was taken."""
+        self._is_line_wanted = False
+
+    async def _follow_turns(self) -> None:
+        try:
+            async with contextlib.aclosing(self._session.turns()) as turns:
+                async for turn in turns:
+                    await self._hear(turn)
+        except SeraiError as error:
+            self.inbox.put(Failed(error, is_final=True))
+
+    async def _follow_questions(self) -> None:
+        with contextlib.suppress(SeraiError):  # who follows the turns says why
+            async with contextlib.aclosing(self._session.questions()) as questions:
+                async for event in questions:
+                    self.inbox.put(Aside(event))
+
+    async def _follow_queue(self) -> None:
+        with contextlib.suppress(SeraiError):
+            while True:
+                await self._session.until(lambda state: why_held(state) is not None)
+                self.inbox.put(QueueHeld())
+                await self._session.until(lambda state: why_held(state) is None)
+
+    async def _follow_one_turn(self, text: str) -> None:
+        try:
+            await self._hear(await self._session.prompt(text))
+        except SeraiError as error:
+            self.inbox.put(Failed(error, is_final=True))
+
+    async def _hear(self, turn: TurnStream) -> None:
+        async for event in turn:
+            if not self._as_json:
+                await self._outputs.before(event)
+            self._subagents.heard(event)
+            self.inbox.put(event)
+
+    async def _read_lines(self) -> None:
+        """A person may write at any time. From a pipe a line is taken when one is wanted, and not before."""
+        while True:
+            if not self._terminal.is_interactive:
+                await self._wants_line.wait()
+                self._wants_line.clear()
+            text = await self._terminal.lines.read()
+            is_typed = text is not None and self._terminal.is_interactive
+            pasted = tuple(await self._terminal.lines.together()) if is_typed else ()
+            self.inbox.put(Line(text, pasted))
+            if text is None:
+                return
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._pumps.add(task)
+        task.add_done_callback(self._pumps.discard)
+
+
+class Errands:
+    """What is under way.
+
+    Args:
+        failed: Is called with what went wrong.
+        told: Is called with what to say when something is done.
+    """
+
+    def __init__(self, failed: Callable[[Failed], None], told: Callable[[str], None]) -> None:
+        self._failed = failed
+        self._told = told
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def do(
+        self, work: Coroutine[Any, Any, Any], note: str | None = None, decided: Decided | None = None
+    ) -> None:
+        """Ask something of the host.
+
+        Args:
+            work: What does it.
+            note: What to say when it is done.
+            decided: The decision that it tells the host.
+        """
+        task = asyncio.create_task(self._run(work, note, decided))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def finish(self, timeout: float) -> None:  # noqa: ASYNC109 - what takes longer goes on
+        """Wait for what is under way, for so many seconds."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=timeout)
+
+    async def close(self) -> None:
+        """Give up what is under way."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, work: Coroutine[Any, Any, Any], note: str | None, decided: Decided | None) -> None:
+        try:
+            await work
+        except SeraiError as error:
+            self._failed(Failed(error, decided))
+        else:
+            if note is not None:
+                self._told(note)

@@ -1,0 +1,259 @@
+"""A host's terminal on the terminal of the person: what it shows, live, and every key to it. POSIX only."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import os
+import re
+import signal
+import termios
+import tty
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from serai.client import Client, ClientEvent, Connected, Disconnected, TerminalClient, TerminalOutput
+from serai.client.events import Inbox
+from serai.client.terminal import terminal_text
+from serai.errors import SeraiError
+
+__all__ = ["LEAVE", "attach"]
+
+LEAVE = b"\x1d"
+"""Ctrl-]: what telnet has always used for this."""
+
+# How long leaving waits for the last keys to arrive.
+_PATIENCE = 2.0
+
+# Questions of a program to its terminal. They were answered when they were asked: answered again, each time
+# someone looks, the answers would be typed into whatever runs now.
+_QUESTIONS = re.compile(
+    r"\x1b\[[?>=]?[0-9;]*[cn]|\x1b\[\?[0-9;]*\$p|\x1b\[[0-9;]*t|\x1b\[>[0-9;]*q"
+    r"|\x1b\][0-9;]*\?(?:\x07|\x1b\\)|\x1bP[+$]q[^\x1b]*\x1b\\|\x1bZ|\x05"
+)
+# Mouse, pasting, application keys and a hidden cursor would outlive the visit.
+_BACK_TO_NORMAL = (
+    "\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[?1l\x1b>\x1b[?25h"
+)
+_OTHER_SCREEN, _FIRST_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
+_SCREENS = re.compile(r"\x1b\[\?1049[hl]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    error: SeraiError | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Resized:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Leave:
+    pass
+
+
+_Item: TypeAlias = TerminalOutput | ClientEvent | _Keys | _Ended | _Problem | _Resized | _Leave
+
+
+async def attach(client: Client, terminal: TerminalClient, *, keys: int = 0, screen: int = 1) -> str:
+    """Show a terminal and send it what is typed, until Ctrl-] or its end. Returns how it was left.
+
+    The person's terminal is as before when this is over, also when it is cancelled.
+
+    Args:
+        client: The connection.
+        terminal: What to show.
+        keys: The file to read from: a terminal.
+        screen: The file to show it on.
+
+    Raises:
+        SeraiError: The terminal is gone, or the host for good.
+    """
+    if terminal.state.exit_code is not None:
+        text = _QUESTIONS.sub("", terminal_text(terminal.state))
+        _write(screen, text + _back_to_normal(text))
+        return _told_end(terminal)
+    visit = _Visit(client, terminal, keys, screen)
+    with _raw(keys):
+        try:
+            return await visit.run()
+        finally:
+            _write(screen, _back_to_normal(visit.screens))
+
+
+class _Visit:
+    """One look at a terminal. All that happens, happens in `run`, one thing after the other."""
+
+    def __init__(self, client: Client, terminal: TerminalClient, keys: int, screen: int) -> None:
+        self._client = client
+        self._terminal = terminal
+        self._keys = keys
+        self._screen = screen
+        self._inbox: Inbox[_Item] = Inbox()
+        self._typed: Inbox[str] = Inbox()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._is_lost = False
+        self._is_first = True
+        self.screens = ""
+        """The last switches between screens that were shown."""
+
+    async def run(self) -> str:
+        loop = asyncio.get_running_loop()
+        stop_hearing = self._client.on_event(self._inbox.put)
+        stop_listening = self._terminal.listen(self._inbox.put, lambda error: self._inbox.put(_Ended(error)))
+        typing = asyncio.create_task(self._type())
+        sizing = asyncio.create_task(self._resize())
+        loop.add_reader(self._keys, self._read)
+        try:
+            with _signals(
+                {signal.SIGWINCH: _Resized(), signal.SIGTERM: _Leave(), signal.SIGHUP: _Leave()}, self._inbox
+            ):
+                while True:
+                    left = self._handle(await self._inbox.get())
+                    if left is not None:
+                        break
+            self._typed.end()
+            if self._client.is_connected:
+                await asyncio.wait([typing], timeout=_PATIENCE)
+            return left
+        finally:
+            loop.remove_reader(self._keys)
+            stop_listening()
+            stop_hearing()
+            for task in (typing, sizing):
+                task.cancel()
+            await asyncio.gather(typing, sizing, return_exceptions=True)
+
+    def _handle(self, item: _Item) -> str | None:
+        """Do what is to be done. Returns how the terminal was left, once it is."""
+        match item:
+            case TerminalOutput():
+                self._show(item)
+            case _Keys(data=data):
+                before, leave, _ = data.partition(LEAVE)
+                self._typed.put(self._decoder.decode(before))
+                return _told_left(self._terminal) if leave or not data else None
+            case _Leave():
+                return _told_left(self._terminal)
+            case _Ended(error=error):
+                if error is not None:
+                    raise error
+                return _told_end(self._terminal)
+            case _Problem(text=text):
+                self._note(text)
+            case _Resized():
+                self._client.spawn(self._resize())
+            case Disconnected(reason=reason) if not self._is_lost:
+                self._is_lost = True
+                self._note(f"connection lost: {reason}; trying again, Ctrl-] leaves")
+            case Connected():
+                self._is_lost = False
+                self._note("connected again")
+            case _:
+                pass
+        return None
+
+    def _show(self, output: TerminalOutput) -> None:
+        text = output.text
+        if self._is_first or output.is_anew:  # what was there before: its questions have been answered
+            text = _QUESTIONS.sub("", text)
+        self._is_first = False
+        self.screens = "".join([self.screens, *_SCREENS.findall(text)])[-64:]
+        _write(self._screen, ("\x1b[H\x1b[2J" if output.is_anew else "") + text)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._keys, 65536)
+        except OSError:
+            data = b""
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._keys)
+        self._inbox.put(_Keys(data))
+
+    async def _type(self) -> None:
+        """Send what is typed, in its order. What comes while the host is slow goes together."""
+        with contextlib.suppress(StopAsyncIteration):
+            while True:
+                text = await self._typed.get()
+                while len(self._typed):
+                    text += await self._typed.get()
+                if text:
+                    await self._send(text)
+
+    async def _send(self, text: str) -> None:
+        try:
+            await self._terminal.write(text)
+        except SeraiError as error:
+            self._inbox.put(_Problem(str(error)))
+
+    async def _resize(self) -> None:
+        """Give it the size of this screen: then all of it can be seen here."""
+        with contextlib.suppress(OSError, SeraiError):
+            cols, rows = os.get_terminal_size(self._screen)
+            if (cols, rows) != (self._terminal.state.cols, self._terminal.state.rows) and cols and rows:
+                await self._terminal.resize(cols, rows)
+
+    def _note(self, text: str) -> None:
+        _write(self._screen, f"\r\n[serai: {text}]\r\n")
+
+
+def _told_left(terminal: TerminalClient) -> str:
+    return f"It runs on. Come back with: serai terminals attach {terminal.uri.rpartition('/')[2]}"
+
+
+def _told_end(terminal: TerminalClient) -> str:
+    return f"It has ended with {terminal.state.exit_code}."
+
+
+def _back_to_normal(shown: str) -> str:
+    """What undoes the modes that a program has set; back to the first screen only from the other one."""
+    on_other = shown.rfind(_OTHER_SCREEN) > shown.rfind(_FIRST_SCREEN)
+    return f"{_BACK_TO_NORMAL}{_FIRST_SCREEN if on_other else ''}\r\n"
+
+
+@contextmanager
+def _raw(keys: int) -> Generator[None]:
+    """Every key comes as it is, and none is shown or means anything here."""
+    before = termios.tcgetattr(keys)
+    tty.setraw(keys, termios.TCSADRAIN)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(keys, termios.TCSADRAIN, before)
+
+
+@contextmanager
+def _signals(items: dict[signal.Signals, _Item], inbox: Inbox[_Item]) -> Generator[None]:
+    loop = asyncio.get_running_loop()
+    try:
+        for number, item in items.items():
+            loop.add_signal_handler(number, inbox.put, item)
+    except (RuntimeError, ValueError):  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number in items:
+            loop.remove_signal_handler(number)
+
+
+def _write(screen: int, text: str) -> None:
+    data = text.encode(errors="replace")
+    while data:
+        data = data[os.write(screen, data) :]

@@ -1,0 +1,210 @@
+"""A plain terminal: lines in, text out. No cursor is moved, so it works with pipes just as well."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Protocol, TextIO
+
+from serai.cli.console.output import clean
+from serai.client.events import Inbox
+
+__all__ = ["LineSource", "StdinLines", "Terminal", "interrupts", "open_terminal"]
+
+# Seconds between two lines that nobody has typed one after the other.
+_MOMENT = 0.04
+
+
+class LineSource(Protocol):
+    """Where lines come from."""
+
+    async def read(self) -> str | None:
+        """The next line without its end; `None` when there will be no more. Cancelling it loses nothing."""
+        ...
+
+    async def together(self) -> list[str]:
+        """The lines that a person wrote in the same moment as the last one: they were pasted."""
+        ...
+
+
+class StdinLines:
+    """Lines of a file descriptor, read without a thread: a blocked thread would hold up the end of Python."""
+
+    def __init__(self, fd: int = 0) -> None:
+        self._fd = fd
+        self._lines: Inbox[str] = Inbox()
+        self._rest = b""
+        self._is_started = False
+        self._is_over = False
+
+    async def read(self) -> str | None:
+        """The next line; the first call begins to read."""
+        if not self._is_started:
+            self._is_started = True
+            self._start()
+        try:
+            return await self._lines.get()
+        except StopAsyncIteration:
+            return None
+
+    async def together(self) -> list[str]:
+        """The lines that came along with the last one: faster than anybody types. From a pipe, none."""
+        lines: list[str] = []
+        with suppress(StopAsyncIteration, TimeoutError):
+            while os.isatty(self._fd):
+                async with asyncio.timeout(_MOMENT):
+                    lines.append(await self._lines.get())
+        return lines
+
+    def close(self) -> None:
+        """Read no more."""
+        if self._is_started:
+            asyncio.get_running_loop().remove_reader(self._fd)
+
+    @contextmanager
+    def paused(self) -> Generator[None]:
+        """Leave what is typed to someone else, for the length of a block."""
+        self.close()
+        try:
+            yield
+        finally:
+            if self._is_started and not self._is_over:
+                self._start()
+
+    def _start(self) -> None:
+        try:
+            asyncio.get_running_loop().add_reader(self._fd, self._readable)
+        except OSError:  # a plain file is always readable, and cannot be waited for
+            while self._readable():
+                pass
+
+    def _readable(self) -> bool:
+        try:
+            data = os.read(self._fd, 64 * 1024)
+        except OSError:
+            data = b""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if not data:
+            lines, self._rest = ([self._rest] if self._rest else []), b""
+        for line in lines:
+            self._lines.put(line.decode(errors="replace").removesuffix("\r"))
+        if not data:
+            self._is_over = True
+            asyncio.get_running_loop().remove_reader(self._fd)
+            self._lines.end()
+        return bool(data)
+
+
+class Terminal:
+    """Where a person is, or a pipe.
+
+    Args:
+        lines: Where lines come from.
+        out: Where answers go.
+        notes: Where all else goes.
+        is_interactive: Whether a person is there: then prompts are shown, and lines are read at any time.
+        has_colour: Whether text may be dimmed.
+    """
+
+    def __init__(
+        self, lines: LineSource, out: TextIO, notes: TextIO, *, is_interactive: bool, has_colour: bool
+    ) -> None:
+        self.lines = lines
+        self.is_interactive = is_interactive
+        self._out = out
+        self._notes = notes
+        self._has_colour = has_colour
+        # Who wrote last, when that did not end its line.
+        self._unfinished: TextIO | None = None
+
+    def text(self, text: str) -> None:
+        """Write a piece of an answer, as it comes."""
+        self._write(self._out, text)
+
+    def dim(self, text: str) -> None:
+        """Write something that matters less; nothing at all where nobody is looking."""
+        if self.is_interactive and text:
+            self._write(self._notes, text, dim=True)
+
+    def note(self, text: str, *, end: str = "\n") -> None:
+        """Write something on a line of its own. Without an end, something may follow it."""
+        self.new_line()
+        self._write(self._notes, text + end)
+
+    def more(self, text: str) -> None:
+        """Go on with the last note."""
+        self._write(self._notes, text)
+
+    def raw(self, line: str) -> None:
+        """Write one line for a program."""
+        self._out.write(line + "\n")
+        self._out.flush()
+
+    @property
+    def is_mid_line(self) -> bool:
+        """Whether what was written last has not ended its line."""
+        return self._unfinished is not None
+
+    @contextmanager
+    def handed_over(self) -> Generator[None]:
+        """Leave the screen and what is typed to someone else, for the length of a block."""
+        self.new_line()
+        with self.lines.paused() if isinstance(self.lines, StdinLines) else nullcontext():
+            yield
+
+    def typed(self) -> None:
+        """Someone has typed a line, and so begun a new one on the screen."""
+        if self.is_interactive:
+            self._unfinished = None
+
+    def new_line(self) -> None:
+        """Begin a new line, unless one has just begun."""
+        if self._unfinished is not None:
+            self._write(self._unfinished, "\n")
+
+    def _write(self, stream: TextIO, text: str, *, dim: bool = False) -> None:
+        shown = clean(text)
+        if not shown:
+            return
+        self._unfinished = None if shown.endswith("\n") else stream
+        stream.write(f"\x1b[2m{shown}\x1b[0m" if dim and self._has_colour else shown)
+        stream.flush()
+
+
+@contextmanager
+def open_terminal(*, apart: bool, environ: Mapping[str, str] | None = None) -> Generator[Terminal]:
+    """The terminal of this process. `apart` sends all but answers to standard error."""
+    environ = os.environ if environ is None else environ
+    lines = StdinLines(sys.stdin.fileno())
+    notes = sys.stderr if apart else sys.stdout
+    is_tty = notes.isatty() and environ.get("TERM") != "dumb"
+    terminal = Terminal(
+        lines,
+        sys.stdout,
+        notes,
+        is_interactive=sys.stdin.isatty() and notes.isatty(),
+        has_colour=is_tty and not environ.get("NO_COLOR"),
+    )
+    try:
+        yield terminal
+    finally:
+        lines.close()
+
+
+@contextmanager
+def interrupts(heard: Callable[[], None]) -> Generator[None]:
+    """Call a function at Ctrl-C, instead of ending the program."""
+    loop = asyncio.get_running_loop()
+    try:
+        loop.add_signal_handler(signal.SIGINT, heard)
+    except (NotImplementedError, RuntimeError, ValueError):  # not in the main thread, or not on this system
+        yield
+        return
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)

@@ -1,0 +1,161 @@
+"""`serai backup`, `serai restore`, `serai sessions purge` and `--disposed`: the commands on the database."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from serai.ahp.types import SessionSummary
+from serai.cli.console.target import is_on_this_machine, match_session
+from serai.cli.console.terminal import StdinLines
+from serai.config.keys import DatabaseKey, find_database_key
+from serai.config.load import load
+from serai.config.paths import Paths, find_paths
+from serai.errors import ConfigInvalid, SessionGone, StorageUnreadable
+from serai.host.changes.changesets import changes_folder
+from serai.journal.sessions import listed
+from serai.store.care import restore
+from serai.store.outside import back_up, disposed_sessions
+from serai.store.sqlite import SqliteStore
+
+__all__ = ["configure_backup", "configure_purge", "configure_restore", "database_key", "find_disposed"]
+
+_LISTS = "`serai sessions` and `serai sessions --disposed` list them"
+
+
+def database_key(paths: Paths, *, of_present: bool = False) -> DatabaseKey:
+    """The key of the database, from wherever the host would take it. None is made.
+
+    Args:
+        paths: The home.
+        of_present: Whether the database has to be there.
+
+    Raises:
+        ConfigInvalid: A configuration file is wrong, or the file with the key cannot be used.
+        StorageUnreadable: There is no key, or no database.
+    """
+    if of_present and not paths.database.exists():
+        raise StorageUnreadable(f"there is no database {paths.database}", remedy="'serai serve' makes one")
+    settings = load(paths, os.environ).settings
+    return find_database_key(paths, os.environ, use_keyring=settings.use_keyring, make=False)
+
+
+# -- copies ------------------------------------------------------------------------------------------------
+
+
+def configure_backup(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai backup`."""
+    parser.description = "Copy the database to a new file, also while the host runs. The key stays the same."
+    parser.add_argument("file", metavar="FILE", help="the copy; it must not exist yet")
+    parser.set_defaults(run=_backup)
+
+
+def _backup(options: argparse.Namespace) -> int:
+    paths = find_paths(options.home, os.environ)
+    copy = Path(options.file)
+    key = database_key(paths, of_present=True)
+    back_up(paths.database, key.value, copy)
+    print(f"{copy} is a copy of {paths.database}.")
+    print(f"It opens with the same key ({key.source}); keep that too, and apart from it.")
+    return 0
+
+
+def configure_restore(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai restore`."""
+    parser.description = (
+        "Put a copy in the place of the database. The present one is moved aside, not erased."
+    )
+    parser.add_argument("file", metavar="FILE", help="a file of 'serai backup'")
+    parser.set_defaults(run=_restore)
+
+
+def _restore(options: argparse.Namespace) -> int:
+    paths = find_paths(options.home, os.environ)
+    key = database_key(paths)
+    paths.make_home()
+    aside = restore(Path(options.file), paths.database, key.value)
+    print(f"{paths.database} is restored from {options.file}.")
+    if aside is not None:
+        print(f"What was there is in {aside}.")
+    return 0
+
+
+# -- sessions that have ended ------------------------------------------------------------------------------
+
+
+def find_disposed(options: argparse.Namespace) -> list[SessionSummary]:
+    """The sessions that were disposed of and are kept, the last modified one first.
+
+    A host does not speak of them: they are read from its database, also while it runs.
+
+    Raises:
+        ConfigInvalid: The options mean a host on another machine.
+        StorageUnreadable: There is no database, or it cannot be opened.
+    """
+    named = options.url or (None if options.home else os.environ.get("SERAI_URL"))
+    if named and not is_on_this_machine(options):
+        raise ConfigInvalid(
+            "sessions that were disposed of are listed from the database, and this host's is elsewhere",
+            remedy="Run it on the host's machine, without --url",
+        )
+    paths = find_paths(options.home, os.environ)
+    key = database_key(paths, of_present=True)
+    return [listed(row)[0] for row in disposed_sessions(paths.database, key.value)]
+
+
+def configure_purge(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai sessions purge`."""
+    parser.description = "Erase all that is kept of sessions, for good. Stop the host first."
+    parser.epilog = "Copies of the database (serai backup, and those of updates) keep what was in them."
+    parser.add_argument(
+        "sessions", metavar="SESSION", nargs="+", help="an id, the beginning of one, or a URI"
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.set_defaults(run=_purge)
+
+
+def _purge(options: argparse.Namespace) -> int:
+    return asyncio.run(_erase(find_paths(options.home, os.environ), options.sessions, sure=options.yes))
+
+
+async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
+    key = database_key(paths, of_present=True)
+    store = SqliteStore(paths.database, key.value, was_used=True)
+    await store.open()  # fails while a host runs on it
+    try:
+        known = [row.uri for row in await store.sessions()]
+        known += [row.uri for row in await asyncio.to_thread(disposed_sessions, paths.database, key.value)]
+        uris = list(dict.fromkeys(match_session(name, known, lists=_LISTS) for name in names))
+        for uri in uris:
+            if uri not in known and await store.head(uri) is None:
+                raise SessionGone(f"there is no session {uri}", remedy=_LISTS)
+        if not sure and not await _agreed(uris):
+            print("Nothing was erased.")
+            return 1
+        for uri in uris:
+            await store.purge(uri)
+            await asyncio.to_thread(shutil.rmtree, changes_folder(paths.home, uri), ignore_errors=True)
+            print(f"{uri} is erased.")
+    finally:
+        await store.close()
+    return 0
+
+
+async def _agreed(uris: list[str]) -> bool:
+    if not sys.stdin.isatty():
+        print("Nobody can be asked here: repeat it with --yes.", file=sys.stderr)
+        return False
+    print("\n".join(uris))
+    print("Erase for good? This cannot be undone. [y/N] ", end="", flush=True)
+    lines = StdinLines(sys.stdin.fileno())  # and not `input`, which Ctrl-C does not reach in an event loop
+    try:
+        said = await lines.read()
+    finally:
+        lines.close()
+    if said is None:
+        print()
+    return (said or "").strip().lower() in {"y", "yes"}

@@ -1,0 +1,421 @@
+"""The channels that a client follows, kept up to date over lost connections."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from serai import jsonrpc
+from serai.ahp import actions as a
+from serai.ahp import codec
+from serai.ahp import commands as c
+from serai.ahp import notifications as n
+from serai.ahp.client import ClientState, Outcome
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.extensions import SIGN_IN_METHODS
+from serai.ahp.methods import RESOURCE_REQUESTS
+from serai.ahp.reducers import ChannelState, LiveSession
+from serai.ahp.types import ROOT, URI
+from serai.ahp.wire import Value
+from serai.client.connection import Connection, Handler, Opener
+from serai.client.dispatch import Dispatches
+from serai.client.events import (
+    ClientEvent,
+    Connected,
+    Disconnected,
+    Listeners,
+    SessionAdded,
+    SessionChanged,
+    SessionRemoved,
+    SignInNeeded,
+)
+from serai.client.follower import Follower
+from serai.client.plugins import Shelf
+from serai.client.reconnect import Delays, Lifeline, backoff
+from serai.errors import AccessRefused, ConnectionLost, ProtocolError, SeraiError, SessionGone
+
+__all__ = ["ChannelClient"]
+
+_log = logging.getLogger(__name__)
+
+_VERSIONS = ["0.2.0"]
+
+# Asking these twice does no harm, so they are asked again when the connection is lost before the answer.
+_REPEATABLE = frozenset(
+    {"ping", "listSessions", "fetchTurns", "resolveSessionConfig", "sessionConfigCompletions", "completions"}
+    | {"resourceRead", "resourceList", "resourceResolve", "createSession", "disposeSession", "authenticate"}
+    | {"createTerminal", "disposeTerminal", SIGN_IN_METHODS}
+)
+
+# What a repeated request is answered with when the first one had been carried out.
+_DONE_ALREADY = {
+    "createSession": AhpErrorCode.SESSION_ALREADY_EXISTS,
+    "disposeSession": AhpErrorCode.SESSION_NOT_FOUND,
+    "createTerminal": AhpErrorCode.ALREADY_EXISTS,
+    "disposeTerminal": AhpErrorCode.NOT_FOUND,
+}
+
+# What a host asks of published plugins. What else it asks so is left to who handles it.
+_SHELVED = ("resourceRead", "resourceList")
+
+
+class ChannelClient:
+    """The channels of a host, kept up to date over lost connections. `Client` has what people use.
+
+    Args:
+        opener: Makes transports.
+        client_id: How the host knows this client.
+        subscriptions: The channels to follow from the beginning.
+        delays: How long to wait before each try to connect again.
+    """
+
+    def __init__(
+        self,
+        opener: Opener,
+        *,
+        client_id: str | None = None,
+        subscriptions: Iterable[URI] = (ROOT,),
+        delays: Delays = backoff,
+    ) -> None:
+        self._initial = list(dict.fromkeys(subscriptions))
+        self._state = ClientState(client_id or f"serai-{uuid.uuid4()}")
+        self._dispatches = Dispatches(self._state)
+        self.shelf = Shelf(self._state.client_id)
+        """The plugins that are published."""
+        self._handlers = {method: self.shelf.answering(method) for method in _SHELVED}
+        self._followers: dict[URI, Follower] = {}
+        self._subscribing: dict[URI, asyncio.Task[None]] = {}
+        self._errands: set[asyncio.Task[None]] = set()
+        self._listeners = Listeners()
+        self._is_known = False
+        self.host_directory: URI | None = None
+        """Where the host's sessions work unless they are told otherwise."""
+        self._line = Lifeline(
+            opener,
+            self._shake_hands,
+            heard=self._notified,
+            handlers=self._handlers,
+            delays=delays,
+            lost=lambda reason, retry_in: self._listeners.tell(Disconnected(reason, retry_in)),
+            failed=self._failed,
+        )
+
+    # -- the connection ------------------------------------------------------------------------------------
+
+    async def open(self) -> Self:
+        """Connect. `async with` does it, and so does `await client`.
+
+        Raises:
+            ConnectionLost: The host cannot be reached. Only the first time: later it is tried again.
+            AccessRefused: The host does not let this client in.
+        """
+        await self._line.open()
+        return self
+
+    async def close(self) -> None:
+        """End the connection. Whoever still waits gets `ConnectionLost`. Turns go on on the host."""
+        try:
+            await self._line.close()
+        finally:
+            tasks = [*self._subscribing.values(), *self._errands]
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks)
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self.open().__await__()
+
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def client_id(self) -> str:
+        """How the host knows this client."""
+        return self._state.client_id
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the host can be reached at this moment."""
+        return self._line.connection is not None
+
+    @property
+    def failure(self) -> SeraiError | None:
+        """Why this client will never be connected again: it was closed, was refused, or gave up."""
+        return self._line.failure
+
+    def on_event(self, listener: Callable[[ClientEvent], None]) -> Callable[[], None]:
+        """Call a function with each event of the connection and of the root channel.
+
+        It is called by the task that reads: it must not block. Returns a function that ends it.
+        """
+        return self._listeners.add(listener)
+
+    def events(self) -> AsyncGenerator[ClientEvent, None]:
+        """The events from now on: connected, disconnected, sessions added, changed and removed.
+
+        It ends when the client is closed.
+
+        Raises:
+            SeraiError: The client failed; or 10,000 events were not read, and so later ones are missing.
+        """
+        return self._listeners.events()
+
+    def handle(self, method: str, handler: Handler) -> None:
+        """Answer a kind of request of the host: one of `resourceRead`, `resourceList` and so on.
+
+        The handler gets the parameters and returns the result (`serai.ahp.commands` has the types). It may
+        raise a `ProtocolError` with a number of its own, such as -32009 for what it does not allow. Requests
+        that nobody handles are answered with -32601.
+
+        Raises:
+            ValueError: A host never asks that.
+        """
+        if method not in RESOURCE_REQUESTS:
+            raise ValueError(f"a host never asks {method!r}")
+        is_shelved = method in _SHELVED
+        self._handlers[method] = self.shelf.answering(method, handler) if is_shelved else handler
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start something that the client's end cancels, and waits for."""
+        task = asyncio.create_task(work)
+        self._errands.add(task)
+        task.add_done_callback(self._errands.discard)
+        return task
+
+    # -- requests ------------------------------------------------------------------------------------------
+
+    async def request(self, method: str, params: Value) -> Any:
+        """Ask the host anything, and return the typed result. Waits for the connection if need be.
+
+        Raises:
+            ProtocolError: The host's error, with its number and data.
+            ConnectionLost: The client was closed or gave up; or the connection was lost before the answer,
+                and the request is not one that can be repeated without harm.
+        """
+        is_repeated = False
+        while True:
+            connection = await self._line.ready()
+            try:
+                return await connection.request(method, params)
+            except ConnectionLost:
+                if method not in _REPEATABLE:
+                    raise
+                is_repeated = True
+            except ProtocolError as error:
+                if is_repeated and error.number == _DONE_ALREADY.get(method):
+                    return None
+                raise
+
+    # -- channels ------------------------------------------------------------------------------------------
+
+    def state(self, uri: URI) -> ChannelState | None:
+        """What to show of a channel: what is confirmed and what is hoped for. `None` if not followed."""
+        return self._state.state(uri, _now())
+
+    def live_session(self, uri: URI) -> LiveSession | None:
+        """What the host has confirmed of a session: to look at, not to change or keep."""
+        return self._state.session(uri)
+
+    @property
+    def subscriptions(self) -> list[URI]:
+        """The channels that are followed."""
+        return self._state.subscriptions
+
+    async def subscribe(self, uri: URI) -> None:
+        """Follow a channel. One that is followed already is no error.
+
+        Cancelling it may leave the channel followed: `unsubscribe` ends that.
+
+        Raises:
+            ProtocolError: There is no such channel.
+            SessionGone: It was unsubscribed from in the meantime.
+        """
+        if self.failure is not None:
+            raise self.failure
+        if uri in self._state.subscriptions:
+            return
+        task = self._subscribing.get(uri)
+        if task is None:
+            task = self._subscribing[uri] = asyncio.create_task(self._subscribe(uri))
+            task.add_done_callback(partial(self._subscribe_ended, uri))
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled() and not _is_cancelled():  # the channel is given up, not the caller
+                raise self.failure or SessionGone(f"{uri} is not followed any more") from None
+            raise
+
+    async def _subscribe(self, uri: URI) -> None:
+        while True:
+            connection = await self._line.ready()
+            params = self._state.subscribe(uri)
+            try:
+                await connection.request("subscribe", params, partial(self._subscribed, params))
+            except ConnectionLost:
+                continue
+            except SeraiError:
+                self._state.unsubscribe(uri)
+                raise
+            return
+
+    def _subscribed(self, asked: c.SubscribeParams, result: c.SubscribeResult) -> None:
+        uri = asked.channel
+        self._state.subscribed(uri, result, _now(), asked)
+        if uri in self._followers:
+            self._followers[uri].caught_up()
+
+    def _subscribe_ended(self, uri: URI, task: asyncio.Task[None]) -> None:
+        if self._subscribing.get(uri) is task:
+            del self._subscribing[uri]
+        if not task.cancelled():
+            task.exception()  # perhaps everyone who wanted to know has been cancelled
+
+    def unsubscribe(self, uri: URI) -> None:
+        """Follow a channel no more. Whoever waits for something on it gets `SessionGone`."""
+        task = self._subscribing.pop(uri, None)
+        if task is not None:
+            task.cancel()
+        params = self._state.unsubscribe(uri)
+        if self._line.connection is not None:
+            self._line.connection.send(
+                codec.encode(jsonrpc.Notification(method="unsubscribe", params=params))
+            )
+        self._forget(uri, SessionGone(f"{uri} is not followed any more"))
+
+    async def dispatch(self, uri: URI, action: a.StateAction) -> None:
+        """Let an action happen on a channel that is followed. It is shown at once.
+
+        Returns when the host has let it happen. Cancelling it does not take the action back.
+
+        Raises:
+            Rejected: The host refused it; it is no longer shown.
+            SessionGone: The channel is not followed.
+            ConnectionLost: The client was closed or gave up, or no one knows what became of the action.
+        """
+        if self.failure is not None:
+            raise self.failure
+        if uri not in self._state.subscriptions:
+            raise SessionGone(f"{uri} is not followed", remedy="Open it first")
+        connection = self._line.connection
+        dispatched = self._dispatches.begin(uri, action, connection.send if connection else None)
+        await self._dispatches.wait(dispatched)
+
+    # -- what the host says --------------------------------------------------------------------------------
+
+    async def _shake_hands(self, connection: Connection) -> None:
+        """Speak first. What the answer brings is taken up before the next frame (`then`)."""
+        if self._is_known:
+            try:
+                await connection.request(
+                    "reconnect", self._state.reconnect(), partial(self._reconnected, connection)
+                )
+            except ProtocolError as error:
+                if error.number == AhpErrorCode.PERMISSION_DENIED:
+                    raise AccessRefused(str(error)) from error
+                _log.info("the host does not take the connection up again (%s): beginning anew", error)
+            else:
+                return
+        wanted = self._state.subscriptions if self._is_known else self._initial
+        params = self._state.initialize(_VERSIONS, wanted)
+        try:
+            await connection.request("initialize", params, partial(self._initialized, connection))
+        except ProtocolError as error:
+            if error.number == AhpErrorCode.UNSUPPORTED_PROTOCOL_VERSION:
+                raise AccessRefused(
+                    f"the host does not speak AHP {', '.join(_VERSIONS)}: {error}",
+                    remedy="Use a Serai of the host's own version",
+                ) from error
+            if error.number == AhpErrorCode.PERMISSION_DENIED:
+                raise AccessRefused(str(error)) from error
+            raise ConnectionLost(f"the host refused the handshake: {error}") from error
+
+    def _initialized(self, connection: Connection, result: c.InitializeResult) -> None:
+        before = self._state.subscriptions
+        self._state.initialized(result)
+        self.host_directory = result.default_directory
+        self._is_known = True
+        lost = [uri for uri in before if uri not in self._state.subscriptions]
+        self._dispatches.restart(connection.send)
+        self._taken_up(connection, "initialized", lost)
+
+    def _reconnected(self, connection: Connection, result: c.ReconnectResult) -> None:
+        is_replay = isinstance(result, c.ReconnectReplayResult)
+        if is_replay:
+            # The way that live envelopes go. The state then finds nothing new in them.
+            for envelope in result.actions:
+                self._received(envelope)
+        done = self._state.reconnected(result, _now())
+        self._dispatches.resume(done.resend, connection.send)
+        self._taken_up(connection, "replayed" if is_replay else "snapshots", done.lost)
+
+    def _taken_up(self, connection: Connection, how: str, lost: list[URI]) -> None:
+        for uri in lost:
+            self._forget(uri, SessionGone(f"{uri} is no longer on the host"))
+        if how != "replayed":
+            for follower in list(self._followers.values()):
+                follower.caught_up()
+        self._line.up(connection)
+        self._listeners.tell(Connected(how, tuple(lost)))
+
+    def _notified(self, method: str, params: Any) -> None:
+        match params:
+            case a.ActionEnvelope():
+                self._received(params)
+            case n.SessionAddedParams():
+                self._listeners.tell(SessionAdded(params.summary))
+            case n.SessionSummaryChangedParams():
+                self._listeners.tell(SessionChanged(params.session, params.changes))
+            case n.SessionRemovedParams(session=uri):
+                if uri in self._state.subscriptions:
+                    self._state.unsubscribe(uri)  # the host has done the same
+                self._forget(uri, SessionGone(f"{uri} was disposed of"))
+                self._listeners.tell(SessionRemoved(uri))
+            case n.AuthRequiredParams():
+                self._listeners.tell(SignInNeeded(params.resource, params.reason))
+            case _:
+                _log.debug("a notification that nobody reads: %s", method)
+
+    def _received(self, envelope: a.ActionEnvelope) -> None:
+        outcome = self._state.receive(envelope, _now())
+        follower = self._followers.get(envelope.channel)
+        if follower is not None and outcome in {Outcome.APPLIED, Outcome.CONFIRMED}:
+            follower.heard(envelope.action)
+        self._dispatches.heard(envelope)
+
+    # -- ends ----------------------------------------------------------------------------------------------
+
+    def _forget(self, uri: URI, error: SeraiError) -> None:
+        self._dispatches.fail(error, uri)
+        follower = self._followers.pop(uri, None)
+        if follower is not None:
+            follower.failed(error)
+
+    def _failed(self, error: SeraiError) -> None:
+        self._dispatches.fail(error)
+        for follower in self._followers.values():
+            follower.failed(error)
+        if not self._line.is_closed:
+            self._listeners.tell(Disconnected(str(error), None))
+        self._listeners.end(None if self._line.is_closed else error)
+
+
+def _is_cancelled() -> bool:
+    """Whether someone cancels the task that runs now."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _now() -> int:
+    return round(time.time() * 1000)

@@ -1,0 +1,213 @@
+"""Actions on their way: sent again after a gap, and settled when the host has answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from serai import jsonrpc
+from serai.ahp import actions as a
+from serai.ahp import codec
+from serai.ahp.actions import ActionEnvelope, StateAction
+from serai.ahp.client import ClientState
+from serai.ahp.notifications import DispatchActionParams
+from serai.ahp.reducers import LiveSession
+from serai.ahp.types import URI, ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState
+from serai.errors import ConnectionLost, Rejected, SeraiError
+
+__all__ = ["REPEATABLE", "Dispatches", "Standing", "standing"]
+
+
+class Standing(Enum):
+    """Whether an action has had its effect."""
+
+    DONE = "done"
+    """It has, or someone else's has had the same one."""
+    OPEN = "open"
+    """It has not: what it was about is as it was before."""
+    UNKNOWN = "unknown"
+    """The state does not tell."""
+
+
+REPEATABLE = (
+    a.SessionTurnStartedAction,  # its id is ours: a host that has the turn refuses another
+    a.SessionTurnCancelledAction,
+    a.SessionTitleChangedAction,
+    a.SessionModelChangedAction,
+    a.SessionAgentChangedAction,
+    a.SessionIsReadChangedAction,
+    a.SessionIsArchivedChangedAction,
+    a.SessionConfigChangedAction,
+    a.SessionInputAnswerChangedAction,
+    a.SessionQueuedMessagesReorderedAction,
+)
+"""Actions that do the same when they are done twice. A "yes" is not one: the next question may be another."""
+
+
+def standing(session: LiveSession, action: a.StateAction) -> Standing:
+    """What became of an action, as far as the session's state tells."""
+    match action:
+        case a.SessionTurnStartedAction(turn_id=turn_id):
+            return _done(when=_has_turn(session, turn_id))
+        case a.SessionTurnCancelledAction(turn_id=turn_id):
+            return _done(when=session.turn is None or session.turn.id != turn_id)
+        case a.SessionToolCallConfirmedAction() | a.SessionToolCallResultConfirmedAction():
+            return _done(when=not _is_asked(session, action))
+        case a.SessionInputCompletedAction(request_id=request_id):
+            requests = session.head.input_requests or ()
+            return _done(when=all(request.id != request_id for request in requests))
+        case a.SessionPendingMessageSetAction(id=message_id):
+            waiting = [*(session.head.queued_messages or ()), session.head.steering_message]
+            is_there = any(message is not None and message.id == message_id for message in waiting)
+            return Standing.DONE if is_there else Standing.UNKNOWN  # it may have been taken already
+        case _:
+            return Standing.UNKNOWN
+
+
+def _done(*, when: bool) -> Standing:
+    return Standing.DONE if when else Standing.OPEN
+
+
+def _has_turn(session: LiveSession, turn_id: str) -> bool:
+    running = session.turn is not None and session.turn.id == turn_id
+    return running or any(turn.id == turn_id for turn in session.head.turns)
+
+
+def _is_asked(session: LiveSession, action: a.ToolCallActionBase) -> bool:
+    turn = session.turn
+    call = turn.call(action.tool_call_id) if turn is not None and turn.id == action.turn_id else None
+    asked = (
+        ToolCallPendingConfirmationState
+        if isinstance(action, a.SessionToolCallConfirmedAction)
+        else ToolCallPendingResultConfirmationState
+    )
+    return isinstance(call, asked)
+
+
+_DUPLICATE = "duplicate"
+
+
+@dataclass(slots=True)
+class _Dispatched:
+    """An action that the host has not answered."""
+
+    params: DispatchActionParams
+    answer: asyncio.Future[None]
+    frame: bytes
+    was_sent: bool = False
+
+
+class Dispatches:
+    """All actions that wait for the host's answer.
+
+    Args:
+        state: Where they are shown until then.
+    """
+
+    def __init__(self, state: ClientState) -> None:
+        self._state = state
+        self._waiting: dict[int, _Dispatched] = {}
+
+    def begin(self, uri: URI, action: StateAction, send: Callable[[bytes], None] | None) -> _Dispatched:
+        """Show an action and send it; without a connection it is sent when there is one.
+
+        Raises:
+            ParseError: It cannot be written as JSON. Nothing was done.
+        """
+        params = self._state.dispatch(uri, action)
+        try:
+            frame = _frame(params)
+        except SeraiError:
+            self._state.withdraw(params)
+            raise
+        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        dispatched = self._waiting[params.client_seq] = _Dispatched(params, answer, frame)
+        if send is not None:
+            dispatched.was_sent = True
+            send(frame)
+        return dispatched
+
+    async def wait(self, dispatched: _Dispatched) -> None:
+        """Wait for the host's answer. Cancelling it does not take the action back."""
+        await dispatched.answer
+
+    def heard(self, envelope: ActionEnvelope) -> None:
+        """An envelope came. If it answers an action of ours, that one is settled."""
+        origin = envelope.origin
+        if origin is None or origin.client_id != self._state.client_id:
+            return
+        dispatched = self._waiting.get(origin.client_seq)
+        if dispatched is None or dispatched.params.channel != envelope.channel:
+            return
+        reason = envelope.rejection_reason
+        if reason is None:
+            self._settle(dispatched)
+        elif reason == _DUPLICATE and self._standing(dispatched) is not Standing.OPEN:
+            self._settle(dispatched)  # the host had taken it, and the answer got lost
+        else:
+            self._settle(dispatched, Rejected(reason))
+
+    def resume(self, resend: Iterable[DispatchActionParams], send: Callable[[bytes], None]) -> None:
+        """After a reconnect: send what was not answered, but for what the state shows as done.
+
+        The host knows the numbers that it has seen, and does nothing twice.
+        """
+        for params in resend:
+            dispatched = self._waiting.get(params.client_seq)
+            if dispatched is None:
+                self._state.withdraw(params)
+            elif dispatched.was_sent and self._standing(dispatched) is Standing.DONE:
+                self._settle(dispatched)
+            else:
+                dispatched.was_sent = True
+                send(dispatched.frame)
+
+    def restart(self, send: Callable[[bytes], None]) -> None:
+        """After a host that has forgotten this client: do again what can be done again without harm."""
+        waiting, self._waiting = self._waiting, {}
+        for dispatched in waiting.values():
+            uri, action = dispatched.params.channel, dispatched.params.action
+            if self._standing(dispatched) is Standing.DONE:
+                self._settle(dispatched)
+            elif dispatched.was_sent and not isinstance(action, REPEATABLE):
+                self._settle(
+                    dispatched,
+                    ConnectionLost(
+                        "the host forgot this client before it answered: the outcome is not known",
+                        remedy="Look at the session, and do it again if need be",
+                    ),
+                )
+            elif uri in self._state.subscriptions:
+                # Under a new number: the host counts anew, and so do we.
+                params = self._state.dispatch(uri, action)
+                again = _Dispatched(params, dispatched.answer, _frame(params), was_sent=True)
+                self._waiting[params.client_seq] = again
+                send(again.frame)
+            else:
+                self._settle(dispatched, ConnectionLost(f"{uri} is not followed any more"))
+
+    def fail(self, error: SeraiError, uri: URI | None = None) -> None:
+        """No answers will come any more, from this channel or at all."""
+        for dispatched in list(self._waiting.values()):
+            if uri is None or dispatched.params.channel == uri:
+                self._settle(dispatched, error)
+
+    def _standing(self, dispatched: _Dispatched) -> Standing:
+        session = self._state.session(dispatched.params.channel)
+        return Standing.UNKNOWN if session is None else standing(session, dispatched.params.action)
+
+    def _settle(self, dispatched: _Dispatched, error: SeraiError | None = None) -> None:
+        self._waiting.pop(dispatched.params.client_seq, None)
+        self._state.withdraw(dispatched.params)
+        if dispatched.answer.done():
+            return  # nobody waits for it any more
+        if error is None:
+            dispatched.answer.set_result(None)
+        else:
+            dispatched.answer.set_exception(error)
+
+
+def _frame(params: DispatchActionParams) -> bytes:
+    return codec.encode(jsonrpc.Notification(method="dispatchAction", params=params))

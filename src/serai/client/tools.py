@@ -1,0 +1,160 @@
+"""Tools that a client lends to a session: it runs them when the agent calls, and answers the call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from serai.ahp import actions as a
+from serai.ahp.reducers import LiveSession
+from serai.ahp.types import (
+    ToolCallCancellationReason,
+    ToolCallError,
+    ToolCallPendingConfirmationState,
+    ToolCallResult,
+    ToolCallRunningState,
+    ToolCallState,
+    ToolDefinition,
+    ToolResultTextContent,
+)
+from serai.errors import Rejected, SeraiError
+
+__all__ = ["ClientTool", "Lender"]
+
+_log = logging.getLogger(__name__)
+
+
+class ClientTool(Struct, frozen=True):
+    """A tool of this client, for the agent of a session."""
+
+    definition: ToolDefinition
+    """What the agent is told of it."""
+    run: Callable[[Any], Awaitable[str | ToolCallResult]]
+    """Runs it with the input of a call: what its JSON says, or its text when that is no JSON. What it raises
+    is told to the agent. It is cancelled when the call is over before it has answered."""
+
+
+_Open: TypeAlias = ToolCallPendingConfirmationState | ToolCallRunningState
+_OPEN = (ToolCallPendingConfirmationState, ToolCallRunningState)
+
+
+class Lender:
+    """Answers the calls that a session's agent makes of this client's tools, each of them once.
+
+    A call of a tool that is not lent is denied: nobody else would ever answer it.
+
+    Args:
+        client_id: How calls name this client.
+        dispatch: Lets an action happen on the session.
+        spawn: Starts a task that is cancelled, at the latest, when the client is closed.
+    """
+
+    def __init__(
+        self,
+        client_id: str,
+        dispatch: Callable[[a.StateAction], Awaitable[None]],
+        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+    ) -> None:
+        self.tools: dict[str, ClientTool] = {}
+        """What is lent now, by name."""
+        self._client_id = client_id
+        self._dispatch = dispatch
+        self._spawn = spawn
+        # By turn and call: the task that answers it. It stays here until the call is over.
+        self._answering: dict[tuple[str, str], asyncio.Task[None]] = {}
+
+    def heard(self, action: a.StateAction, session: LiveSession) -> None:
+        """An action was confirmed."""
+        if isinstance(action, a.ToolCallActionBase) and session.turn is not None:
+            self._take_up(session.turn.id, session.turn.calls(action.tool_call_id))
+        if self._answering:
+            self._let_go(session)
+
+    def caught_up(self, session: LiveSession) -> None:
+        """The session is known again, after a gap or for the first time."""
+        self._let_go(session)
+        if session.turn is not None:
+            self._take_up(session.turn.id, session.turn.calls())
+
+    def stop(self) -> None:
+        """The session is not followed any more."""
+        answering, self._answering = self._answering, {}
+        for task in answering.values():
+            task.cancel()
+
+    def _take_up(self, turn_id: str, calls: Iterable[ToolCallState]) -> None:
+        for call in calls:
+            if not isinstance(call, _OPEN) or call.tool_client_id != self._client_id:
+                continue
+            key = turn_id, call.tool_call_id
+            tool = self.tools.get(call.tool_name)
+            if key in self._answering:
+                continue
+            if tool is None:
+                self._answering[key] = self._spawn(self._refuse(turn_id, call))
+            elif isinstance(call, ToolCallRunningState):
+                self._answering[key] = self._spawn(self._run(turn_id, call, tool))
+
+    def _let_go(self, session: LiveSession) -> None:
+        turn = session.turn
+        for key, task in list(self._answering.items()):
+            turn_id, call_id = key
+            call = turn.call(call_id) if turn is not None and turn.id == turn_id else None
+            if not isinstance(call, _OPEN):
+                del self._answering[key]
+                task.cancel()
+
+    async def _run(self, turn_id: str, call: ToolCallRunningState, tool: ClientTool) -> None:
+        try:
+            result = await tool.run(_input(call.tool_input))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the agent waits for an answer
+            _log.warning("the tool %s failed", call.tool_name, exc_info=True)
+            result = _failed(str(error) or type(error).__name__)
+        if isinstance(result, str):
+            content = ToolResultTextContent(text=result)
+            result = ToolCallResult(
+                success=True, past_tense_message=f"Ran {call.display_name}", content=[content]
+            )
+        await self._complete(turn_id, call, result)
+
+    async def _refuse(self, turn_id: str, call: _Open) -> None:
+        why = f"this client has no tool {call.tool_name!r}"
+        denial = a.SessionToolCallConfirmedAction(
+            turn_id=turn_id,
+            tool_call_id=call.tool_call_id,
+            approved=False,
+            reason=ToolCallCancellationReason.DENIED.value,
+            reason_message=why,
+        )
+        try:
+            await self._dispatch(denial)
+        except Rejected:
+            # It runs already, so that a host may have nothing to deny. Its agent waits all the same.
+            await self._complete(turn_id, call, _failed(why))
+        except SeraiError as error:
+            _log.warning("a call of %s could not be denied: %s", call.tool_name, error)
+
+    async def _complete(self, turn_id: str, call: _Open, result: ToolCallResult) -> None:
+        done = a.SessionToolCallCompleteAction(turn_id=turn_id, tool_call_id=call.tool_call_id, result=result)
+        try:
+            await self._dispatch(done)
+        except SeraiError as error:
+            _log.warning("the result of %s was not taken: %s", call.tool_name, error)
+
+
+def _input(text: str | None) -> Any:
+    try:
+        return json.loads(text or "null")
+    except ValueError:
+        return text
+
+
+def _failed(why: str) -> ToolCallResult:
+    return ToolCallResult(
+        success=False, past_tense_message="The tool did not do it", error=ToolCallError(message=why)
+    )

@@ -1,0 +1,164 @@
+"""One end of a conversation: gives ids to our requests, and matches answers with them.
+
+call_id, frame = peer.request("ping", params, ticket=future)     # send the frame
+match peer.receive(frame_that_came):
+case Answered(future, result, error): ...
+case Request() as request: ...                               # send peer.answer(request, result)
+case Unreadable(error): ...                                  # send peer.refuse(error)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from serai.errors import ProtocolError, SeraiError
+from serai.jsonrpc.messages import Failure, Message, Notification, Request, RequestId, Success
+
+__all__ = ["Answered", "Codec", "Peer", "Unreadable"]
+
+Ticket = TypeVar("Ticket")
+
+
+class Codec(Protocol):
+    """How a protocol writes and reads its messages."""
+
+    def decode(self, frame: bytes, /) -> Message | None:
+        """Read one frame; `None` when it is noise.
+
+        Raises:
+            ProtocolError: It is no message; `id` is that of the request which it was meant to be.
+        """
+        ...
+
+    def encode(self, message: Message, /) -> bytes:
+        """Write one frame.
+
+        Raises:
+            ParseError: The message holds text that is not Unicode.
+        """
+        ...
+
+    def result(self, method: str, value: Any, /) -> Any:
+        """Read the result of that command.
+
+        Raises:
+            Mismatch: It is not what the command answers.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[Ticket]):
+    """A request of ours has its answer: a result, or an error."""
+
+    ticket: Ticket
+    result: Any
+    error: SeraiError | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A frame that is no message. Its error can be sent as the answer."""
+
+    error: ProtocolError
+
+
+@dataclass(frozen=True, slots=True)
+class _Call(Generic[Ticket]):
+    method: str
+    ticket: Ticket
+
+
+class Peer(Generic[Ticket]):
+    """The requests of ours that have no answer yet, each with a ticket for whoever waits.
+
+    Args:
+        codec: How frames are written and read.
+        first_id: The id of the first request; the next ones count up.
+    """
+
+    def __init__(self, codec: Codec, first_id: int = 1) -> None:
+        self._codec = codec
+        self._next_id = first_id
+        self._calls: dict[RequestId, _Call[Ticket]] = {}
+
+    # -- sending -------------------------------------------------------------------------------------------
+
+    def request(self, method: str, params: Any, ticket: Ticket) -> tuple[int, bytes]:
+        """The id and the frame of a new request. The ticket comes back with its answer.
+
+        Raises:
+            ParseError: The parameters hold text that is not Unicode. Nothing was asked.
+        """
+        call_id = self._next_id
+        frame = self._codec.encode(Request(id=call_id, method=method, params=params))
+        self._next_id += 1
+        self._calls[call_id] = _Call(method, ticket)
+        return call_id, frame
+
+    def notify(self, method: str, params: Any) -> bytes:
+        """The frame of a notification.
+
+        Raises:
+            ParseError: The parameters hold text that is not Unicode.
+        """
+        return self._codec.encode(Notification(method=method, params=params))
+
+    def answer(self, request_id: RequestId, result: Any) -> bytes:
+        """The frame that answers a request.
+
+        Raises:
+            ParseError: The result holds text that is not Unicode.
+        """
+        return self._codec.encode(Success(id=request_id, result=result))
+
+    def refuse(self, error: SeraiError, request_id: RequestId = None) -> bytes:
+        """The frame that answers a request with an error, under the id that the error has, or this one."""
+        if not isinstance(error, ProtocolError):
+            error = ProtocolError(str(error), data=error.to_wire())
+        if request_id is not None:
+            error.id = request_id
+        return self._codec.encode(Failure.of(error))
+
+    # -- receiving -----------------------------------------------------------------------------------------
+
+    def receive(self, frame: bytes) -> Message | Answered[Ticket] | Unreadable | None:
+        """Read one frame; `None` when it is noise.
+
+        An answer that nobody waits for, or not any more, comes back as it is.
+        """
+        try:
+            message = self._codec.decode(frame)
+        except ProtocolError as error:
+            # Its traceback leads to the frame, and the frame to it: they would keep each other for long.
+            error.__context__ = None
+            return Unreadable(error.with_traceback(None))
+        if isinstance(message, Success | Failure):
+            return self._answered(message)
+        return message
+
+    def _answered(self, message: Success | Failure) -> Success | Failure | Answered[Ticket]:
+        # 3.0 finds 3: some languages have one kind of number. True would find 1.
+        is_ours = isinstance(message.id, int | float) and not isinstance(message.id, bool)
+        call = self._calls.pop(message.id, None) if is_ours else None
+        if call is None:
+            return message
+        if isinstance(message, Failure):
+            return Answered(call.ticket, None, message.to_error())
+        try:
+            return Answered(call.ticket, self._codec.result(call.method, message.result), None)
+        except SeraiError as error:
+            return Answered(call.ticket, None, error)
+
+    # -- giving up -----------------------------------------------------------------------------------------
+
+    def forget(self, call_id: int) -> None:
+        """Wait for an answer no longer. When it comes, `receive` gives it as it is."""
+        self._calls.pop(call_id, None)
+
+    def forget_all(self) -> list[Ticket]:
+        """Wait for nothing any more, since the connection is over. Returns all who waited."""
+        tickets = [call.ticket for call in self._calls.values()]
+        self._calls.clear()
+        return tickets

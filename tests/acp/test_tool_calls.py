@@ -1,0 +1,202 @@
+"""The fold of updates and questions into tool calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from serai.acp import ToolCall, ToolCallUpdate
+from serai.acp.tool_calls import OVER, CallStage, Defiance, ToolCalls, ToolUse
+
+ONE = {"command": "touch one"}
+TWO = {"command": "touch two"}
+
+
+def told(call_id: str = "c", **fields: Any) -> ToolCallUpdate:
+    return ToolCallUpdate(tool_call_id=call_id, **fields)
+
+
+def begun(call_id: str = "c", **fields: Any) -> ToolCall:
+    return ToolCall(tool_call_id=call_id, **fields)
+
+
+def text(said: str) -> dict[str, Any]:
+    return {"type": "content", "content": {"type": "text", "text": said}}
+
+
+def allowed(calls: ToolCalls, question: ToolCallUpdate) -> ToolUse:
+    return calls.answer(calls.ask(question).use.key, approved=True)
+
+
+def test_what_is_told_of_a_call_adds_up() -> None:
+    calls = ToolCalls()
+    assert calls.update(begun(title="ls", tool_kind="execute")).is_new
+    change = calls.update(told(raw_input=ONE, status="in_progress"))
+    assert (change.is_new, change.is_retold, change.use.stage) == (False, True, CallStage.RUNNING)
+    use = calls.update(told(status="completed", content=[text("a")])).use
+    assert (use.title, use.kind, use.input, use.text) == ("ls", "execute", ONE, "a")
+    assert (use.stage, use.is_over) == (CallStage.CLOSED, True)
+
+
+# -- questions ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("second", "shown"),
+    [
+        ({"title": "touch two", "raw_input": TWO}, ("touch two", TWO)),
+        ({"raw_input": TWO}, ("touch one", TWO)),
+        ({"title": "touch two"}, ("touch two", None)),
+        ({}, ("touch one", ONE)),
+    ],
+)
+def test_a_second_question_under_one_id_shows_what_it_asks_about(
+    second: dict[str, Any], shown: tuple[str, Any]
+) -> None:
+    calls = ToolCalls()
+    diff = {"type": "diff", "path": "one", "newText": "1"}
+    allowed(calls, told(title="touch one", raw_input=ONE, content=[diff]))
+    use = calls.ask(told(**second)).use
+    assert (use.title, use.input) == shown
+    assert bool(use.diffs) is (not second)
+
+
+@pytest.mark.parametrize("follows", [{"raw_input": ONE}, {"title": "touch one"}, {"tool_kind": "execute"}])
+def test_a_question_with_an_id_of_its_own_belongs_to_the_call_that_follows(follows: dict[str, Any]) -> None:
+    calls = ToolCalls()
+    allowed(calls, told("question", title="touch one", raw_input=ONE, tool_kind="execute"))
+    assert not calls.update(begun("call", status="in_progress", **follows)).is_new
+    calls.update(told("call", status="completed"))
+    (use,) = calls
+    assert (use.stage, use.status) == (CallStage.CLOSED, "completed")
+    assert calls.end() == []
+
+
+def test_a_question_with_an_id_of_its_own_belongs_to_the_call_that_waits() -> None:
+    calls = ToolCalls()
+    calls.update(begun("call", title="touch one", raw_input=ONE))
+    allowed(calls, told("question", title="May I?", raw_input=ONE))
+    calls.update(told("call", status="completed"))
+    (use,) = calls
+    assert use.stage is CallStage.CLOSED
+
+
+def test_another_call_than_the_one_that_was_asked_about_is_another_call() -> None:
+    calls = ToolCalls()
+    allowed(calls, told("question", raw_input=ONE, tool_kind="execute"))
+    assert calls.update(begun("call", raw_input=TWO, tool_kind="execute")).is_new
+
+
+def test_a_denied_call_that_follows_its_question_is_not_told_as_completed() -> None:
+    calls = ToolCalls()
+    calls.answer(calls.ask(told("question", raw_input=ONE)).use.key, approved=False)
+    calls.update(begun("call", raw_input=ONE, status="in_progress"))
+    calls.update(told("call", status="completed"))
+    (use,) = calls
+    assert use.stage is CallStage.DENIED
+
+
+def test_after_a_no_another_call_is_shown() -> None:
+    calls = ToolCalls()
+    calls.answer(calls.ask(told("question", title="rm", tool_kind="execute")).use.key, approved=False)
+    assert calls.update(begun("call", title="ls", tool_kind="execute")).is_new
+
+
+@pytest.mark.parametrize(
+    ("status", "defiance", "calls_after"),
+    [("in_progress", Defiance.RUNS, 2), ("completed", Defiance.DONE, 1)],
+)
+def test_an_agent_that_does_what_it_was_told_no_to_is_noticed(
+    status: str, defiance: Defiance, calls_after: int
+) -> None:
+    calls = ToolCalls()
+    calls.answer(calls.ask(told(title="rm", raw_input=ONE)).use.key, approved=False)
+    change = calls.update(told(status=status, content=[text("gone")]))
+    assert change.defiance is defiance
+    assert (change.use.title, change.use.input) == ("rm", ONE)
+    assert len(list(calls)) == calls_after
+
+
+def test_a_question_that_nobody_answered_did_not_run_also_after_in_progress() -> None:
+    calls = ToolCalls()
+    calls.update(begun(raw_input=ONE, status="in_progress"))
+    key = calls.ask(told()).use.key
+    assert calls.answer(key, approved=None).stage is CallStage.TAKEN_BACK
+    assert calls.end() == []
+
+
+def test_what_ran_before_it_was_asked_about_again_did_run() -> None:
+    calls = ToolCalls()
+    allowed(calls, told(raw_input=ONE))
+    calls.answer(calls.ask(told(raw_input=TWO)).use.key, approved=None)
+    assert [use.key for use in calls.end()] == ["c"]
+
+
+def test_what_a_question_is_asked_with_is_no_result() -> None:
+    calls = ToolCalls()
+    use = calls.ask(told(content=[text("It will be gone")])).use
+    assert (use.content, use.results, use.text) == ((text("It will be gone"),), (), "")
+    calls.answer(use.key, approved=True)
+    assert calls.update(told(status="completed")).use.results == ()
+
+
+# -- what a command prints ---------------------------------------------------------------------------------
+
+
+def test_what_a_command_prints_in_the_agents_own_terminal_stands_in_its_place() -> None:
+    calls = ToolCalls()
+    calls.update(begun(content=[text("list"), {"type": "terminal", "terminalId": "t"}]))
+    for key, more in (("terminal_output", "a\n"), ("terminal_output_delta", "b\n")):
+        calls.update(told(meta={key: {"terminal_id": "t", "data": more}}))
+    assert calls["c"].results == (text("list"), text("a\nb\n"))
+    whole = {"terminal_output": {"terminal_id": "t", "data": "a\nb\nc\n"}}
+    assert calls.update(told(meta=whole)).use.results[1] == text("a\nb\nc\n")
+
+
+def test_output_of_a_terminal_that_no_content_names_is_shown() -> None:
+    calls = ToolCalls()
+    calls.update(begun(meta={"terminal_output": {"data": "a"}}))
+    assert calls["c"].results == (text("a"),)
+
+
+# -- all of it ---------------------------------------------------------------------------------------------
+
+_IDS = st.sampled_from(["a", "b"])
+_STATUS = st.sampled_from([None, "pending", "in_progress", "completed", "failed"])
+_INPUT = st.sampled_from([None, ONE, TWO])
+_STEPS = st.one_of(
+    st.tuples(st.just("update"), _IDS, st.booleans(), _STATUS, _INPUT),
+    st.tuples(st.just("ask"), _IDS, _INPUT),
+    st.tuples(st.just("answer"), st.sampled_from([True, False, None])),
+)
+
+
+@given(st.lists(_STEPS, max_size=25))
+def test_any_order_of_steps_shows_questions_truly_and_leaves_no_call_open(steps: list[Any]) -> None:
+    calls = ToolCalls()
+    asked: list[str] = []
+    for kind, *step in steps:
+        if kind == "update":
+            call_id, starts, status, tool_input = step
+            make = begun if starts else told
+            change = calls.update(make(call_id, status=status, raw_input=tool_input))
+            assert calls[change.use.key] is change.use
+        elif kind == "ask":
+            call_id, tool_input = step
+            use = calls.ask(told(call_id, raw_input=tool_input)).use
+            assert use.stage is CallStage.ASKED
+            assert tool_input is None or use.input == tool_input
+            asked.append(use.key)
+        elif asked:
+            key = asked.pop()
+            before = calls[key]
+            after = calls.answer(key, approved=step[0])
+            if before.stage is CallStage.ASKED:
+                expected = {True: CallStage.RUNNING, False: CallStage.DENIED}
+                assert after.stage is expected.get(step[0], after.stage)
+    calls.end()
+    assert all(use.stage in OVER or not use.runs for use in calls)
+    assert len({use.key for use in calls}) == len(list(calls))

@@ -1,0 +1,151 @@
+"""What a person is shown when a tool wants to run, and what comes of what they type."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from requirements import proves
+from serai.ahp.types import (
+    ConfirmationOption,
+    SessionInputMultiSelectQuestion,
+    SessionInputOption,
+    SessionInputRequest,
+    SessionInputSingleSelectQuestion,
+    ToolCallPendingConfirmationState,
+)
+from serai.cli.chat.dialogs import Allow, Decision, Dialog, Refuse, Reply, ask_call, ask_questions
+
+OPTIONS = [
+    ConfirmationOption(id="never", label="Never", kind="deny", group=1),
+    ConfirmationOption(id="always", label="Always", kind="approve"),
+    ConfirmationOption(id="no", label="Not now", kind="deny", group=1),
+    ConfirmationOption(id="once", label="Once", kind="approve", group=0),
+]
+
+
+def call(**more: Any) -> ToolCallPendingConfirmationState:
+    return ToolCallPendingConfirmationState(
+        tool_call_id="c", tool_name="bash", display_name="Run", invocation_message="Run ls", **more
+    )
+
+
+def decided(dialog: Dialog, *lines: str | None) -> Decision:
+    next(dialog)
+    *first, last = lines
+    for line in first:
+        dialog.send(line)
+    return end_of(dialog, last)
+
+
+def end_of(dialog: Dialog, line: str | None) -> Decision:
+    with pytest.raises(StopIteration) as end:
+        dialog.send(line)
+    return end.value.value
+
+
+def menu(shown: str) -> list[tuple[str, str]]:
+    """The choices that are shown: what to type, and what it says."""
+    return re.findall(r"^  (\w+)  (.+)$", shown, re.MULTILINE)
+
+
+@proves("ahp:ConfirmationOption/shown-in-order")
+@given(st.permutations(OPTIONS))
+def test_options_are_listed_in_the_order_in_which_they_were_given(options: list[ConfirmationOption]) -> None:
+    shown = menu(next(ask_call(call(options=options))))
+    assert shown[: len(options)] == [
+        (str(number), option.label) for number, option in enumerate(options, start=1)
+    ]
+    for number, option in enumerate(options, start=1):
+        wanted = Allow(option=option.id) if option.kind == "approve" else Refuse(option=option.id)
+        assert decided(ask_call(call(options=options)), str(number)) == wanted
+
+
+@proves("ahp:ToolCallPendingConfirmationState/options-replace-plain-buttons")
+def test_options_stand_in_the_place_of_a_bare_yes_and_no() -> None:
+    bare = menu(next(ask_call(call())))
+    assert [key for key, _ in bare] == ["y", "n", "s"]
+    chosen = menu(next(ask_call(call(options=OPTIONS))))
+    assert [key for key, _ in chosen] == ["1", "2", "3", "4", "s"]
+    assert decided(ask_call(call()), "y") == Allow()
+    assert decided(ask_call(call()), "n") == Refuse()
+
+
+@pytest.mark.parametrize(
+    ("typed", "decision"),
+    [
+        ("always", Allow(option="always")),
+        ("NEVER", Refuse(option="never")),
+        # Who types a yes all the same means the first way to say it.
+        ("yes", Allow(option="always")),
+        ("n", Refuse(option="never")),
+    ],
+)
+def test_an_option_may_be_typed_by_its_name(typed: str, decision: Decision) -> None:
+    assert decided(ask_call(call(options=OPTIONS)), typed) == decision
+
+
+def test_an_option_named_no_is_that_option() -> None:
+    assert decided(ask_call(call(options=OPTIONS)), "no") == Refuse(option="no")
+
+
+def test_what_is_no_choice_is_asked_again() -> None:
+    dialog = ask_call(call(options=OPTIONS))
+    first = next(dialog)
+    for line in ("5", "0", "", "perhaps", "e"):
+        assert menu(dialog.send(line)) == menu(first)
+
+
+def test_a_suggestion_goes_with_the_first_way_to_say_no() -> None:
+    assert decided(ask_call(call(options=OPTIONS)), "s", " read it ") == Refuse(
+        option="never", suggestion="read it"
+    )
+
+
+def test_when_nobody_is_there_nothing_runs() -> None:
+    assert decided(ask_call(call(options=OPTIONS)), None) == Refuse(reason="there was nobody to ask")
+
+
+CHOICES = [
+    SessionInputOption(id="rye", label="Rye"),
+    SessionInputOption(id="oat", label="Oat"),
+    SessionInputOption(id="wheat", label="12"),
+]
+
+
+def select(*, several: bool = False, free: bool = True) -> Dialog:
+    kind = SessionInputMultiSelectQuestion if several else SessionInputSingleSelectQuestion
+    question = kind(id="bread", message="Which?", options=CHOICES, allow_freeform_input=free)
+    return ask_questions(SessionInputRequest(id="q", questions=[question]))
+
+
+@pytest.mark.parametrize("typed", ["9", "0", "-1", "4"])
+@pytest.mark.parametrize("several", [True, False])
+def test_a_number_that_is_no_option_is_no_text_either(typed: str, *, several: bool) -> None:
+    dialog = select(several=several)
+    next(dialog)
+    shown = dialog.send(f"{typed}, 1" if several else typed)
+    assert "does not answer this" in shown
+    assert f'"{typed}"' in shown
+    quoted = end_of(dialog, f'"{typed}"')
+    assert quoted == Reply({"bread": [typed] if several else typed})
+
+
+def test_where_no_text_is_allowed_nothing_is_said_of_quotes() -> None:
+    dialog = select(free=False)
+    next(dialog)
+    shown = dialog.send("9")
+    assert "'9' does not answer this.\n" in shown
+    assert '"' not in shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [("1", "rye"), ("12", "wheat"), ("rye please", "rye please"), ("2.5", "2.5"), ('"rye"', '"rye"')],
+)
+def test_options_and_free_text_are_told_apart(typed: str, answer: str) -> None:
+    assert decided(select(), typed) == Reply({"bread": answer})

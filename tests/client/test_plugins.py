@@ -1,0 +1,198 @@
+"""Plugins that a client publishes to a session."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from client.hosts import House, ScriptedHost, initialized, soon
+from requirements import proves
+from serai.ahp.commands import ResourceReadParams, ResourceReadResult
+from serai.ahp.methods import REQUESTS
+from serai.ahp.types import (
+    ROOT,
+    ClientPluginCustomization,
+    PluginCustomization,
+    SessionState,
+    SkillCustomization,
+    ToolDefinition,
+)
+from serai.client import Client, ClientPlugin, ClientTool, Rejected, SessionClient
+from serai.client.plugins import Shelf
+from serai.errors import ProtocolError
+from serai.host.turn import Turn
+
+SKILL = "---\ndescription: {about}\n---\nDo it.\n"
+POLISH = ClientPlugin("Tools", {"skills/polish/SKILL.md": SKILL.format(about="Polishes")})
+WAX = ClientPlugin("Tools", {"skills/wax/SKILL.md": SKILL.format(about="Waxes").encode()})
+FILES = st.dictionaries(st.text(max_size=3), st.text(max_size=3) | st.binary(max_size=3), max_size=3)
+
+
+async def silent(turn: Turn) -> None:
+    del turn
+
+
+async def unused(_input: Any) -> str:
+    return ""
+
+
+TOOL = ClientTool(ToolDefinition(name="lookup"), unused)
+
+
+def skills(state: SessionState) -> dict[str, str | None]:
+    """The skills of published plugins that the host has read."""
+    shown = [one for one in state.customizations or () if isinstance(one, PluginCustomization)]
+    children = [child for plugin in shown for child in plugin.children or ()]
+    return {child.name: child.description for child in children if isinstance(child, SkillCustomization)}
+
+
+def published(session: SessionClient) -> list[ClientPluginCustomization]:
+    """What the session has of this client's plugins, as they were published."""
+    active = session.state.active_client
+    return list(active.customizations or ()) if active else []
+
+
+@proves("ahp:ClientPluginCustomization/our-client-sends-nonce")
+async def test_what_is_published_is_read_by_the_host_and_has_a_nonce() -> None:
+    async with House(agent=silent) as house, house.client() as client:
+        session = await soon(client.create_session())
+        await soon(session.publish(POLISH, ClientPlugin("Empty", {}), display_name="Editor"))
+        assert [plugin.name for plugin in published(session)] == ["Tools", "Empty"]
+        assert all(plugin.nonce for plugin in published(session))
+        state = await soon(session.until(lambda state: bool(skills(state))))
+        assert skills(state) == {"polish": "Polishes"}
+        assert state.active_client is not None
+        assert state.active_client.display_name == "Editor"
+
+
+@proves("ahp:ClientPluginCustomization/our-client-sends-nonce")
+async def test_another_version_has_another_nonce_and_is_read_again() -> None:
+    async with House(agent=silent) as house, house.client() as client:
+        session = await soon(client.create_session())
+        nonces: list[str | None] = []
+        for plugin, skill in ((POLISH, "polish"), (WAX, "wax"), (POLISH, "polish")):
+            await soon(session.publish(plugin))
+            await soon(session.until(lambda state, skill=skill: list(skills(state)) == [skill]))
+            nonces.append(published(session)[0].nonce)
+        first, second, third = nonces
+        assert first == third != second
+
+
+@given(FILES, FILES)
+def test_a_nonce_is_the_same_exactly_for_the_same_files(one: Any, other: Any) -> None:
+    def content(files: dict[str, str | bytes]) -> dict[str, bytes]:
+        return {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
+
+    same = content(one) == content(other)
+    assert (ClientPlugin("a", one).nonce == ClientPlugin("b", other).nonce) is same
+
+
+async def test_tools_and_plugins_stand_beside_each_other() -> None:
+    async with House(agent=silent) as house, house.client() as client:
+        session = await soon(client.create_session())
+        await soon(session.lend(TOOL, display_name="Editor"))
+        await soon(session.publish(POLISH))
+        active = session.state.active_client
+        assert active is not None
+        assert (active.display_name, [tool.name for tool in active.tools]) == ("Editor", ["lookup"])
+        await soon(session.lend())
+        assert [plugin.name for plugin in published(session)] == ["Tools"]
+        await soon(session.until(lambda state: bool(skills(state))))
+        await soon(session.publish())
+        assert session.state.active_client is None
+        await soon(session.until(lambda state: not skills(state)))
+
+
+async def test_while_another_client_has_its_own_nothing_is_published() -> None:
+    async with House(agent=silent) as house, house.client() as client, house.client() as other:
+        session = await soon(client.create_session())
+        await soon(session.publish(POLISH))
+        watching = await soon(other.open_session(session.uri))
+        with pytest.raises(Rejected, match="other_client_active"):
+            await soon(watching.publish(WAX))
+        assert other.shelf._plugins == {}
+        await soon(session.publish())
+        await soon(watching.publish(WAX))
+        await soon(watching.until(lambda state: list(skills(state)) == ["wax"]))
+        await soon(watching.leave())
+        assert other.shelf._plugins == {}
+
+
+async def test_names_are_different() -> None:
+    async with House(agent=silent) as house, house.client() as client:
+        session = await soon(client.create_session())
+        with pytest.raises(ValueError, match="same name"):
+            await soon(session.publish(POLISH, WAX))
+        assert session.state.active_client is None
+
+
+# -- what the host asks ------------------------------------------------------------------------------------
+
+
+async def asked(client: Client, host: ScriptedHost, method: str, *uris: str) -> list[Any]:
+    """What a client answers when its host asks."""
+    opening = asyncio.ensure_future(client.open())
+    peer = await host.connection()
+    peer.answer(await peer.expect("initialize"), initialized(1))
+    await soon(opening)
+    answers: list[Any] = []
+    try:
+        for number, uri in enumerate(uris):
+            params = {"channel": ROOT, "uri": uri}
+            peer.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            answer = await peer.response()
+            answers.append(answer.get("result") or answer["error"]["code"])
+    finally:
+        await soon(client.close())
+    return answers
+
+
+async def test_what_is_no_plugin_is_left_to_who_handles_it() -> None:
+    async def mine(params: ResourceReadParams) -> ResourceReadResult:
+        return ResourceReadResult(data=params.uri, encoding="utf-8")
+
+    host = ScriptedHost()
+    client = host.client(ROOT)
+    [plugin] = client.shelf.put("ahp-session:/1", [POLISH])
+    client.handle("resourceRead", mine)
+    file = f"{plugin.uri}/skills/polish/SKILL.md"
+    ours, theirs = await asked(client, host, "resourceRead", file, "file:///a")
+    assert ours["data"] == POLISH.files["skills/polish/SKILL.md"]
+    assert theirs["data"] == "file:///a"
+
+
+@pytest.mark.parametrize("method", ["resourceRead", "resourceList"])
+async def test_without_anyone_who_handles_it_nothing_else_is_served(method: str) -> None:
+    host = ScriptedHost()
+    client = host.client(ROOT)
+    [plugin] = client.shelf.put("ahp-session:/1", [POLISH])
+    uris = ("file:///a", f"{plugin.uri}-else", f"{plugin.uri}/none")
+    assert await asked(client, host, method, *uris) == [-32601, -32601, -32008]
+
+
+async def test_folders_are_listed_and_odd_names_found_again() -> None:
+    shelf = Shelf("a client")
+    files = {"a b/ü#.md": "x", "a b/c/d.md": b"\xff", "e.md": ""}
+    [plugin] = shelf.put("ahp-session:/1", [ClientPlugin("50% off/é", files)])
+    listing, reading = shelf.answering("resourceList"), shelf.answering("resourceRead")
+
+    async def names(path: str) -> dict[str, str]:
+        result = await listing(_params("resourceList", plugin.uri + path))
+        return {entry.name: entry.type for entry in result.entries}
+
+    assert await names("") == {"a b": "directory", "e.md": "file"}
+    assert await names("/a%20b") == {"c": "directory", "ü#.md": "file"}
+    odd = await reading(_params("resourceRead", plugin.uri + "/a%20b/%C3%BC%23.md"))
+    assert (odd.data, odd.encoding) == ("x", "utf-8")
+    binary = await reading(_params("resourceRead", plugin.uri + "/a%20b/c/d.md"))
+    assert (binary.data, binary.encoding) == ("/w==", "base64")
+    with pytest.raises(ProtocolError, match="has no file 'a b'"):
+        await reading(_params("resourceRead", plugin.uri + "/a%20b"))
+
+
+def _params(method: str, uri: str) -> Any:
+    return REQUESTS[method].params(channel=ROOT, uri=uri)
