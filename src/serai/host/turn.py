@@ -15,8 +15,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from typing import Any, Protocol
 
 from serai.ahp import actions as a
@@ -43,7 +41,6 @@ from serai.ahp.types import (
 from serai.customizations import Definition
 from serai.errors import SessionGone
 from serai.host.blobs import BLOB_SCHEME
-from serai.host.changes.edit import Edit
 from serai.host.session.core import SessionCore
 from serai.host.session.delegation import Subagent
 from serai.host.session.questions import Answers, Questions
@@ -86,12 +83,6 @@ class AroundTurn(Protocol):
 
     async def write(self, uri: str, text: str, turn_id: str) -> None:
         """Write a file as a whole."""
-        ...
-
-    def editing(
-        self, turn_id: str, paths: Sequence[str | Path], since: int | None
-    ) -> AbstractAsyncContextManager[Edit]:
-        """Say which files a block is about to change."""
         ...
 
     async def start_terminal(
@@ -400,20 +391,6 @@ class Turn:
             )
         )
         return call
-
-    def editing(self, *paths: str | Path, since: int | None = None) -> AbstractAsyncContextManager[Edit]:
-        """Say which files a block is about to make, change or delete, so that it is seen what it did.
-
-            async with turn.editing("notes.md"):
-                ...
-
-        In a git repository this does nothing: changes are seen there without it. It never fails.
-
-        Args:
-            paths: Absolute, or from the working directory. What is outside of that is not looked at.
-            since: For what may have changed them already: when it was first heard of (`time.time_ns()`).
-        """
-        return self._around.editing(self.id, paths, since)
 
     async def terminal(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,8 +33,7 @@ from serai.contract import AgentSession, AgentStatus
 from serai.customizations import ClientPlugins, Definition
 from serai.errors import SeraiError, SessionFailed, SessionGone
 from serai.host.agents import Attentive, HostedHarness, Particular
-from serai.host.changes.changing import Changing
-from serai.host.changes.edit import Edit
+from serai.host.changes.session_changes import SessionChanges
 from serai.host.channels import Channels
 from serai.host.clients import Clients
 from serai.host.customizations.folders import CustomizedFolders
@@ -58,7 +56,6 @@ from serai.host.turn import Turn
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
-from serai.machine.files import path_of
 from serai.machine.files import read as read_file
 from serai.machine.files import write as write_file
 from serai.machine.processes.processes import Processes
@@ -165,7 +162,7 @@ class Session:
         self.client_tools = ClientTools(core, host.clients.is_connected, self._act_instead)
         self.shown = Shown()
         self.customizations = SessionCustomizations(self, self.spawn)
-        self.changing = Changing(self)
+        self.changing = SessionChanges(self)
         self._agent: AgentSession | None = None
         self._starting: asyncio.Task[AgentSession] | None = None
         self._begun = asyncio.Event()
@@ -348,14 +345,7 @@ class Session:
         """
         roots = await self.host.files.for_session(self)
         params = ResourceWriteParams(channel=ROOT, uri=uri, data=text, encoding=ContentEncoding.UTF8.value)
-        async with self.editing(turn_id, [path_of(uri)], None):
-            await self.host.files.run(write_file, params, roots)
-
-    def editing(
-        self, turn_id: str, paths: Sequence[str | Path], since: int | None
-    ) -> AbstractAsyncContextManager[Edit]:
-        """Say which files a block is about to change. See `Turn.editing`."""
-        return self.changing.bases.editing(turn_id, paths, since)
+        await self.host.files.run(write_file, params, roots)
 
     async def start_terminal(
         self,

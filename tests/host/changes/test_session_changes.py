@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -15,12 +15,14 @@ from host.changes.conftest import OF_SESSION, OF_TURN, ORIGIN, URI, WITHIN, Inn,
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams, SessionForkSource
 from serai.ahp.types import UserMessage
-from serai.changes.catalogue import SESSION, ChangesetKind, Which, uri_of
+from serai.changes import recorder
+from serai.changes.catalogue import ChangesetKind, Which, uri_of
+from serai.changes.folder import FolderChanges
 from serai.changes.records import Outcome
-from serai.changes.tracked import TrackedChanges
+from serai.changes.trash import KEPT_SECONDS, DiscardStep, Trash
 from serai.errors import ProtocolError, SessionGone
-from serai.host.changes import bases, changing
-from serai.host.changes.changesets import changes_folder, id_of_session, session_of_id
+from serai.host.changes import bases, session_changes
+from serai.host.changes.changesets import id_of_session, session_of_id
 from serai.host.session.session import Session
 from serai.host.turn import Turn
 
@@ -30,9 +32,9 @@ async def test_bursts_are_looked_at_once_and_one_look_follows_another(
 ) -> None:
     at_once: list[int] = [0, 0]
     looks = 0
-    compute = TrackedChanges.compute_all
+    compute = FolderChanges.compute_all
 
-    async def counted_compute(self: TrackedChanges, which: Iterable[Which]) -> dict[Which, Outcome]:
+    async def counted_compute(self: FolderChanges, which: Collection[Which]) -> dict[Which, Outcome]:
         nonlocal looks
         looks += 1
         at_once[0] += 1
@@ -42,7 +44,7 @@ async def test_bursts_are_looked_at_once_and_one_look_follows_another(
         finally:
             at_once[0] -= 1
 
-    monkeypatch.setattr(TrackedChanges, "compute_all", counted_compute)
+    monkeypatch.setattr(FolderChanges, "compute_all", counted_compute)
     session = await inn.begin()
     await inn.until(lambda: counted(session) == [0, 0, None])
     before = looks
@@ -204,7 +206,7 @@ async def test_content_that_is_not_there_is_not_found(inn: Inn) -> None:
 async def test_more_files_than_are_shown_are_counted_and_told_of(
     inn: Inn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changing, "MOST_FILES", 3)
+    monkeypatch.setattr(session_changes, "MOST_FILES", 3)
     session = await inn.begin()
     await inn.until(lambda: counted(session) == [0, 0, None])
     for number in range(5):
@@ -213,177 +215,6 @@ async def test_more_files_than_are_shown_are_counted_and_told_of(
     await inn.until(lambda: counted(session) == [5, 5, None])
     assert len(state.files) == 3
     assert "2 more files" in str((session.live.head.summary.changesets or [])[1].description)
-
-
-async def test_a_session_from_before_does_not_claim_to_know_how_it_began(inn: Inn) -> None:
-    session = await inn.begin()
-    inn.start(session)
-    await inn.until(lambda: session.live.turn is None)
-    await inn.host.close()
-    shutil.rmtree(changes_folder(inn.folder / "home", URI))
-    inn.host = inn._host()
-    await inn.host.open()
-    state = await inn.follow(OF_SESSION)
-    assert state.error is not None
-    assert state.error.error_type == "not_recorded"
-    assert (await inn.follow(uri_of("s", Which(ChangesetKind.UNCOMMITTED)))).status == "ready"
-
-
-def made_anew(inn: Inn) -> None:
-    """The person takes the folder away, and makes another one of its name."""
-    shutil.rmtree(inn.work)
-    inn.work.mkdir()
-    (inn.work / "other.txt").write_text("other\n")
-    inn.git("init", "-q")
-    inn.git("add", "-A")
-    inn.git("commit", "-q", "-m", "another")
-
-
-def amended(inn: Inn) -> None:
-    """The person makes the last commit another, and has git delete what was there."""
-    (inn.work / "a.txt").write_text("two\n")
-    inn.git("commit", "-q", "-a", "--amend", "-m", "another")
-    inn.git("reflog", "expire", "--expire=now", "--all")
-    inn.git("gc", "-q", "--prune=now")
-
-
-@pytest.mark.parametrize("lose", [amended, made_anew])
-async def test_a_base_that_git_has_deleted_takes_no_other_changeset_with_it(
-    inn: Inn, lose: Callable[[Inn], None]
-) -> None:
-    session = await inn.begin()
-    inn.start(session)
-    await inn.until(lambda: session.live.turn is None)
-    await idle(inn, session)
-    lose(inn)
-    inn.start(session, "u")
-    await inn.until(lambda: session.live.turn is None)
-    await idle(inn, session)
-    for which in (SESSION, Which(ChangesetKind.UNCOMMITTED), Which(ChangesetKind.TURN, "u")):
-        state = await inn.follow(uri_of("s", which))
-        if which == SESSION:
-            assert state.error is not None
-            assert "is no longer in the repository" in state.error.message
-        else:
-            assert (state.status, state.files) == ("ready", [])
-    assert [one.files for one in session.live.head.summary.changesets or ()] == [0, None, None]
-    (inn.work / "b.txt").write_text("x\n")
-    await inn.until(lambda: counted(session)[0] == 1)
-
-
-@pytest.mark.parametrize("restarts", [False, True])
-async def test_a_repository_that_is_made_meanwhile_is_noticed_at_the_next_turn(
-    inn: Inn, restarts: bool
-) -> None:
-    async def edits(turn: Turn) -> None:
-        async with session.changing.bases.editing(turn.id, [inn.work / "a.txt", inn.work / "new.txt"]):
-            (inn.work / "a.txt").write_text("two\n")
-            (inn.work / "new.txt").write_text("x\n")
-
-    shutil.rmtree(inn.work / ".git")
-    (inn.work / "other.txt").write_text("not noted\n")
-    session = await inn.begin()
-    inn.answer = edits
-    inn.start(session)
-    await inn.until(lambda: counted(session) == [2, None])
-    await idle(inn, session)
-    inn.git("init", "-q")
-    if restarts:
-        await inn.restart()
-        found = await inn.host.sessions.bring(URI)
-        assert found is not None
-        session = found
-        inn.host.journal.subscriptions.add(URI, inn.someone)
-
-    async def writes(turn: Turn) -> None:
-        del turn
-        (inn.work / "b.txt").write_text("x\n")
-
-    inn.answer = writes
-    inn.start(session, "u")
-    await inn.until(lambda: counted(session) == [4, 3, None])
-    uncommitted = await inn.follow(uri_of("s", Which(ChangesetKind.UNCOMMITTED)))
-    assert [file.id for file in uncommitted.files] == ["a.txt", "b.txt", "new.txt", "other.txt"]
-    since = {file.id: (file.meta or {})["serai.kind"] for file in (await inn.follow(OF_SESSION)).files}
-    assert since == {"a.txt": "modified", "b.txt": "added", "new.txt": "added"}
-    of_turn = await inn.follow(uri_of("s", Which(ChangesetKind.TURN, "u")))
-    assert [file.id for file in of_turn.files] == ["b.txt"]
-
-
-@pytest.mark.parametrize("restarts", [False, True])
-async def test_a_repository_that_a_turn_makes_is_noticed_when_the_turn_ends(inn: Inn, restarts: bool) -> None:
-    async def makes_it(turn: Turn) -> None:
-        del turn
-        inn.git("init", "-q")
-
-    async def writes(turn: Turn) -> None:
-        (inn.work / f"of {turn.id}").write_text("x\n")
-
-    shutil.rmtree(inn.work / ".git")
-    session = await inn.begin()
-    inn.answer = makes_it
-    inn.start(session)
-    await inn.until(lambda: counted(session) == [1, 0, None])
-    assert (await inn.follow(OF_TURN)).status == "ready"  # also though git knows nothing of this turn
-    await idle(inn, session)
-    if restarts:
-        await inn.restart()
-        found = await inn.host.sessions.bring(URI)
-        assert found is not None
-        session = found
-        inn.host.journal.subscriptions.add(URI, inn.someone)
-    inn.answer = writes
-    for number, turn_id in enumerate(("u", "v"), start=1):
-        inn.start(session, turn_id)
-        await inn.until(lambda number=number: counted(session) == [1 + number, number, None])
-        of_turn = await inn.follow(uri_of("s", Which(ChangesetKind.TURN, turn_id)))
-        assert [file.id for file in of_turn.files] == [f"of%20{turn_id}"]
-    since = await inn.follow(OF_SESSION)
-    assert (since.status, [file.id for file in since.files]) == ("ready", ["of%20u", "of%20v"])
-    told = (session.live.head.summary.changesets or [])[1].description
-    assert "only what agents edited" in str(told)
-    assert (await inn.follow(OF_TURN)).files == []
-
-
-@pytest.mark.parametrize("is_followed", [False, True])
-async def test_a_repository_that_a_turn_takes_away_is_done_without(inn: Inn, is_followed: bool) -> None:
-    async def takes_it_away(turn: Turn) -> None:
-        shutil.rmtree(inn.work / ".git")
-        async with turn.editing(inn.work / "a.txt"):
-            (inn.work / "a.txt").write_text("two\n")
-
-    async def edits(turn: Turn) -> None:
-        async with turn.editing(inn.work / "b.txt"):
-            (inn.work / "b.txt").write_text("x\n")
-
-    session = await inn.begin()
-    await inn.until(lambda: counted(session) == [0, 0, None])
-    if not is_followed:
-        inn.host.journal.subscriptions.forget(inn.someone)
-    inn.answer = takes_it_away
-    inn.start(session)
-    await over(inn, session)
-    inn.answer = edits
-    inn.start(session, "u")
-    await over(inn, session)
-    inn.host.journal.subscriptions.add(URI, inn.someone)
-    session.changing.look_again()
-    await inn.until(lambda: counted(session) == [2, None])
-    of_turn = await inn.follow(OF_TURN)
-    assert [file.id for file in of_turn.files] == ["a.txt"]
-    assert "went away in this turn" in str(of_turn.error and of_turn.error.message)
-    of_next = await inn.follow(uri_of("s", Which(ChangesetKind.TURN, "u")))
-    assert (of_next.status, [file.id for file in of_next.files]) == ("ready", ["b.txt"])
-    told = (session.live.head.summary.changesets or [])[0].description
-    assert "repository is gone" in str(told)
-
-
-async def over(inn: Inn, session: Session) -> None:
-    """Wait for the end of a turn, and until it is recorded."""
-    async with asyncio.timeout(WITHIN):
-        while session.live.turn is not None:
-            await inn.host.journal.committed()
-    await idle(inn, session)
 
 
 async def test_a_fork_waits_for_the_end_of_the_turn_that_it_begins_with(inn: Inn, slow_git: SlowGit) -> None:
@@ -467,7 +298,7 @@ def test_an_id_leads_back_to_its_session(uri: str) -> None:
 async def test_who_waits_for_an_operation_is_told_when_the_session_does_not(
     inn: Inn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changing, "STOPPING", 0.01)
+    monkeypatch.setattr(session_changes, "STOPPING", 0.01)
     session = await inn.begin()
     waiting = asyncio.create_task(session.changing.operate(asyncio.Event().wait()))
     await asyncio.sleep(0)
@@ -478,30 +309,65 @@ async def test_who_waits_for_an_operation_is_told_when_the_session_does_not(
     assert not session.changing.operations
 
 
-async def test_what_the_last_turn_left_out_is_named_in_the_catalogue(inn: Inn) -> None:
-    def note() -> str | None:
-        return (session.live.head.summary.changesets or [])[2].description
+def described(session: Session) -> str:
+    return " ".join(str(one.description) for one in session.live.head.summary.changesets or ())
 
-    async def writes(turn: Turn) -> None:
-        (inn.work / f"{turn.id}.txt").write_text("x\n")
-        if turn.id == "t":
-            with (inn.work / "large").open("wb") as file:
-                file.truncate(60 << 20)
 
-    inn.answer = writes
+async def test_a_folder_that_is_too_large_is_said_to_be_and_stops_no_turn(
+    inn: Inn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "MAX_FILES", 0)
+    (inn.work / "b.txt").write_text("x\n")
+    session = await inn.begin()
+    inn.start(session)
+    await inn.until(lambda: session.live.turn is None)
+    await inn.until(lambda: "more than 0 files" in described(session))
+    for uri in (OF_SESSION, OF_TURN):
+        state = await inn.follow(uri)
+        assert state.error is not None
+        assert state.error.error_type == "folder_too_large"
+
+
+async def test_without_git_it_is_said_that_changes_are_not_seen(
+    inn: Inn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(inn.folder))
+    session = await inn.begin()
+    inn.start(session)
+    await inn.until(lambda: session.live.turn is None)
+    await inn.until(lambda: "git is not installed" in described(session))
+    state = await inn.follow(OF_SESSION)
+    assert state.error is not None
+    assert state.error.error_type == "git_unavailable"
+
+
+async def test_a_turn_that_is_cancelled_before_its_base_is_recorded_is_over(
+    inn: Inn, slow_git: SlowGit
+) -> None:
     session = await inn.begin()
     await inn.until(lambda: counted(session) == [0, 0, None])
+    slow_git.hold()
     inn.start(session)
-    named = "Left out: large (too large), in the last turn"
-    await inn.until(lambda: session.live.turn is None and note() == named)
-    await inn.restart()
-    found = await inn.host.sessions.bring(URI)
-    assert found is not None
-    session = found
-    inn.host.journal.subscriptions.add(URI, inn.someone)
-    session.changing.look_again()
+    await inn.host.journal.committed()
+    session.dispatch(a.SessionTurnCancelledAction(turn_id="t"), ORIGIN, inn.someone)
+    await inn.until(lambda: session.live.turn is None)
+    slow_git.let_go()
     await idle(inn, session)
-    assert note() == named
-    inn.start(session, "u")
-    await inn.until(lambda: session.live.turn is None and note() is None)
-    await inn.until(lambda: counted(session) == [2, 2, None])
+    (inn.work / "later.txt").write_text("x\n")
+    state = await inn.follow(OF_TURN)
+    assert "later.txt" not in {file.id for file in state.files}
+
+
+async def test_a_discard_that_a_kill_cut_short_is_undone_at_the_next_start(inn: Inn) -> None:
+    trash = Trash(inn.folder / "home")
+    discard = trash.new("s", str(inn.work), "1 file", [DiscardStep("a.txt", was_there=True)])
+    discard.take(0, ())
+    assert not (inn.work / "a.txt").exists()
+    old = trash.new("s", str(inn.work), "1 file", [DiscardStep("b.txt", was_there=False)])
+    old.finish()
+    record = old.place / "record.json"
+    record.write_text(record.read_text().replace(f'"at": {old.at}', f'"at": {old.at - KEPT_SECONDS}'))
+    os.utime(old.place, (0, 0))
+    await inn.restart()
+    assert (inn.work / "a.txt").read_text() == "one\n"
+    assert not old.place.exists(), "what is older than a week is deleted"

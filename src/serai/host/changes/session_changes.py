@@ -1,4 +1,4 @@
-"""What changes in one session's folder: counted, and shown to those who follow it, as it happens."""
+"""Shows what changes in one session's folder, as it happens: counted for all, in full to those who follow."""
 
 from __future__ import annotations
 
@@ -12,60 +12,41 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from serai.ahp import actions as a
 from serai.ahp.types import URI, ErrorInfo
-from serai.changes.catalogue import (
-    ANY_TURN,
-    SESSION,
-    UNCOMMITTED,
-    ChangesetKind,
-    Which,
-    summaries,
-    uri_of,
-)
-from serai.changes.comparing import Counts
-from serai.changes.noted import NotedChanges
-from serai.changes.opening import SessionChanges
-from serai.changes.operations import OPEN, operations_for
+from serai.changes.catalogue import SESSION, UNCOMMITTED, Counts, Which, summaries, uri_of
+from serai.changes.folder import FolderChanges, Place, place_of
+from serai.changes.operations import operations_for
 from serai.changes.records import Changes, told
-from serai.changes.repository import OPEN_AGAIN
-from serai.changes.showing import show
-from serai.changes.tracked import TrackedChanges
-from serai.changes.whereabouts import Whereabouts, whereabouts
-from serai.errors import FolderMoved, SeraiError, SessionGone
+from serai.changes.view import show
+from serai.errors import FolderMoved, GitUnavailable, SeraiError, SessionGone
 from serai.host.changes.bases import FAILURES, STOPPING, Bases, told_of
 from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
 from serai.host.changes.changesets import changes_folder, id_of_session
-from serai.host.changes.folder_watch import FolderWatch, Place, places_to_watch
-from serai.host.changes.shown import Shown
+from serai.host.changes.folder_watch import FolderWatch, WatchedPlace, places_to_watch
 
 if TYPE_CHECKING:
     from serai.host.session.session import Session
 
-__all__ = ["Changing"]
+__all__ = ["SessionChanges"]
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
 _GATHER = 0.3
-"""So long changes of files are gathered before they are looked at, in seconds."""
+"""Seconds that changes of files are gathered before they are looked at."""
 _SHARE = 4
-"""After a look there is a pause of so many times its length, so that looking takes a fifth of the time."""
+"""Length of the pause after a look, in lengths of the look, so that looking takes a fifth of the time."""
 _WATCHED_WITHIN = 0.1
-"""So long the first look waits for the watch. When that takes longer, there is another look."""
-
-_NOT_IN_PLACE = "the folder is not where it was, or its repository is another one"
-_LOOK_AGAIN = "Subscribe to its changes, look at them, and try again if they are what you mean"
+"""Seconds that the first look waits for the watch. When that takes longer, there is another look."""
 
 _Found: TypeAlias = dict[Which, Changes | ErrorInfo]
 
 
-class Changing:
+class SessionChanges:
     """The changes in the folder of one session. Sessions without a folder of this machine have none."""
 
     def __init__(self, session: Session) -> None:
-        self.bases = Bases(
-            session, recorded=self.look_again, edited=self._edited, taken_back=self._turns_taken_back
-        )
+        self.bases = Bases(session, recorded=self.look_again, taken_back=self._turns_taken_back)
         self._session = session
         self._host = session.host
         self._id = id_of_session(session.uri)
@@ -76,15 +57,11 @@ class Changing:
         self._hurry = asyncio.Event()
         self._rested_at = 0.0
         self._channels: dict[URI, ChangesetChannel] = {}
-        self._looked_at: SessionChanges | None = None
-        self._shown = Shown(changes_folder(session.host.home, session.uri) / "shown")
+        self._looked_at: FolderChanges | None = None
+        self._can_undo = False
         self._watch: FolderWatch | None = None
         self._is_attending = False
         self._looked_unwatched = False
-        self._told_of: Which | None = None
-        """The last turn, once it was seen what was left out of it,"""
-        self._left_out: str | None = None
-        """and what that is."""
         self._closed = False
 
     @property
@@ -98,12 +75,7 @@ class Changing:
         if self.bases.directory is not None:
             self.look_again()
 
-    def _edited(self) -> None:
-        if self._is_followed and self.bases.directory is not None:
-            self.look_again(_GATHER)
-
     def _turns_taken_back(self) -> None:
-        self._told_of = self._left_out = None
         for channel in list(self._channels.values()):
             if channel.which.turn_id is not None and not self.bases.knows(channel.which.turn_id):
                 channel.take_back()
@@ -134,6 +106,8 @@ class Changing:
         if self.bases.changes is None and listed is None:
             try:
                 await self.bases.opened()
+            except GitUnavailable:
+                return which != UNCOMMITTED
             except FAILURES:
                 return False
         return not self._closed and (which != UNCOMMITTED or self._has_git())
@@ -168,7 +142,7 @@ class Changing:
         if watch is not None:
             self._host.run(watch.close())
 
-    async def _follow_files(self, here: Whereabouts, places: tuple[Place, ...] = ()) -> None:
+    async def _follow_files(self, here: Place | None, places: tuple[WatchedPlace, ...] = ()) -> None:
         """Watch what is to be watched, if anyone wants to know."""
         if self._closed or not self._is_followed:
             return
@@ -223,14 +197,13 @@ class Changing:
             self._looking = None
 
     async def _look(self) -> None:
-        here = await asyncio.to_thread(whereabouts, str(self.bases.directory or ""))
+        here = await asyncio.to_thread(place_of, str(self.bases.directory or ""))
         try:
             changes = await self.bases.current()
         except FAILURES as error:
-            self._show_problem(self._told(error))
+            self._show_problem(error)
             await self._follow_files(here)
             return
-        digest, is_followed = self.bases.digest, self._is_followed
         is_new = changes is not self._looked_at
         if is_new:
             self._unwatch()  # another folder may be at the same path
@@ -240,65 +213,54 @@ class Changing:
             await self._follow_files(here, places)
         self._looked_unwatched = self._watch is None or not self._watch.is_ready.is_set()
         listed = [UNCOMMITTED, SESSION] if changes.has_git else [SESSION]
-        shown = [one for one in self._channels.values() if is_new or not (changes.has_git and one.is_final)]
-        last = self._news_of_turns()
-        wanted = [*listed, *(one.which for one in shown), *last]
-        found = await self._computed(changes, list(dict.fromkeys(wanted)))
-        for which in last:
-            one = found[which]
-            self._left_out = told(one.left_out) if isinstance(one, Changes) else None
-        await self.bases.seen()  # so that what anyone is shown of a turn is known also if the host is killed
-        self._list(found, has_git=changes.has_git)
+        shown = [one for one in self._channels.values() if is_new or not one.is_final]
+        found = await self._computed(changes, list(dict.fromkeys([*listed, *(one.which for one in shown)])))
+        self._can_undo = await asyncio.to_thread(changes.last_discard) is not None
+        self._list({which: found[which] for which in listed}, has_git=changes.has_git)
+        for channel in self._channels.values():
+            self._offer(channel)
         for channel in shown:
             one = found[channel.which]
-            self._offer(channel, only_seen=isinstance(one, Changes) and one.is_elsewhere)
             if isinstance(one, ErrorInfo):
                 channel.fail(one)
             else:
                 await self._show(channel, changes.directory, one)
-        if is_followed:
-            await asyncio.to_thread(self._shown.note, digest)
 
-    def _news_of_turns(self) -> list[Which]:
-        """The last turn, if its end is recorded and nobody has looked yet what was left out of it."""
-        turns = self._session.live.head.turns
-        last = Which(ChangesetKind.TURN, turns[-1].id) if turns else None
-        if last is None or last == self._told_of or not self.bases.is_over(last.turn_id):
-            return []
-        self._told_of = last
-        return [last]
-
-    async def _computed(self, changes: SessionChanges, wanted: list[Which]) -> _Found:
+    async def _computed(self, changes: FolderChanges, wanted: list[Which]) -> _Found:
         try:
             found = await changes.compute_all(wanted)
         except FAILURES as error:
-            return dict.fromkeys(wanted, self._told(error))
+            return dict.fromkeys(wanted, told_of(error, self._host.redactor))
         return {
             which: self.bases.missed.get(which.turn_id or "")
-            or (one if isinstance(one, Changes) else self._told(one))
+            or (one if isinstance(one, Changes) else told_of(one, self._host.redactor))
             for which, one in found.items()
         }
 
-    def _offer(self, channel: ChangesetChannel, *, only_seen: bool = False) -> None:
+    def _offer(self, channel: ChangesetChannel) -> None:
         changes = self.bases.changes
-        has_commit = not isinstance(changes, TrackedChanges) or changes.has_commit
-        offered = operations_for(channel.which.kind, has_git=self._has_git(), has_commit=has_commit)
-        channel.offer([one for one in offered if one.id == OPEN] if only_seen else offered)
+        channel.offer(
+            operations_for(
+                channel.which.kind,
+                has_git=self._has_git(),
+                has_commit=changes is None or changes.has_commit,
+                can_undo=self._can_undo,
+            )
+        )
 
     async def _show(self, channel: ChangesetChannel, directory: str, changes: Changes) -> None:
         chosen = changes.changes[:MOST_FILES]
-        live, start, end = not changes.settled, changes.start, changes.end
-        files = [show(change, directory, self._id, live=live, start=start, end=end) for change in chosen]
+        files = [show(change, directory, self._id, live=not changes.settled) for change in chosen]
         problem = None
         if changes.lacks is not None and channel.which.turn_id is not None:
             problem = ErrorInfo(error_type="end_not_seen", message=changes.lacks)
         await channel.show(files, final=changes.settled, problem=problem)
 
-    def _show_problem(self, problem: ErrorInfo) -> None:
-        """The folder is gone, for instance. A session that never had changesets is not told of any."""
-        if self._session.live.head.summary.changesets is not None:
-            has_git = self._has_git()
-            self._list({UNCOMMITTED: problem, SESSION: problem}, has_git=has_git)
+    def _show_problem(self, error: SeraiError | OSError) -> None:
+        """Say that the folder is gone, or git. A session that never had a folder is told of nothing."""
+        problem = told_of(error, self._host.redactor)
+        if self._session.live.head.summary.changesets is not None or isinstance(error, GitUnavailable):
+            self._list({UNCOMMITTED: problem, SESSION: problem}, has_git=self._has_git())
         for channel in self._channels.values():
             channel.fail(problem)
 
@@ -316,7 +278,6 @@ class Changing:
                 sum(change.removed or 0 for change in one.changes),
             )
             notes[which] = self._note_on(one)
-        notes[ANY_TURN] = f"{self._left_out}, in the last turn" if self._left_out else None
         catalogue = summaries(self._id, has_git=has_git, counts=counts, notes=notes)
         catalogue = self._host.redactor.redact_value(catalogue, observed=True)
         if not self._closed and catalogue != self._session.live.head.summary.changesets:
@@ -324,33 +285,27 @@ class Changing:
 
     def _note_on(self, changes: Changes) -> str | None:
         more = len(changes.changes) - MOST_FILES
-        why = self.bases.changes.why if isinstance(self.bases.changes, NotedChanges) else None
         said = [
-            f"What tools edited, since {why}" if why else None,
             f"{more:,} more files changed than are shown" if more > 0 else None,
             changes.lacks,
             told(changes.left_out),
         ]
         return ". ".join(filter(None, said)) or None
 
-    def _told(self, error: SeraiError | OSError) -> ErrorInfo:
-        return told_of(error, self._host.redactor)
-
     # -- operations ----------------------------------------------------------------------------------------
 
-    async def in_hand(self) -> SessionChanges:
-        """The changes, for someone who is about to write: what anyone sees is about this folder.
+    async def in_hand(self) -> FolderChanges:
+        """The changes, for someone who is about to write.
 
         Raises:
-            FolderMoved: The folder is another one than was shown last, or is in another repository.
-            SeraiError: There is no folder, or the changes cannot be recorded anywhere.
+            FolderMoved: A turn is running, and the folder is another one than it began in.
+            SeraiError: There is no folder, or no git.
         """
         await self.bases.settled()
         changes = await self.bases.current()
-        if not await self.bases.is_in_place(changes):
-            raise FolderMoved(_NOT_IN_PLACE, remedy=OPEN_AGAIN)
-        if await asyncio.to_thread(self._shown.is_another, self.bases.digest):
-            raise FolderMoved(_NOT_IN_PLACE, remedy=_LOOK_AGAIN)
+        place = await asyncio.to_thread(place_of, changes.directory)
+        if place is None or place[:2] != changes.place[:2]:
+            raise FolderMoved("the folder is another one by now", remedy="Try again when no turn is running")
         return changes
 
     async def operate(self, work: Coroutine[Any, Any, T]) -> T:

@@ -1,10 +1,8 @@
 """A change as AHP shows it, and the URIs of content before and after it. Pure.
 
-Content that is no longer in the work tree has a URI of our own: `serai-change:/<session>/<content>/<path>`.
-The path is there for people and for editors, which tell the language of a file by its name. So has content
-that a `file:` URI does not lead to: where a link points to, since whoever reads the link gets what is there,
-and a file whose name is not UTF-8. After `<content>` there may be a dot and the tree that it is from, which
-says what form it had as a file.
+Content that is no longer in the folder has a URI of our own: `serai-change:/<session>/<blob>/<path>`. The
+path is there for people and for editors, which tell the language of a file by its name. So has content that
+a `file:` URI does not lead to: where a link points to, and a file whose name is not UTF-8.
 """
 
 from __future__ import annotations
@@ -12,9 +10,16 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, quote_from_bytes, unquote, unquote_to_bytes, urlsplit
 
+from serai.ahp.actions import (
+    ChangesetAction,
+    ChangesetClearedAction,
+    ChangesetFileRemovedAction,
+    ChangesetFileSetAction,
+)
 from serai.ahp.types import (
     URI,
     ChangesetFile,
@@ -30,18 +35,17 @@ from serai.uris import uri_of
 __all__ = [
     "CONTENT_SCHEME",
     "ContentAddress",
+    "actions_between",
     "content_address",
     "content_uri",
     "file_id",
-    "file_uri",
     "path_below",
     "show",
 ]
 
 CONTENT_SCHEME = "serai-change:/"
 
-_ID = "[0-9a-f]{40}(?:[0-9a-f]{24})?"
-_CONTENT = re.compile(rf"({_ID})(?:\.({_ID}))?\Z")
+_BLOB = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,42 +53,29 @@ class ContentAddress:
     """Content that a session's changes refer to."""
 
     session_id: str
-    content: str
+    blob: str
     path: str
-    tree: str | None = None
-    """What it is from, if that is said."""
 
 
-def show(
-    change: Change,
-    directory: str,
-    session_id: str,
-    *,
-    live: bool,
-    start: str | None = None,
-    end: str | None = None,
-) -> ChangesetFile:
+def show(change: Change, directory: str, session_id: str, *, live: bool) -> ChangesetFile:
     """A change as a file of a changeset. Its id is its path, escaped as in a URI.
 
     Args:
         change: What changed.
         directory: The working directory, as the session names it.
         session_id: The session, for the URIs of content.
-        live: Whether what is after the change is the file as it is now, where a URI can lead to that; else it
-            is kept content.
-        start: The tree that kept content from before the change is from.
-        end: The same for what is after the change.
+        live: Whether what is after the change is the file as it is now; else it is recorded content.
     """
     before = after = diff = None
     if change.before is not None:
-        uri = file_uri(directory, change.before.path)
-        before = FileEditSide(uri=uri, content=ContentRef(uri=content_uri(session_id, change.before, start)))
-    if change.after is not None:
-        uri = file_uri(directory, change.after.path)
-        is_file = (
-            live and change.after.mode != LINK_MODE and _is_text(posixpath.join(directory, change.after.path))
+        before = FileEditSide(
+            uri=_file_uri(directory, change.before.path),
+            content=ContentRef(uri=content_uri(session_id, change.before)),
         )
-        content = uri if is_file else content_uri(session_id, change.after, end)
+    if change.after is not None:
+        uri = _file_uri(directory, change.after.path)
+        is_file = live and change.after.mode != LINK_MODE and _is_text(f"{directory}/{change.after.path}")
+        content = uri if is_file else content_uri(session_id, change.after)
         after = FileEditSide(uri=uri, content=ContentRef(uri=content))
     if change.added is not None and change.removed is not None:
         diff = FileEditDiff(added=change.added, removed=change.removed)
@@ -102,7 +93,7 @@ def _is_text(path: str) -> bool:
 
 
 def _meta(change: Change) -> FreeForm:
-    """What AHP has no field for. The version is another when the content is, though all else be the same."""
+    """What AHP has no field for. The version changes with the content, though all else be the same."""
     meta: FreeForm = {"serai.kind": change.kind.value}
     if change.after is not None:
         meta["serai.version"] = change.after.content
@@ -115,13 +106,33 @@ def _meta(change: Change) -> FreeForm:
     return meta
 
 
+def actions_between(before: Sequence[ChangesetFile], after: Sequence[ChangesetFile]) -> list[ChangesetAction]:
+    """The fewest actions that bring one list of files to the other.
+
+    Files are told apart by their ids. Their order means nothing: what is new comes to the end.
+    """
+    old = {file.id: file for file in before}
+    wanted = {file.id: file for file in after}
+    removed: list[ChangesetAction] = [
+        ChangesetFileRemovedAction(file_id=file_id) for file_id in old if file_id not in wanted
+    ]
+    changed: list[ChangesetAction] = [
+        ChangesetFileSetAction(file=file) for file in wanted.values() if old.get(file.id) != file
+    ]
+    if removed and (not wanted or len(removed) + len(changed) > 1 + len(wanted)):
+        return [ChangesetClearedAction(), *(ChangesetFileSetAction(file=file) for file in wanted.values())]
+    return removed + changed
+
+
+# -- URIs ----------------------------------------------------------------------------------------------------
+
+
 def file_id(path: str) -> str:
     """The id of a file in a changeset: another for every path, whatever bytes are in it."""
     return quote_from_bytes(os.fsencode(path))
 
 
-def file_uri(directory: str, path: str) -> URI:
-    """The `file:` URI of a path in a directory."""
+def _file_uri(directory: str, path: str) -> URI:
     return uri_of(posixpath.join(directory, path))
 
 
@@ -142,20 +153,17 @@ def path_below(directory: str, uri: URI) -> str | None:
     return path
 
 
-def content_uri(session_id: str, side: Side, tree: str | None = None) -> URI:
-    """The URI of content that is kept, and of the tree that it is from."""
-    path = quote_from_bytes(os.fsencode(side.path))
-    content = f"{side.content}.{tree}" if tree else side.content
-    return f"{CONTENT_SCHEME}{quote(session_id, safe='')}/{content}/{path}"
+def content_uri(session_id: str, side: Side) -> URI:
+    """The URI of recorded content."""
+    return f"{CONTENT_SCHEME}{quote(session_id, safe='')}/{side.content}/{file_id(side.path)}"
 
 
 def content_address(uri: URI) -> ContentAddress | None:
-    """The content that a URI names; `None` when it names none of ours."""
+    """The recorded content that a URI names; `None` when it names none of ours."""
     if not uri.startswith(CONTENT_SCHEME):
         return None
     session_id, _, rest = uri.removeprefix(CONTENT_SCHEME).partition("/")
-    content, _, path = rest.partition("/")
-    ids = _CONTENT.match(content)
-    if not session_id or not path or ids is None:
+    blob, _, path = rest.partition("/")
+    if not session_id or not path or not _BLOB.fullmatch(blob):
         return None
-    return ContentAddress(unquote(session_id), ids[1], os.fsdecode(unquote_to_bytes(path)), ids[2])
+    return ContentAddress(unquote(session_id), blob, os.fsdecode(unquote_to_bytes(path)))

@@ -9,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serai.ahp import wire
-from serai.ahp.types import ChangesetFile
-from serai.changes.records import LINK_MODE, Change, LeftOut, LeftOutReason, Side, shown, told
-from serai.changes.showing import content_address, content_uri, file_id, file_uri, path_below, show
+from serai.ahp.actions import ChangesetClearedAction, ChangesetFileRemovedAction, ChangesetFileSetAction
+from serai.ahp.reducers import reduce
+from serai.ahp.types import ChangesetFile, ChangesetState, ChangesetStatus, FileEdit, FileEditDiff
+from serai.changes.records import LINK_MODE, Change, Side, printable, told
+from serai.changes.view import actions_between, content_address, content_uri, file_id, path_below, show
+from serai.uris import uri_of
 
 OLD, NEW = "1" * 40, "2" * 40
 
@@ -21,14 +24,14 @@ paths = st.lists(names, min_size=1, max_size=3).map(lambda parts: os.fsdecode(b"
 
 @given(paths, paths)
 def test_paths_of_any_bytes_come_back_and_can_be_written_as_json(one: str, other: str) -> None:
-    assert path_below("/inn/dir", file_uri("/inn/dir", one)) == one
+    assert path_below("/inn/dir", uri_of(f"/inn/dir/{one}")) == one
     address = content_address(content_uri("s/1", Side(one, NEW)))
     assert address is not None
-    assert (address.session_id, address.content, address.path) == ("s/1", NEW, one)
+    assert (address.session_id, address.blob, address.path) == ("s/1", NEW, one)
     assert (file_id(one) == file_id(other)) == (one == other)
     file = show(Change(Side(one, OLD), Side(other, NEW), 1, 2), "/inn/dir", "s1", live=True)
     assert wire.decode(wire.encode(file), ChangesetFile) == file
-    shown(one).encode()
+    printable(one).encode()
 
 
 def test_a_modified_file() -> None:
@@ -58,7 +61,7 @@ def test_a_file_of_a_turn_that_is_over_refers_to_what_was_kept() -> None:
 def test_what_a_file_uri_does_not_lead_to_is_kept_content(directory: str, after: Side) -> None:
     file = show(Change(Side(after.path, OLD, after.mode), after), directory, "s1", live=True)
     assert file.edit.after is not None
-    assert file.edit.after.uri == file_uri(directory, after.path)
+    assert file.edit.after.uri == uri_of(f"{directory}/{after.path}")
     assert file.edit.after.content.uri == content_uri("s1", after)
 
 
@@ -111,12 +114,55 @@ def test_uris_that_name_no_content(uri: str) -> None:
 
 
 def test_names_are_shown_without_control_characters() -> None:
-    assert shown("a\nb\x1b[31m") == "a\\nb\\x1b[31m"
-    assert shown(os.fsdecode(b"\xff")) == "\N{REPLACEMENT CHARACTER}"
+    assert printable("a\nb\x1b[31m") == "a\\nb\\x1b[31m"
+    assert printable(os.fsdecode(b"\xff")) == "\N{REPLACEMENT CHARACTER}"
 
 
 def test_what_was_left_out_is_told_in_one_sentence() -> None:
     assert told([]) is None
-    large = [LeftOut(f"f{number}", LeftOutReason.TOO_LARGE) for number in range(5)]
-    sentence = told([*large, LeftOut("lib", LeftOutReason.NESTED)])
-    assert sentence == "Left out: f0, f1, f2 and 2 more (too large); lib (a repository of its own)"
+    sentence = told([f"f{number}" for number in range(5)])
+    assert sentence == "Left out, too large or unreadable: f0, f1, f2 and 2 more"
+
+
+# -- from one list of files to another ---------------------------------------------------------------------
+
+
+def file(name: str, added: int | None = 0) -> ChangesetFile:
+    diff = FileEditDiff(added=added, removed=1) if added is not None else None
+    return ChangesetFile(id=name, edit=FileEdit(diff=diff))
+
+
+lists = st.lists(st.builds(file, st.sampled_from("abcdef"), st.integers(0, 2)), unique_by=lambda one: one.id)
+
+
+@given(lists, lists)
+def test_the_actions_bring_one_list_to_the_other(
+    before: list[ChangesetFile], after: list[ChangesetFile]
+) -> None:
+    state = ChangesetState(status=ChangesetStatus.READY, files=before)
+    actions = actions_between(before, after)
+    for action in actions:
+        state = reduce(state, action, 0)
+    assert {one.id: one for one in state.files} == {one.id: one for one in after}
+    assert len(state.files) == len(after)
+    kept = [one for one in after if one in before]
+    one_by_one = (
+        (len(before) - len({one.id for one in before} & {one.id for one in after})) + len(after) - len(kept)
+    )
+    assert len(actions) == min(one_by_one, 1 + len(after) if before else one_by_one)
+
+
+def test_nothing_to_do() -> None:
+    assert actions_between([file("a")], [file("a")]) == []
+    assert actions_between([], []) == []
+
+
+def test_one_file_more_less_or_other() -> None:
+    a, b = file("a"), file("b")
+    assert actions_between([a], [a, b]) == [ChangesetFileSetAction(file=b)]
+    assert actions_between([a, b], [a]) == [ChangesetFileRemovedAction(file_id="b")]
+    assert actions_between([a, b], [a, file("b", 5)]) == [ChangesetFileSetAction(file=file("b", 5))]
+
+
+def test_all_gone_is_one_action() -> None:
+    assert actions_between([file("a"), file("b")], []) == [ChangesetClearedAction()]
