@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from serai.ahp.types import SessionSummary
-from serai.cli.console.target import is_on_this_machine, match_session
+from serai.cli.console.target import is_on_this_machine, match
 from serai.cli.console.terminal import StdinLines
 from serai.config.keys import DatabaseKey, find_database_key
 from serai.config.load import load
@@ -128,7 +128,7 @@ async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
     try:
         known = [row.uri for row in await store.sessions()]
         known += [row.uri for row in await asyncio.to_thread(disposed_sessions, paths.database, key.value)]
-        uris = list(dict.fromkeys(match_session(name, known, lists=_LISTS) for name in names))
+        uris = list(dict.fromkeys(match("session", name, known, _LISTS) for name in names))
         for uri in uris:
             if uri not in known and await store.head(uri) is None:
                 raise SessionGone(f"there is no session {uri}", remedy=_LISTS)

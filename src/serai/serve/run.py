@@ -80,7 +80,6 @@ async def run_host(
         if look_for_agents is not None:
             host.look_for(look_for_agents(host))
         started(port)
-        host.run(host.processes.prepare())
 
     settle()
     raise_descriptor_limit()
