@@ -45,7 +45,7 @@ from serai.client import (
 __all__ = [
     "LAST",
     "LIVE",
-    "Lines",
+    "OutputLines",
     "TurnView",
     "about",
     "about_edit",
@@ -78,7 +78,7 @@ def plain_line(line: str) -> str:
     return shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 1]}…"
 
 
-class Lines:
+class OutputLines:
     """A text that grows, shown line by line: the first lines as they come, and the last ones at its end.
 
     Args:
@@ -98,7 +98,7 @@ class Lines:
 
     def ends_as(self, other: str) -> bool:
         """Whether another text ends with the same lines: then it need not be shown, too."""
-        lines = Lines(lambda _line: None)
+        lines = OutputLines(lambda _line: None)
         lines.add(other)
         lines.break_line()
         return bool(self._tail) and self._tail == lines._tail
@@ -143,7 +143,7 @@ class Lines:
 def last_lines(text: str) -> list[str]:
     """The end of a text, and how much was left out before it."""
     found: list[str] = []
-    lines = Lines(found.append, live=0)
+    lines = OutputLines(found.append, live=0)
     lines.add(text)
     lines.end()
     return found
@@ -202,7 +202,7 @@ class _Shown:
     name: str
     text: str = ""
     """What it showed of its text while it ran."""
-    lines: Lines | None = None
+    lines: OutputLines | None = None
     """Its output, once there is some."""
     result: str = ""
     """What is kept elsewhere of its result, to be shown when it is over."""
@@ -325,9 +325,9 @@ class TurnView:
         del self._calls[call.tool_call_id]
         self._current = None
 
-    def _lines(self, call_id: str, shown: _Shown) -> Lines:
+    def _lines(self, call_id: str, shown: _Shown) -> OutputLines:
         if shown.lines is None:
-            shown.lines = Lines(lambda line: self._output_line(call_id, shown, line))
+            shown.lines = OutputLines(lambda line: self._output_line(call_id, shown, line))
         return shown.lines
 
     def _output_line(self, call_id: str, shown: _Shown, line: str) -> None:
