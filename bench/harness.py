@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from serai.serve.collecting import settle
+from serai.serve.run import settle
 
 __all__ = ["Result", "against_limit", "against_peer", "as_served", "take_turns"]
 

@@ -200,16 +200,11 @@ def test_case_does_not_matter() -> None:
     assert built_in().definition_for("Claude").id == "claude"
 
 
-def test_agents_are_added_and_taken_out_and_serais_own_stay() -> None:
+def test_agents_are_added_to_another_list() -> None:
     before = built_in()
     after = before.adding(definition("mine", "my-own"))
     assert after.definition_for("my-own").id == "mine"
     assert "mine" not in before.ids
-    assert after.without("my-own").ids == before.ids
-    with pytest.raises(ConfigInvalid, match="Serai's own"):
-        after.without("claude-code")
-    with pytest.raises(AgentUnknown):
-        before.without("mine")
 
 
 def test_two_agents_cannot_share_a_name() -> None:

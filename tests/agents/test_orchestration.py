@@ -13,6 +13,7 @@ from serai import agents
 from serai.agents import CostTracker, Stage
 from serai.errors import (
     AgentClosed,
+    AgentInactive,
     AgentNotInstalled,
     AgentOverloaded,
     AgentRequestFailed,
@@ -55,6 +56,13 @@ async def test_an_agent_that_dies_in_the_middle_is_passed_over(several: Players)
     several.add("last", answers=["here"])
     answer = await agents.failover("crash", ["player", "last"], **several.options)
     assert (answer.result.text, answer.winner) == ("here", "last")
+
+
+async def test_an_agent_that_falls_silent_is_passed_over(several: Players) -> None:
+    several.add("last", answers=["here"])
+    answer = await agents.failover("wait", ["player", "last"], inactivity_timeout=0.3, **several.options)
+    assert (answer.result.text, answer.winner) == ("here", "last")
+    assert isinstance(answer.attempts[0].error, AgentInactive)
 
 
 async def test_when_nobody_can_all_reasons_are_told(several: Players) -> None:

@@ -130,3 +130,15 @@ def test_where_disk_and_agent_disagree_nobody_knows(
     kept = Remembered(command="", signed_in=said)
     assert signed_in_of(replace(found(), signed_in=seen), kept) is known
     assert signed_in_of(replace(found(), signed_in=seen), None) is seen
+
+
+def test_what_an_agent_says_is_redacted_before_it_is_written(
+    memory: AgentMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "hunter2-of-the-host")
+    agent = found(version="1.0-hunter2-of-the-host")
+    launch = Launch(("/bin/mine",), env={"OTHER_TOKEN": "hunter2-of-the-agent"})
+    agent = replace(agent, launch=launch)
+    memory.remember(agent, Handshake.of({"agentInfo": {"name": "m", "version": "3 hunter2-of-the-agent"}}))
+    assert "hunter2" not in (tmp_path / "agents.json").read_text()
+    assert memory.recall(agent) is not None

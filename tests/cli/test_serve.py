@@ -19,8 +19,8 @@ from serai.client import Client, connect
 from serai.config.keys import find_database_key
 from serai.config.paths import find_paths
 from serai.machine.processes.census import census
-from serai.store.connection import connect as open_database
-from serai.store.opening import PAGE_SIZE
+from serai.store.sqlite.connection import connect as open_database
+from serai.store.sqlite.file import PAGE_SIZE
 from store.kinds import damage
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+from typing import TypeVar
 
 from hosts import WITHIN
 from serai.ahp import actions as a
@@ -17,14 +18,21 @@ from serai.ahp.types import (
     SimpleMessageAttachment,
     UserMessage,
 )
+from serai.harness.callback import CallbackHarness
 from serai.harness.demo import DemoHarness
-from serai.host.deliveries import deliveries_channel, unsettled
 from serai.host.host import Host
 from serai.host.messages import user_message
-from serai.host.session import Session
+from serai.host.session.deliveries import deliveries_channel
+from serai.host.session.recovery import unsettled
+from serai.host.session.session import Session
+from serai.host.turn import Turn
+from serai.redact import Redactor
 from serai.store.memory import MemoryStore
 
 SESSION = "ahp-session:/one"
+MANAGED = "correct-horse-battery-staple-9000"
+SHAPE = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5"
+T = TypeVar("T")
 
 
 class Nobody:
@@ -70,4 +78,46 @@ async def test_an_attached_image_is_kept_once_and_comes_back_whole() -> None:
     assert b"".join(row.action for row in rows).count(image.encode()) == 1
     [held] = unsettled(rows).held
     assert user_message(held.message) == message
+    await host.close()
+
+
+async def test_what_an_agent_sends_is_masked_before_it_is_written_anywhere() -> None:
+    store = MemoryStore()
+    host = Host(store, [DemoHarness(pace="instant")], bytes, redactor=Redactor({"HORSE": MANAGED}))
+    await host.open()
+    session = await ready_session(host)
+    async with asyncio.timeout(WITHIN):
+        await session.turns.converse(UserMessage(text=f"use {MANAGED} and {SHAPE}"), "agent")
+    session.turns.hold("restart")
+    session.seat.queue(UserMessage(text=f"then {MANAGED} and {SHAPE}"), "agent")
+    await host.journal.committed()
+    written = b"".join(row.action for row in store._rows)
+    assert MANAGED.encode() not in written
+    assert SHAPE.encode() not in written
+    await host.close()
+
+
+async def test_a_prompt_passes_the_redactor_once_and_keeps_what_is_the_persons() -> None:
+    passed: list[object] = []
+
+    class Counting(Redactor):
+        def redact_value(self, value: T, *, observed: bool) -> T:  # also what `redact_action` stands on
+            passed.extend([value] if "prompt" in repr(value) else [])
+            return super().redact_value(value, observed=observed)
+
+    async def answer(turn: Turn) -> None:
+        await turn.say("done")
+
+    host = Host(MemoryStore(), [CallbackHarness("demo", answer)], bytes, redactor=Counting({"H": MANAGED}))
+    await host.open()
+    session = await ready_session(host)
+    session.act(a.SessionTitleChangedAction(title="given"))
+    message = UserMessage(text=f"prompt {MANAGED} {SHAPE}")
+    action = a.SessionTurnStartedAction(turn_id="t", user_message=message)
+    host.dispatch(SESSION, action, a.ActionOrigin(client_id="client", client_seq=1), Nobody())
+    async with asyncio.timeout(WITHIN):
+        while not session.live.head.turns:
+            await host.journal.committed()
+    assert session.live.head.turns[0].user_message.text == f"prompt [secret:H] {SHAPE}"
+    assert len(passed) == 1
     await host.close()

@@ -16,8 +16,8 @@ from websockets.frames import Close, Frame, Opcode
 from serai.serve import Connection, Limits, Peer
 from serai.serve.frames import text_frame
 from serai.serve.guard import Guard, digest
+from serai.serve.outgoing import Ticker
 from serai.serve.port import PortSettings, serve_port
-from serai.serve.ticker import Ticker
 from serai.serve.websocket import WebSocket
 
 MIB = 1024 * 1024

@@ -6,7 +6,7 @@ import socket
 import struct
 
 import pytest
-from websockets.frames import Frame, Opcode
+from websockets.frames import Close, Frame, Opcode
 
 from serai.serve import Connection, Limits
 from serai.serve.frames import text_frame
@@ -66,6 +66,32 @@ class TestWriting:
         line.socket.send(frames)
         line.socket.flush()
         assert given[0] is frames
+
+    async def test_a_large_message_is_held_once_and_not_once_per_silent_reader(self) -> None:
+        lines = [offline(room=0) for _ in range(20)]
+        await tick()
+        frames = text_frame(bytes(range(256)) * 40_000)
+        for line in lines:
+            line.socket.send(frames)
+            line.receive(Frame(Opcode.PING, b"?"))
+            line.socket.send(b"after it")
+        await tick()
+        assert max(line.transport.kept for line in lines) <= MIB
+        while lines[0].transport.kept:
+            lines[0].transport.drain(MIB)
+        pong = Frame(Opcode.PONG, b"?").serialize(mask=False)
+        assert lines[0].sent() == frames + pong + b"after it"
+
+    async def test_who_is_told_to_go_in_the_middle_of_a_large_message_gets_it_whole(self) -> None:
+        line = offline(room=0)
+        await tick()
+        frames = text_frame(b"x" * MIB)
+        line.socket.send(frames)
+        line.receive(Frame(Opcode.BINARY, b"?"))
+        assert line.sent().startswith(frames)
+        assert Frame(Opcode.CLOSE, Close(1003, "only text is spoken here").serialize()).serialize(
+            mask=False
+        ) == line.sent().removeprefix(frames)
 
     async def test_nothing_is_written_before_the_transport_is_handed_over(self) -> None:
         def greeting(connection: Connection) -> Recorder:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 KEY = b"thirty-two bytes make a raw key."
 
@@ -99,7 +99,7 @@ class Sqlite(Kind):
 
 def copy_files(database: Path, destination: Path) -> None:
     """Copy a database as it lies on the disk, without the index of its log, which a crash need not leave."""
-    for suffix in ("", "-wal"):
+    for suffix in ("", "-wal", "-highwater"):
         file = database.with_name(database.name + suffix)
         if file.exists():
             shutil.copyfile(file, destination.with_name(destination.name + suffix))

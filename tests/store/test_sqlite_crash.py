@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from serai.store.contract import Batch, Row
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.backup import look_over
+from serai.store.sqlite.store import SqliteStore
 from store.conftest import Opened
 from store.kinds import KEY, copy_files
 
@@ -19,7 +20,7 @@ WRITES = """
 import asyncio, sys
 from pathlib import Path
 from serai.store.contract import Batch, Row, SessionRow, TurnRow
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 async def main():
     store = SqliteStore(Path(sys.argv[1]), sys.argv[2].encode(), locator_interval=30, checkpoint_pages=40)
@@ -92,3 +93,32 @@ async def test_a_log_that_lost_its_end_keeps_what_was_durable(
     assert found == list(range(1, len(found) + 1))
     assert opening.last_committed == len(found)
     assert opening.first_new > 20
+
+
+async def test_a_lost_log_is_noticed_and_no_number_is_given_out_twice(path: Path, opened: Opened) -> None:
+    await opened(store := SqliteStore(path, KEY))
+    await store.append(Batch(items=[Row(A, b"1")]))
+    await store.close()
+    _, seen = write_until_killed(path, 30)
+    path.with_name(f"{path.name}-wal").unlink()
+    assert any("log was lost" in problem for problem in look_over(path, KEY, full=False))
+    opening = await opened(again := SqliteStore(path, KEY))
+    assert opening.log_lost
+    assert not opening.clean
+    assert opening.first_new > seen
+    assert any(before < seen < first for before, first in await again.gaps())
+    await again.close()
+    assert not (await opened(SqliteStore(path, KEY))).log_lost
+
+
+async def test_a_lost_log_is_noticed_after_more_than_one_block_of_numbers(path: Path, opened: Opened) -> None:
+    await opened(store := SqliteStore(path, KEY, block=10))
+    last = 0
+    for _ in range(5):
+        last = await store.append(Batch(items=[Row(A, b"1")] * 9))
+    copy = path.with_name("copy.db")
+    copy_files(path, copy)
+    copy.with_name(f"{copy.name}-wal").unlink()
+    opening = await opened(SqliteStore(copy, KEY, block=10))
+    assert opening.log_lost
+    assert opening.first_new > last + 8

@@ -1,21 +1,26 @@
-"""A clock that the test moves, a listener for payloads, and an environment without `OTEL_*`."""
+"""A clock that the test moves, a listener for payloads, and a collector on loopback."""
 
 from __future__ import annotations
 
 import asyncio
+import http.server
+import json
 import logging
 import os
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from serai.telemetry.channels import Level, Signal
-from serai.telemetry.cleaning import Cleaner
-from serai.telemetry.export import Exporter
-from telemetry.receiving import ALL, RESOURCE, WITHIN, Losses, Receiver
+from serai.telemetry import export
+from serai.telemetry.channels import Level, Signal, TelemetryChannel
+from serai.telemetry.otlp import Cleaner
 
+WITHIN = 30.0
 SECRET = "hunter2-hunter2"
+CANARY = "canary-in-a-coal-mine"
 
 
 def mask(text: str) -> str:
@@ -42,11 +47,11 @@ class Listener:
     """Gets the payloads that followers would get."""
 
     def __init__(self) -> None:
-        self.heard: list[tuple[Signal, Level | None, dict[str, Any]]] = []
+        self.heard: list[tuple[TelemetryChannel, dict[str, Any]]] = []
         self._more = asyncio.Event()
 
-    def __call__(self, signal: Signal, level: Level | None, payload: dict[str, Any]) -> None:
-        self.heard.append((signal, level, payload))
+    def __call__(self, channel: TelemetryChannel, payload: dict[str, Any]) -> None:
+        self.heard.append((channel, payload))
         self._more.set()
 
     async def until(self, condition: Callable[[], bool]) -> None:
@@ -56,7 +61,7 @@ class Listener:
                 await self._more.wait()
 
     def payloads(self, signal: Signal, level: Level | None = None) -> list[dict[str, Any]]:
-        return [payload for told, at, payload in self.heard if (told, at) == (signal, level)]
+        return [payload for channel, payload in self.heard if channel == (signal, level)]
 
     def spans(self) -> list[dict[str, Any]]:
         return [span for payload in self.payloads(Signal.TRACES) for span in spans_of(payload)]
@@ -70,27 +75,15 @@ class Listener:
 
 
 def spans_of(payload: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        span for each in payload["resourceSpans"] for scope in each["scopeSpans"] for span in scope["spans"]
-    ]
+    return [span for scope in payload["resourceSpans"][0]["scopeSpans"] for span in scope["spans"]]
 
 
 def log_records_of(payload: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        record
-        for each in payload["resourceLogs"]
-        for scope in each["scopeLogs"]
-        for record in scope["logRecords"]
-    ]
+    return [record for scope in payload["resourceLogs"][0]["scopeLogs"] for record in scope["logRecords"]]
 
 
 def metrics_of(payload: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {
-        metric["name"]: metric
-        for each in payload["resourceMetrics"]
-        for scope in each["scopeMetrics"]
-        for metric in scope["metrics"]
-    }
+    return {metric["name"]: metric for metric in payload["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]}
 
 
 def plain(attributes: list[dict[str, Any]]) -> dict[str, Any]:
@@ -128,27 +121,54 @@ def logger_as_it_was() -> Iterator[logging.Logger]:
     logger.setLevel(before)
 
 
+class Receiver:
+    """An OTLP endpoint that keeps what it gets. `answer` says with which status; `gate` holds it back."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
+        self.answer = 200
+        self.gate = threading.Event()
+        self.gate.set()
+        self._more = threading.Condition()
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                with receiver._more:
+                    headers = {name.lower(): value for name, value in self.headers.items()}
+                    receiver.requests.append((self.path, headers, body))
+                    receiver._more.notify_all()
+                receiver.gate.wait(WITHIN)
+                with suppress(OSError):
+                    self.send_response(receiver.answer)
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is given
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
+        self._thread.start()
+
+    def wait(self, count: int) -> None:
+        with self._more:
+            assert self._more.wait_for(lambda: len(self.requests) >= count, WITHIN)
+
+    def close(self) -> None:
+        self.gate.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(WITHIN)
+
+
 @pytest.fixture
 def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    monkeypatch.setattr(export, "_GATHER_SECONDS", 0.01)
     receiver = Receiver()
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
     yield receiver
     receiver.close()
-
-
-@pytest.fixture
-def losses() -> Losses:
-    return Losses()
-
-
-@pytest.fixture
-def exporting(losses: Losses) -> Iterator[Callable[..., Exporter]]:
-    made: list[Exporter] = []
-
-    def make(signals: frozenset[Signal] = ALL, environ: dict[str, str] | None = None) -> Exporter:
-        made.append(Exporter(signals, RESOURCE, environ or {}, losses, losses.failed.set))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close(WITHIN)

@@ -28,7 +28,7 @@ from serai.agents import (
     ask_json,
     stream,
 )
-from serai.agents.ask.tools import TOOL_KINDS
+from serai.agents.ask.permissions import TOOL_KINDS
 from serai.agents.catalogue.agents import Catalogue, known_agents
 from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.programs import Surroundings

@@ -18,9 +18,8 @@ from serai.config.paths import Paths, find_paths
 from serai.errors import ConfigInvalid, SessionGone, StorageUnreadable
 from serai.host.changes.changesets import changes_folder
 from serai.journal.sessions import listed
-from serai.store.care import restore
-from serai.store.outside import back_up, disposed_sessions
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.backup import back_up, disposed_sessions, restore
+from serai.store.sqlite.store import SqliteStore
 
 __all__ = ["configure_backup", "configure_purge", "configure_restore", "database_key", "find_disposed"]
 

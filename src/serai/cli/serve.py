@@ -27,8 +27,8 @@ from serai.serve import Limits
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings
 from serai.serve.run import run_host
-from serai.store.lock import say_where
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.lock import say_where
+from serai.store.sqlite.store import SqliteStore
 from serai.version import __version__
 
 __all__ = ["configure"]
@@ -114,7 +114,7 @@ async def _look_for_agents(host: Host, configuration: Configuration) -> None:
     from serai.agents.catalogue.agents import known_agents  # noqa: PLC0415 - the same
     from serai.agents.catalogue.finder import Finder  # noqa: PLC0415 - see above
     from serai.cli.agents import managed_secrets  # noqa: PLC0415 - the same
-    from serai.harness.acp.installed import offer_installed  # noqa: PLC0415 - the same
+    from serai.harness.acp.harness import offer_installed  # noqa: PLC0415 - the same
 
     catalogue, _ = await known_agents(configuration, lambda warning: _log.warning("%s", warning))
     host.redactor.register_all(managed_secrets(catalogue))

@@ -76,7 +76,10 @@ async def _open(client: Client, options: argparse.Namespace) -> int:
 
 async def _attach(client: Client, options: argparse.Namespace) -> int:
     uri = match("terminal", options.terminal, [info.resource for info in _all(client)])
-    return await _go_into(client, await client.open_terminal(uri))
+    terminal = await client.open_terminal(uri)
+    if isinstance(claim := terminal.state.claim, TerminalSessionClaim):
+        await client.open_session(claim.session)  # who follows a session holds its terminals
+    return await _go_into(client, terminal)
 
 
 async def _go_into(client: Client, terminal: TerminalClient) -> int:

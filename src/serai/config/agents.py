@@ -43,11 +43,6 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     cumulative_tokens: bool | None = None
     """Whether the tokens that the agent tells are those of its session, and not those of a turn."""
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether it says all that there is to know to start an agent, whatever others say of it."""
-        return self.command is not None and self.args is not None
-
     def __repr__(self) -> str:
         told = [name for name in self.__struct_fields__ if getattr(self, name) not in (None, {})]
         return f"AgentSettings({', '.join(told)})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from logging import Logger
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from serai.ahp.actions import StateAction
 from serai.ahp.extensions import SignInMethod, SignInMethodsResult
@@ -13,10 +13,8 @@ from serai.ahp.rules import Judgement
 from serai.ahp.types import AgentInfo, SessionConfigSchema, ToolDefinition
 from serai.contract import AgentIdentity, AgentSession
 from serai.customizations import Definition
-
-if TYPE_CHECKING:
-    from serai.host.seat import Seat
-    from serai.host.turn import Turn
+from serai.host.seat import Seat
+from serai.host.turn import Turn
 
 __all__ = [
     "Attentive",

@@ -62,8 +62,8 @@ class Connection(Protocol):
         """Write what the client did not ask for: one or more whole frames, such as `text_frame` makes.
 
         If more than the bound would wait for the client afterwards, the connection is closed with 4408 and
-        all that waits is thrown away. What was handed to the transport is not counted: at most 64 KiB and
-        one write, which is 256 KiB or a single larger buffer.
+        all that waits is thrown away. What was begun is not counted: at most 64 KiB and one write, which is
+        256 KiB, or the rest of a single larger buffer, which all who are sent it share.
 
         It does nothing when the connection is not open.
         """

@@ -4,6 +4,9 @@ The first frames of a tick of the event loop go out at once, which is all that m
 waits in an outbox, and goes out in one write at the end of the tick. The transport gets more only while it
 takes it, so what waits, waits here, where it can be counted and thrown away.
 
+The transport copies what it holds. So a buffer that is longer than one write goes to it slice by slice: of a
+large message to many who do not read, the one buffer is all that is held.
+
 Where the transport holds nothing, its socket is written to directly: of what a short message to many costs,
 the steps through the transport are a tenth. What the system does not take is the transport's.
 """
@@ -11,20 +14,73 @@ the steps through the transport are a tenth. What the system does not take is th
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
+from typing import Protocol
 
 from serai.serve.frames import LAST_PIECE, Outbox, piece_frame
-from serai.serve.ticker import Ticker, give_up
 
-__all__ = ["Outgoing"]
+__all__ = ["Outgoing", "Ticker"]
+
+_log = logging.getLogger(__name__)
 
 # The most that is joined for one write. The transport asks to wait when it holds 64 KiB.
 _WRITE = 256 * 1024
 
 # A tick that never comes.
 _NEVER = 1 << 62
+
+_NOTHING = memoryview(b"")
+
+
+class Ticking(Protocol):
+    """Who writes at the end of a tick."""
+
+    transport: asyncio.Transport
+
+    def tick(self) -> None:
+        """The tick ends."""
+        ...
+
+
+class Ticker:
+    """Counts ticks of the event loop, and lets connections write at their ends: one callback for them all."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        """Which tick this is. It stands still while nobody writes."""
+        self.is_due = False
+        """Whether its end is expected: something was written."""
+        self._waiting: list[Ticking] = []
+
+    def add(self, one: Ticking) -> None:
+        """Call its `tick` soon, once."""
+        self._waiting.append(one)
+        self.expect_end()
+
+    def expect_end(self) -> None:
+        """Something was written: see to it that the tick ends."""
+        if not self.is_due:
+            self.is_due = True
+            asyncio.get_running_loop().call_soon(self._run)
+
+    def _run(self) -> None:
+        self.is_due = False
+        self.number += 1
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            try:
+                one.tick()
+            except Exception as error:  # noqa: BLE001 - whatever it is, the others get theirs
+                _give_up(one, error)
+
+
+def _give_up(one: Ticking, error: Exception) -> None:
+    """A connection cannot be written to: end it."""
+    _log.error("a connection could not be written to", exc_info=error)
+    one.transport.abort()
 
 
 class Outgoing:
@@ -49,6 +105,7 @@ class Outgoing:
         "_outbox",
         "_paused",
         "_pieces_in_turn",
+        "_rest",
         "_socket",
         "_straight_after",
         "_tick_due",
@@ -78,6 +135,8 @@ class Outgoing:
         self._ticked = ticked
         self._is_open = True
         self._outbox = Outbox()
+        # What is left of a buffer whose beginning was written: nothing may come in between.
+        self._rest = _NOTHING
         self._paused = True
         self._tick_due = False
         # In ticks after this one a write may go out at once: none did in them so far, and nothing is in its
@@ -117,7 +176,7 @@ class Outgoing:
             try:
                 self.write_now(frames)
             except Exception as error:  # noqa: BLE001 - whoever publishes goes on to the others
-                give_up(self, error)
+                _give_up(self, error)
         elif self._is_open:
             self._outbox.put(frames)
             self._wait_for_tick()
@@ -133,7 +192,7 @@ class Outgoing:
         """See `Connection`."""
         async with self._pieces_in_turn:
             self.flush()
-            while self._is_open and self._outbox.waiting:
+            while self._is_open and (self._rest or self._outbox.waiting):
                 await self._writable.wait()
                 self.flush()
             if not self._is_open:
@@ -163,17 +222,27 @@ class Outgoing:
             if not self._paused and (controls := outbox.take_first()):
                 self.write_now(controls)  # between two pieces they may stand
             return
-        while waiting and not self._paused:
-            self.write_now(outbox.take(_WRITE))
-            if waiting and transport.is_closing():  # it broke just now
-                return
-        if waiting:
+        while (waiting or self._rest) and not self._paused:
+            self.write_now(self._next())
+            if transport.is_closing():  # it broke just now
+                break
+        if waiting or self._rest:
             return
         if self._is_open and not self._paused:
             self._straight_after = self._ticker.number - 1
         if self.farewell and not transport.is_closing():
             farewell, self.farewell = self.farewell, b""
             self.write_now(farewell)
+
+    def _next(self) -> bytes | memoryview:
+        """What one write takes: gathered buffers, or a slice of a longer one."""
+        if not self._rest:
+            data = self._outbox.take(_WRITE)
+            if len(data) <= _WRITE:
+                return data
+            self._rest = memoryview(data)
+        data, self._rest = self._rest[:_WRITE], self._rest[_WRITE:] or _NOTHING
+        return data
 
     # -- for the connection --------------------------------------------------------------------------------
 
@@ -212,8 +281,13 @@ class Outgoing:
         self._writable.set()  # who waits finds that there is nothing to wait for
 
     def clear(self) -> None:
-        """Throw away all that waits."""
+        """Throw away all that waits, but for the rest of what was begun."""
         self._outbox.clear()
+
+    def drop(self) -> None:
+        """Throw away all: the transport is gone."""
+        self._outbox.clear()
+        self._rest, self.farewell = _NOTHING, b""
 
     @property
     def asked(self) -> int:
@@ -225,7 +299,12 @@ class Outgoing:
         """How many bytes the system has taken from the transport."""
         return self._written - self.transport.get_write_buffer_size()
 
-    def write_now(self, data: bytes) -> None:
+    def write_last(self, data: bytes) -> None:
+        """Write the rest of what was begun, and this."""
+        rest, self._rest = self._rest, _NOTHING
+        self.write_now(b"".join((rest, data)))
+
+    def write_now(self, data: bytes | memoryview) -> None:
         """Write, whatever waits."""
         self._handed = True
         self._written += len(data)

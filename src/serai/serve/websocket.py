@@ -36,8 +36,7 @@ from websockets.server import ServerProtocol
 
 from serai.serve import Connection, Limits, Peer, PeerFactory
 from serai.serve.guard import Guard, Refusal
-from serai.serve.outgoing import Outgoing
-from serai.serve.ticker import Ticker
+from serai.serve.outgoing import Outgoing, Ticker
 
 __all__ = ["Connection", "Limits", "Peer", "PeerFactory", "WebSocket", "websocket_class"]
 
@@ -203,8 +202,7 @@ class WebSocket(asyncio.Protocol):
         self._open = False
         self._out.end()
         self._clear_timer()
-        self._out.clear()
-        self._out.farewell = b""
+        self._out.drop()
         self._unparsed.clear()
         self._frames.clear()
         self._say_goodbye()
@@ -360,7 +358,7 @@ class WebSocket(asyncio.Protocol):
         self.flush()  # the farewell, if it still waited
         if self.transport.is_closing():
             return
-        self._out.write_now(controls)
+        self._out.write_last(controls)
         self._expect_end(self._limits.close_timeout)
         if self._protocol.close_rcvd is not None or not self.transport.can_write_eof():
             self.transport.close()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -28,6 +28,8 @@ __all__ = [
     "Store",
     "StoredRow",
     "TurnRow",
+    "failed",
+    "settled",
 ]
 
 
@@ -163,6 +165,8 @@ class Opening(NamedTuple):
     """The first number that will be given out. All between the two may have been seen and are lost."""
     clean: bool
     """Whether the last host closed the store."""
+    log_lost: bool = False
+    """Whether numbers were given out of which the store knows nothing: what they stood for is gone."""
 
 
 class Store(Protocol):
@@ -273,3 +277,20 @@ class Store(Protocol):
     async def backup(self, destination: Path) -> None:
         """Write a consistent copy of the live database to a new file, under the same key."""
         ...
+
+
+T = TypeVar("T")
+
+
+def settled(result: T) -> asyncio.Future[T]:
+    """A future that has its result."""
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    future.set_result(result)
+    return future
+
+
+def failed(error: Exception) -> asyncio.Future[Any]:
+    """A future that raises."""
+    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    future.set_exception(error)
+    return future

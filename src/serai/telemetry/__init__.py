@@ -1,1 +1,1 @@
-"""The host's own logs, traces and metrics: as OTLP/JSON for those who follow, and to an OTLP endpoint."""
+"""The host's own logs, traces and metrics, as OTLP/JSON: on channels, and posted to a collector."""

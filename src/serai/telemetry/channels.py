@@ -1,6 +1,6 @@
 """The telemetry channels by their URIs: which signal, and for logs from which level on.
 
-They have no state: who subscribes gets what happens from then on, and nothing is replayed.
+They have no state: a subscriber gets what happens from then on, and nothing is replayed.
 """
 
 from __future__ import annotations
@@ -10,15 +10,25 @@ from typing import NamedTuple
 
 from serai.ahp.types import URI, TelemetryCapabilities
 
-__all__ = ["CAPABILITIES", "LOGS", "METHODS", "METRICS", "TRACES", "Channel", "Level", "Signal", "parse"]
+__all__ = [
+    "CAPABILITIES",
+    "LOGS",
+    "METHODS",
+    "METRICS",
+    "TRACES",
+    "Level",
+    "Signal",
+    "TelemetryChannel",
+    "parse",
+]
 
 LOGS = "ahp-otlp:/logs/{level}"
-"""A template: clients put in the lowest level that they want."""
+"""Template of the log channels: clients put in the lowest level that they want."""
 TRACES = "ahp-otlp:/traces"
 METRICS = "ahp-otlp:/metrics"
 
 CAPABILITIES = TelemetryCapabilities(logs=LOGS, traces=TRACES, metrics=METRICS)
-"""What `initialize` tells of it."""
+"""The channels as `initialize` tells them."""
 
 
 class Signal(StrEnum):
@@ -34,7 +44,7 @@ METHODS = {
     Signal.TRACES: "otlp/exportTraces",
     Signal.METRICS: "otlp/exportMetrics",
 }
-"""The notification that brings each."""
+"""The notification of each signal."""
 
 
 class Level(StrEnum):
@@ -52,15 +62,11 @@ class Level(StrEnum):
         """The lowest of OTLP's severity numbers that is of this level."""
         return _SEVERITIES[self]
 
-    def admits(self, severity: int) -> bool:
-        """Whether who asked for this level gets a record of that severity."""
-        return severity >= _SEVERITIES[self]
-
 
 _SEVERITIES = dict(zip(Level, (1, 5, 9, 13, 17, 21), strict=True))
 
 
-class Channel(NamedTuple):
+class TelemetryChannel(NamedTuple):
     """A telemetry channel; logs have a level, the others have none."""
 
     signal: Signal
@@ -68,18 +74,18 @@ class Channel(NamedTuple):
 
     @property
     def uri(self) -> URI:
-        """Its URI."""
+        """The URI that clients subscribe to."""
         return _URIS[self]
 
 
-_URIS: dict[Channel, URI] = {
-    Channel(Signal.TRACES): TRACES,
-    Channel(Signal.METRICS): METRICS,
-    **{Channel(Signal.LOGS, level): LOGS.replace("{level}", level) for level in Level},
+_URIS: dict[TelemetryChannel, URI] = {
+    TelemetryChannel(Signal.TRACES): TRACES,
+    TelemetryChannel(Signal.METRICS): METRICS,
+    **{TelemetryChannel(Signal.LOGS, level): LOGS.replace("{level}", level) for level in Level},
 }
 _CHANNELS = {uri: channel for channel, uri in _URIS.items()}
 
 
-def parse(uri: URI) -> Channel | None:
-    """Which channel a URI names; `None` when there is no such signal or level."""
+def parse(uri: URI) -> TelemetryChannel | None:
+    """Find the channel of a URI; `None` when there is no such signal or level."""
     return _CHANNELS.get(uri)

@@ -1,4 +1,4 @@
-"""The host's log as records: a handler on the logger `serai`, there only while someone wants them."""
+"""The host's log as OTLP records: a handler on the logger `serai`, there only while someone wants them."""
 
 from __future__ import annotations
 
@@ -7,28 +7,24 @@ import traceback
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import TracebackType
-from typing import TypeAlias
 
 from serai.telemetry.channels import Level
-from serai.telemetry.cleaning import Cleaner
-from serai.telemetry.records import LogRecord, Scalar
-from serai.telemetry.tracing import current_span
+from serai.telemetry.otlp import Cleaner, Json, Scalar, Scoped
+from serai.telemetry.spans import current_span
 
 __all__ = ["LogTap", "level_of", "unheard"]
 
 _ROOT = "serai"
-
-_ExcInfo: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None]
+_SAMPLED = 1
 
 _unheard: ContextVar[bool] = ContextVar("serai_unheard", default=False)
 
 
 @contextmanager
 def unheard() -> Generator[None]:
-    """What is logged meanwhile, and by what starts meanwhile, is not told as telemetry.
+    """Keep what is logged meanwhile, and by what starts meanwhile, out of telemetry.
 
-    For the telling itself: otherwise a line about a record that was sent would be a record to send.
+    Otherwise a line about a record that was sent would be a record to send.
     """
     token = _unheard.set(True)
     try:
@@ -39,30 +35,27 @@ def unheard() -> Generator[None]:
 
 def level_of(number: int) -> Level:
     """The level of one of Python's numbers."""
-    for level, lowest in _PYTHON_LEVELS:
-        if number >= lowest:
-            return level
-    return Level.TRACE
+    return next((level for level, lowest in _PYTHON_LEVELS.items() if number >= lowest), Level.TRACE)
 
 
-_PYTHON_LEVELS = (
-    (Level.FATAL, logging.CRITICAL),
-    (Level.ERROR, logging.ERROR),
-    (Level.WARN, logging.WARNING),
-    (Level.INFO, logging.INFO),
-    (Level.DEBUG, logging.DEBUG),
-    (Level.TRACE, 1),
-)
+_PYTHON_LEVELS = {
+    Level.FATAL: logging.CRITICAL,
+    Level.ERROR: logging.ERROR,
+    Level.WARN: logging.WARNING,
+    Level.INFO: logging.INFO,
+    Level.DEBUG: logging.DEBUG,
+    Level.TRACE: 1,
+}
 
 
-class LogTap:
+class LogTap(logging.Handler):
     """Listens to the logger `serai`.
 
     While someone wants finer records than the host's own log has, the logger lets them through, and the other
     handlers are kept from them: what is on the screen does not change because someone else looks.
 
     Args:
-        cleaner: What all text passes.
+        cleaner: Masks all text.
         now_ns: The time, in nanoseconds since 1970.
         sink: Gets the records, on whichever thread they were made.
         lost: Is told when a record could not be made.
@@ -72,36 +65,42 @@ class LogTap:
         self,
         cleaner: Cleaner,
         now_ns: Callable[[], int],
-        sink: Callable[[LogRecord], None],
+        sink: Callable[[Scoped], None],
         lost: Callable[[], None],
     ) -> None:
-        self._handler = _Handler(cleaner, now_ns, sink, lost)
+        super().__init__()
+        self._cleaner = cleaner
+        self._now_ns = now_ns
+        self._sink = sink
+        self._lost = lost
         self._logger = logging.getLogger(_ROOT)
+        self._listening: Level | None = None
         self._kept: tuple[int, _NotBelow, list[logging.Handler]] | None = None
 
-    @property
-    def own(self) -> Level:
-        """From which level on the host's own log has records."""
+    def own_level(self) -> Level:
+        """The level from which on the host's own log has records."""
         return level_of(self._kept[1].level if self._kept else self._logger.getEffectiveLevel())
 
-    def open(self, level: Level | None, *, own: bool = False) -> None:
-        """Listen, from a level on; with `own` also to whatever the host's own log has."""
-        self.close()
-        number = dict(_PYTHON_LEVELS)[level] if level is not None else logging.CRITICAL + 1
-        self._let_through(number)
-        self._handler.setLevel(logging.NOTSET if own else number)
-        self._logger.addHandler(self._handler)
-
-    def close(self) -> None:
-        """Listen no longer, and leave the logger as it was found."""
-        self._logger.removeHandler(self._handler)
-        if self._kept is None:
+    def listen(self, level: Level | None) -> None:
+        """Listen from a level on; `None` leaves the logger as it was found."""
+        if level is self._listening:
             return
-        level, keep, handlers = self._kept
-        self._kept = None
-        self._logger.setLevel(level)
-        for handler in handlers:
-            handler.removeFilter(keep)
+        self._restore()
+        self._listening = level
+        if level is not None:
+            number = _PYTHON_LEVELS[level]
+            self._let_through(number)
+            self.setLevel(number)
+            self._logger.addHandler(self)
+
+    def _restore(self) -> None:
+        self._logger.removeHandler(self)
+        if self._kept is not None:
+            level, keep, handlers = self._kept
+            self._kept = None
+            self._logger.setLevel(level)
+            for handler in handlers:
+                handler.removeFilter(keep)
 
     def _let_through(self, number: int) -> None:
         effective = self._logger.getEffectiveLevel()
@@ -113,6 +112,44 @@ class LogTap:
             handler.addFilter(keep)
         self._kept = (self._logger.level, keep, handlers)
         self._logger.setLevel(number)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hand on a line of the log, unless it is about telemetry itself."""
+        if _unheard.get():
+            return
+        try:
+            with unheard():  # a mask that logs would come back to here
+                made = self._record(record)
+        except Exception:  # noqa: BLE001 - logging never raises; and unmasked it must not be told
+            self._lost()
+            return
+        self._sink((record.name, made))
+
+    def _record(self, record: logging.LogRecord) -> Json:
+        level = level_of(record.levelno)
+        attributes: dict[str, Scalar | None] = {
+            "code.function.name": f"{record.name}.{record.funcName}",
+            "code.file.path": record.pathname,
+            "code.line.number": record.lineno,
+            "thread.name": record.threadName,
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            kind, error, _ = record.exc_info
+            module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+            attributes["exception.type"] = f"{module}{kind.__qualname__}"
+            attributes["exception.message"] = str(error)
+            attributes["exception.stacktrace"] = "".join(traceback.format_exception(*record.exc_info))
+        made: Json = {
+            "timeUnixNano": str(int(record.created * 1e9)),
+            "observedTimeUnixNano": str(self._now_ns()),
+            "severityNumber": level.severity,
+            "severityText": level.upper(),
+            "body": {"stringValue": self._cleaner.text(record.getMessage())},
+            "attributes": self._cleaner.attributes(attributes),
+        }
+        if (span := current_span()) and span.trace_id:
+            made |= {"traceId": span.trace_id, "spanId": span.span_id, "flags": _SAMPLED}
+        return made
 
 
 def _handlers_of(logger: logging.Logger) -> Iterator[logging.Handler]:
@@ -133,63 +170,3 @@ class _NotBelow(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         ours = record.name == _ROOT or record.name.startswith(f"{_ROOT}.")
         return not ours or record.levelno >= self.level
-
-
-class _Handler(logging.Handler):
-    def __init__(
-        self,
-        cleaner: Cleaner,
-        now_ns: Callable[[], int],
-        sink: Callable[[LogRecord], None],
-        lost: Callable[[], None],
-    ) -> None:
-        super().__init__()
-        self._clean = cleaner
-        self._now_ns = now_ns
-        self._sink = sink
-        self._lost = lost
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if _unheard.get():
-            return
-        try:
-            with unheard():  # a mask that logs would come back to here
-                made = self._make(record)
-        except Exception:  # noqa: BLE001 - logging never raises; and unmasked it must not be told
-            self._lost()
-            return
-        self._sink(made)
-
-    def _make(self, record: logging.LogRecord) -> LogRecord:
-        level = level_of(record.levelno)
-        attributes: dict[str, Scalar] = {
-            "code.function.name": f"{record.name}.{record.funcName}",
-            "code.file.path": record.pathname,
-            "code.line.number": record.lineno,
-        }
-        if record.threadName is not None:
-            attributes["thread.name"] = record.threadName
-        if record.exc_info and record.exc_info[0] is not None:
-            attributes |= self._exception(record.exc_info)
-        span = current_span()
-        return LogRecord(
-            time_ns=int(record.created * 1e9),
-            observed_ns=self._now_ns(),
-            severity=level.severity,
-            severity_text=level.upper(),
-            body=self._clean.text(record.getMessage()),
-            scope=record.name,
-            attributes=self._clean.attributes(attributes),
-            trace_id=span.trace_id if span else "",
-            span_id=span.span_id if span else "",
-        )
-
-    @staticmethod
-    def _exception(info: _ExcInfo) -> dict[str, Scalar]:
-        kind, error, _ = info
-        module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-        return {
-            "exception.type": f"{module}{kind.__qualname__}",
-            "exception.message": str(error),
-            "exception.stacktrace": "".join(traceback.format_exception(*info)),
-        }

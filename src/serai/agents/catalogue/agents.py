@@ -32,9 +32,6 @@ _SIMPLE = (
 class Catalogue:
     """A list of agents, found by id or alias. It does not change; adding makes another one.
 
-    Args:
-        definitions: The agents, in the order in which they are shown.
-
     Raises:
         ConfigInvalid: Two agents have a name in common.
     """
@@ -89,18 +86,6 @@ class Catalogue:
         """
         return Catalogue((self._definitions | {one.id: one for one in definitions}).values())
 
-    def without(self, name: str) -> Catalogue:
-        """This list without one of its agents.
-
-        Raises:
-            AgentUnknown: There is none of that name.
-            ConfigInvalid: It is one of Serai's own.
-        """
-        taken = self.definition_for(name).id
-        if built_in().resolve(taken) is not None:
-            raise ConfigInvalid(f"{taken} is one of Serai's own agents and cannot be taken out")
-        return Catalogue(one for one in self if one.id != taken)
-
 
 @cache
 def built_in() -> Catalogue:
@@ -115,18 +100,14 @@ def make_catalogue(
     """All agents that are known.
 
     A registry adds agents; one that Serai knows already, by a name or by its package, stays as it is, and so
-    does one that configuration describes with its command and its arguments. What configuration says comes
+    does one that configuration describes with a command. What configuration says comes
     last: it changes agents and adds some.
-
-    Args:
-        settings: What configuration says, by name: `Configuration.agents`.
-        registry: The agents of a registry, if one was named.
 
     Raises:
         ConfigInvalid: Configuration describes a new agent without a command, or names clash.
     """
     own, settings = built_in(), settings or {}
-    described = {name for name, entry in settings.items() if entry.is_whole}
+    described = {name for name, entry in settings.items() if entry.command is not None}
     packages = {way.package for one in own for way in one.ways if way.package}
     new = [
         one
@@ -158,7 +139,9 @@ def _changed(definition: AgentDefinition, entry: AgentSettings) -> AgentDefiniti
     if entry.args is not None:
         ways = tuple(msgspec.structs.replace(way, args=entry.args) for way in ways if way.is_acp) or ways
     changes["ways"] = ways
-    if entry.is_whole and entry.args:  # it may be `python agent.py`: the version would be that of python
+    if (
+        entry.command is not None and entry.args
+    ):  # it may be `python agent.py`: the version would be that of python
         changes["version_args"] = ()
     changes["env"] = {**definition.env, **entry.env}
     return msgspec.structs.replace(definition, **changes)
@@ -166,10 +149,8 @@ def _changed(definition: AgentDefinition, entry: AgentSettings) -> AgentDefiniti
 
 _AGE = 600.0
 """For how many seconds what was downloaded is taken as still so."""
-_BRIEFLY = 2.0
-"""How long a registry is waited for that may have arguments for an agent, in seconds: mostly it has none."""
-_UNHEARD = 5.0
-"""The same for a name that nobody else knows: it may have the agent, or someone has mistyped the name."""
+_ONE_AGENT = 5.0
+"""Longest wait for a registry when one agent is looked for, in seconds: its name may be mistyped."""
 
 _downloaded: dict[str, tuple[float, Registry]] = {}
 
@@ -184,16 +165,14 @@ class KnownAgents(NamedTuple):
 async def known_agents(
     configuration: Configuration, warn: Callable[[str], None], *, name: str | None = None
 ) -> KnownAgents:
-    """The agents that a configuration knows. Cancelling it stops the waiting for the registry.
+    """Returns the agents that a configuration knows. Cancelling it stops the waiting for the registry.
 
-    A registry that cannot be had is told, and its agents are missing: nothing else fails for it. Whoever
-    looks for one agent has it read only where it could say something about that one, and waits briefly where
-    that one has a command and only its arguments could be there, or where nothing else knows the name.
+    A registry that cannot be had is told, and its agents are missing: nothing else fails for it.
 
     Args:
         configuration: The configuration.
         warn: Is told, in a sentence, that the registry cannot be had.
-        name: The agent that is looked for; `None` for all of them.
+        name: The agent that is looked for: the registry is read only if nothing else knows it.
 
     Raises:
         ConfigInvalid: What the files say of their agents is wrong.
@@ -202,50 +181,30 @@ async def known_agents(
     settings, place = configuration.agents, configuration.settings.agent_registry
     if not place:
         return KnownAgents(make_catalogue(settings), Registry())
-    # An entry without a command says something about an agent of the registry.
     own = {
         each: entry
         for each, entry in settings.items()
         if entry.command is not None or built_in().resolve(each) is not None
     }
     without = make_catalogue(own)
-    found = without.resolve(name) if name is not None else None
-    if found is not None and (built_in().resolve(found) is not None or own[found].is_whole):
+    if name is not None and without.resolve(name) is not None:
         return KnownAgents(without, Registry())
     lacking = {each: entry for each, entry in settings.items() if each not in own}
-    it = _named(name, lacking) if name is not None else None
-    is_meant = name is None or it is not None  # and not perhaps mistyped
     try:
-        registry = await _load(place, _BRIEFLY if found else SECONDS if is_meant else _UNHEARD)
+        registry = await _load(place, SECONDS if name is None else _ONE_AGENT)
     except ConfigInvalid as error:
-        warn(f"{error.message}. {_missing(found, lacking)}")
-        if it is not None:
-            raise AgentUnknown(
-                f"there is no agent {name!r} now: [agents.{it}] has no command, and {error.message}",
-                remedy="See that the registry can be had, or say how the agent is started: "
-                f"command = ... under [agents.{it}]",
-            ) from None
+        entries = ", ".join(f"[agents.{each}]" for each in lacking)
+        also = f", and with them what has no command of its own: {entries}" if lacking else ""
+        warn(f"{error.message}. Its agents are missing{also}")
+        for each, entry in lacking.items():
+            if name is not None and name.strip().lower() in (each, *(entry.aliases or ())):
+                raise AgentUnknown(
+                    f"there is no agent {name!r} now: [agents.{each}] has no command, and {error.message}",
+                    remedy="See that the registry can be had, or say how the agent is started: "
+                    f"command = ... under [agents.{each}]",
+                ) from None
         return KnownAgents(without, Registry())
     return KnownAgents(make_catalogue(settings, registry.definitions), registry)
-
-
-def _missing(found: str | None, lacking: Mapping[str, AgentSettings]) -> str:
-    """What is not known without the registry: of the agent that was found all the same, or else at all."""
-    if found is not None:
-        return (
-            f"What it says of {found} is missing; with args = [...] under [agents.{found}], "
-            "or args = [] for none, it is not asked"
-        )
-    if not lacking:
-        return "Its agents are missing"
-    entries = ", ".join(f"[agents.{each}]" for each in lacking)
-    return f"Its agents are missing, and with them what has no command of its own: {entries}"
-
-
-def _named(name: str, entries: Mapping[str, AgentSettings]) -> str | None:
-    """The entry that a name or an alias stands for."""
-    plain = name.strip().lower()
-    return next((each for each, entry in entries.items() if plain in (each, *(entry.aliases or ()))), None)
 
 
 async def _load(place: str, seconds: float) -> Registry:

@@ -16,14 +16,14 @@ from pathlib import Path
 from serai.acp import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Evidence, Way
 from serai.agents.catalogue.programs import (
-    Package,
+    NpmPackage,
     Surroundings,
     ask_program,
     find_package,
     find_program,
     is_script,
-    node_needed,
     nodes_in_packages,
+    numbers_in,
     package_of,
     version_in,
 )
@@ -89,9 +89,7 @@ class FoundAgent:
                 remedy=_how_to_install(self.definition),
             )
         chosen = self.way.choosing(model=model, effort=effort)
-        env = dict(self.launch.env)
-        if with_mcp:
-            env |= self.definition.mcp_env
+        env = {**self.launch.env, **(self.definition.mcp_env if with_mcp else {})}
         return replace(self.launch, argv=(*self.launch.argv, *chosen), env=env)
 
 
@@ -105,31 +103,16 @@ def agent_info(found: FoundAgent) -> AgentInfo:
 def is_signed_in(
     evidence: Evidence, surroundings: Surroundings, env: Mapping[str, str] | None = None
 ) -> bool | None:
-    """Whether someone is signed in, by what can be seen; `None` when that does not say.
-
-    Args:
-        evidence: What to look for.
-        surroundings: Where.
-        env: Variables that the agent is started with.
-    """
+    """Whether someone is signed in, by what can be seen; `None` when that does not say."""
     environ = {**surroundings.environ, **(env or {})}
-    if any(environ.get(name) for name in evidence.env):
+    files = (surroundings.expand(text) for text in evidence.files)
+    if any(environ.get(name) for name in evidence.env) or any(_has_content(each) for each in files if each):
         return True
-    for text in evidence.files:
-        path = surroundings.expand(text)
-        if path is not None and _has_content(path):
-            return True
     return False if evidence.conclusive else None
 
 
 class Finder:
-    """Finds agents, and remembers for a short while what it found. One for each event loop.
-
-    Args:
-        surroundings: Where to look; by default this machine.
-        age: For how many seconds what was found is taken as still so.
-        clock: Tells the time in seconds.
-    """
+    """Finds agents, and remembers for a short while what it found. One for each event loop."""
 
     def __init__(
         self,
@@ -145,7 +128,7 @@ class Finder:
         self._versions: dict[tuple[str, ...], asyncio.Task[str | None]] = {}
 
     async def find(self, definition: AgentDefinition, *, is_wanted: bool = False) -> FoundAgent:
-        """What there is of one agent. It never raises.
+        """Finds one agent. It never raises.
 
         Cancelling it stops the waiting; a program that is being asked has its few seconds all the same.
 
@@ -153,11 +136,10 @@ class Finder:
             definition: The agent.
             is_wanted: Whether it is to be started. If it was not there a moment ago, it is looked for anew.
         """
-        if (known := self._found.get(definition.id)) is not None:
-            since, found = known
-            is_fresh = self._clock() - since < self._age and found.definition == definition
-            if is_fresh and (found.launch is not None or not is_wanted):
-                return found
+        since, found = self._found.get(definition.id, (0.0, None))
+        is_enough = found is not None and (found.launch is not None or not is_wanted)
+        if found and is_enough and found.definition == definition and self._clock() - since < self._age:
+            return found
         try:
             found = await self._find(definition)
         except (OSError, ValueError) as error:  # a disk that fails, a path that cannot be one
@@ -166,7 +148,7 @@ class Finder:
         return found
 
     async def find_all(self, definitions: Iterable[AgentDefinition]) -> list[FoundAgent]:
-        """What there is of several agents, looked for at once, in the order in which they were given."""
+        """Finds several agents at once, in the order in which they were given."""
         return list(await asyncio.gather(*(self.find(definition) for definition in definitions)))
 
     async def list_models(self, found: FoundAgent) -> list[str]:
@@ -176,9 +158,7 @@ class Finder:
             return []
         environ = {**self._surroundings.environ, **found.launch.env}
         answer = await ask_program([str(found.path), *words], environ, seconds=_LISTING_SECONDS)
-        if answer is None or answer.code:
-            return []
-        return [match[1] for line in answer.text.splitlines() if (match := _LISTED.fullmatch(line))]
+        return [match[1] for line in (answer or "").splitlines() if (match := _LISTED.fullmatch(line))]
 
     # -- one agent -----------------------------------------------------------------------------------------
 
@@ -188,10 +168,7 @@ class Finder:
         )
         unusable: FoundAgent | None = None
         for way in definition.ways:
-            if way.package:
-                found = await self._find_package(definition, way)
-            else:
-                found = await self._find_program(definition, way)
+            found = await (self._find_package if way.package else self._find_program)(definition, way)
             if found is not None:
                 found = replace(found, signed_in=signed_in)
                 if found.launch is not None:
@@ -209,7 +186,7 @@ class Finder:
         found = FoundAgent(definition, installed=True, path=entry, version=package.version, way=way)
         if not is_script(entry):
             return self._usable(found, (str(entry),))
-        node, reason = await self._node(node_needed(package, way))
+        node, reason = await self._node(package, way)
         if node is None:
             return replace(found, reason=reason)
         return self._usable(found, (str(node), str(entry)), node.parent)
@@ -219,12 +196,12 @@ class Finder:
         if path is None:
             return None
         package = await asyncio.to_thread(package_of, path)
-        version = _version_of(package) if definition.version_args else None
+        version = package.version if package is not None and definition.version_args else None
         found = FoundAgent(definition, installed=True, path=path, way=way, version=version)
         folders = [path.parent]
         argv = (str(path),)
         if await asyncio.to_thread(is_script, path):
-            node, reason = await self._node(node_needed(package, way))
+            node, reason = await self._node(package, way)
             if node is None:
                 return replace(found, reason=reason)
             folders.append(node.parent)
@@ -233,7 +210,7 @@ class Finder:
         found = self._usable(found, argv, *folders)
         if version is None and definition.version_args:
             # Found so, it is started with the same variables, if it can be started at all.
-            env = dict(found.launch.env) if found.launch is not None else dict(definition.env)
+            env = found.launch.env if found.launch is not None else definition.env
             version = await self._version((*argv, *definition.version_args), env)
             if version is None:
                 told = found.reason or f"it did not tell its version within {_PROBE_SECONDS:g} s"
@@ -247,10 +224,10 @@ class Finder:
         return None
 
     def _usable(self, found: FoundAgent, argv: tuple[str, ...], *folders: Path) -> FoundAgent:
-        way = found.way
+        way, definition = found.way, found.definition
         if way is None or not way.is_acp:
             return replace(found, reason="what is installed does not speak ACP")
-        env = dict(found.definition.env)
+        env = dict(definition.env)
         missing = [str(folder) for folder in folders if folder not in self._surroundings.path]
         if missing:
             # What a script asks for by name is found beside it, also where the host's own PATH is short.
@@ -260,21 +237,18 @@ class Finder:
             argv=(*argv, *way.args),
             env=env,
             name=found.id,
-            login=found.definition.login,
-            install=_how_to_install(found.definition),
-            auth_patterns=found.definition.auth_patterns,
-            usage_patterns=found.definition.usage_patterns,
-            cumulative_tokens=found.definition.cumulative_tokens,
+            login=definition.login,
+            install=_how_to_install(definition),
+            auth_patterns=definition.auth_patterns,
+            usage_patterns=definition.usage_patterns,
+            cumulative_tokens=definition.cumulative_tokens,
         )
         return replace(found, launch=launch)
 
     def _used(self, definition: AgentDefinition) -> Path | None:
         """A folder that shows that someone has used the agent."""
-        for text in definition.folders:
-            folder = self._surroundings.expand(text)
-            if folder is not None and os.path.isdir(folder):  # noqa: PTH112 - it never raises
-                return folder
-        return None
+        folders = map(self._surroundings.expand, definition.folders)
+        return next((each for each in folders if each and os.path.isdir(each)), None)  # noqa: PTH112 - it never raises
 
     def _absence(self, definition: AgentDefinition) -> str:
         names = dict.fromkeys(way.package or way.program for way in definition.ways)
@@ -284,11 +258,14 @@ class Finder:
 
     # -- versions ------------------------------------------------------------------------------------------
 
-    async def _node(self, needed: int) -> tuple[Path | None, str]:
+    async def _node(self, package: NpmPackage | None, way: Way) -> tuple[Path | None, str]:
         """A node that is new enough; else why there is none."""
+        needed = max(way.node, package.node if package is not None else 0)
         newest: tuple[int, ...] = ()
         for path in await asyncio.to_thread(lambda: list(find_program("node", self._surroundings))):
-            numbers = _version_in_path(path) or _numbers(await self._version((str(path), "--version"), {}))
+            numbers = _version_in_path(path) or numbers_in(
+                await self._version((str(path), "--version"), {}) or ""
+            )
             if numbers[:1] >= (needed,) or (not needed and numbers):
                 return path, ""
             newest = max(newest, numbers)
@@ -308,28 +285,17 @@ class Finder:
             return None
         key = (*argv, str(status.st_mtime_ns), str(status.st_size))
         task = self._versions.get(key)
-        if task is None:
+        if task is None or (task.done() and task.result() is None):  # who has not answered is asked again
             task = self._versions[key] = asyncio.create_task(self._ask_version(argv, env))
-            task.add_done_callback(lambda done: self._forget(key, done))
         return await asyncio.shield(task)
-
-    def _forget(self, key: tuple[str, ...], task: asyncio.Task[str | None]) -> None:
-        """Ask again, another time, whoever has not answered."""
-        if task.cancelled() or task.exception() is not None or task.result() is None:
-            self._versions.pop(key, None)
 
     async def _ask_version(self, argv: tuple[str, ...], env: Mapping[str, str]) -> str | None:
         environ = {**self._surroundings.environ, **env}
-        answer = await ask_program(argv, environ, seconds=_PROBE_SECONDS)
-        return version_in(answer.text) if answer is not None else None
+        return version_in(await ask_program(argv, environ, seconds=_PROBE_SECONDS) or "")
 
 
 def _how_to_install(definition: AgentDefinition) -> str | None:
     return f"To install it: {definition.install}" if definition.install else None
-
-
-def _version_of(package: Package | None) -> str | None:
-    return package.version if package is not None else None
 
 
 def _version_in_path(path: Path) -> tuple[int, ...]:
@@ -338,14 +304,9 @@ def _version_in_path(path: Path) -> tuple[int, ...]:
     return tuple(map(int, match.groups())) if match else ()
 
 
-def _numbers(version: str | None) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version or "")[:3])
-
-
 def _has_content(path: Path) -> bool:
     """Whether a file holds more than an empty object."""
     try:
-        status = path.stat()
+        return path.stat().st_size > 4 and path.is_file()
     except (OSError, ValueError):
         return False
-    return status.st_size > 4 and os.path.isfile(path)  # noqa: PTH113 - it never raises

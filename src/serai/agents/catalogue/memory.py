@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from serai.acp import AgentCapabilities, Handshake
 from serai.agents.catalogue.finder import FoundAgent
 from serai.config.private import replace_private
 from serai.errors import ConfigInvalid
+from serai.redact import Redactor
+from serai.redact.environment import managed_from_environment
 
 __all__ = ["FILE", "AgentMemory", "Remembered", "signed_in_of", "version_of"]
 
@@ -51,11 +55,8 @@ class Remembered(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 class AgentMemory:
     """The file. It never raises: what cannot be read is unknown, and what cannot be written is asked again.
 
-    Its methods read and write the disk: call them in a thread where something must not wait. Several threads
-    may call it.
-
-    Args:
-        path: The file.
+    What agents say is redacted before it is written, since the file is not encrypted. Its methods read and
+    write the disk: call them in a thread where something must not wait. Several threads may call it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -64,7 +65,11 @@ class AgentMemory:
 
     def recall(self, found: FoundAgent) -> Remembered | None:
         """What an agent said; `None` when it never did, or has another version or command by now."""
-        return _valid(self._read().get(found.id), found)
+        kept = self._read().get(found.id)
+        now = _begun(found)
+        return (
+            kept if kept is not None and (kept.version, kept.command) == (now.version, now.command) else None
+        )
 
     def remember(
         self,
@@ -74,7 +79,7 @@ class AgentMemory:
         signed_in: bool | UnsetType | None = UNSET,
         now: datetime | None = None,
     ) -> None:
-        """Keep what an agent has said. What is not given stays as it was.
+        """Keeps what an agent has said. What is not given stays as it was.
 
         Args:
             found: The agent.
@@ -84,13 +89,12 @@ class AgentMemory:
         """
         now = now or datetime.now(UTC)
         with self._lock:
-            known = self._read()
-            before = _valid(known.get(found.id), found)
-            kept = before or Remembered(command=_digest(found), version=found.version)
+            before = self.recall(found)
+            kept = before or _begun(found)
             if handshake is not None:
                 kept = msgspec.structs.replace(
                     kept,
-                    told_version=handshake.agent_info.version,
+                    told_version=_masked(handshake.agent_info.version, found),
                     capabilities=handshake.capabilities,
                     delete_session=handshake.delete_session,
                     logout=handshake.logout,
@@ -100,20 +104,15 @@ class AgentMemory:
             if kept == before and _is_fresh(kept.at, now):
                 return
             kept = msgspec.structs.replace(kept, at=now.isoformat(timespec="seconds"))
-            self._write({**known, found.id: kept})
+            data = msgspec.json.encode({**self._read(), found.id: kept}, order="sorted")
+            with suppress(ConfigInvalid):
+                replace_private(self._path, msgspec.json.format(data, indent=2) + b"\n", "file")
 
     def _read(self) -> dict[str, Remembered]:
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=dict[str, Remembered])
         except (OSError, ValueError):  # a file that is not there, or not ours
             return {}
-
-    def _write(self, known: dict[str, Remembered]) -> None:
-        data = msgspec.json.format(msgspec.json.encode(known, order="sorted"), indent=2)
-        try:
-            replace_private(self._path, data + b"\n", "file")
-        except ConfigInvalid:
-            return
 
 
 def signed_in_of(found: FoundAgent, remembered: Remembered | None) -> bool | None:
@@ -135,15 +134,17 @@ def version_of(found: FoundAgent, remembered: Remembered | None) -> str | None:
     return found.version or (remembered.told_version if remembered is not None else None)
 
 
-def _valid(kept: Remembered | None, found: FoundAgent) -> Remembered | None:
-    if kept is None or kept.version != found.version or kept.command != _digest(found):
-        return None
-    return kept
-
-
-def _digest(found: FoundAgent) -> str:
+def _begun(found: FoundAgent) -> Remembered:
+    """An agent of which nothing is known but what is installed."""
     words = found.launch.argv if found.launch is not None else ()
-    return hashlib.sha256(json.dumps(words).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:16]
+    return Remembered(command=digest, version=_masked(found.version, found))
+
+
+def _masked(text: str | None, found: FoundAgent) -> str | None:
+    """A text without the secrets of this program and of the agent, and without what looks like one."""
+    secrets = {**os.environ, **(found.launch.env if found.launch is not None else {})}
+    return text and Redactor(managed_from_environment(secrets)).redact(text)
 
 
 def _is_fresh(at: str, now: datetime) -> bool:

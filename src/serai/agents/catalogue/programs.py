@@ -1,11 +1,13 @@
-"""Programs and npm packages on the disk: where they usually are, and what a program prints when asked."""
+"""Programs and npm packages on the disk: where they usually are, and what a program prints when it is asked.
+
+To look in another place, add rows to the tables.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import re
-import sys
 import tempfile
 from asyncio.subprocess import STDOUT
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,47 +23,33 @@ from serai.machine.processes.environment import inheritable
 
 __all__ = [
     "MODULES_VARIABLE",
-    "Answer",
-    "Package",
+    "NpmPackage",
     "Surroundings",
     "ask_program",
     "find_package",
     "find_program",
-    "is_program",
     "is_script",
-    "module_folders",
-    "node_needed",
     "nodes_in_packages",
+    "numbers_in",
     "package_of",
-    "program_folders",
     "version_in",
 ]
 
 MODULES_VARIABLE = "SERAI_NODE_MODULES"
 """Names further folders with packages, separated as in `PATH`."""
 
-SYSTEM = (
-    Path("/usr/local/bin"),
-    Path("/opt/homebrew/bin"),
-    Path("/home/linuxbrew/.linuxbrew/bin"),
-    Path("/usr/bin"),
-    Path("/bin"),
-    Path("/snap/bin"),
+SYSTEM = tuple(
+    map(
+        Path,
+        (
+            *("/usr/local/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin"),
+            *("/usr/bin", "/bin", "/snap/bin"),
+        ),
+    )
 )
-_OF_THE_PERSON = (
-    ".local/bin",
-    "bin",
-    ".npm-global/bin",
-    ".npm-packages/bin",
-    ".bun/bin",
-    ".deno/bin",
-    ".cargo/bin",
-    ".volta/bin",
-    ".opencode/bin",
-    ".local/share/pnpm",
-    "Library/pnpm",
-    ".yarn/bin",
-    ".linuxbrew/bin",
+_IN_HOME = (
+    *(".local/bin", "bin", ".npm-global/bin", ".npm-packages/bin", ".bun/bin", ".deno/bin", ".cargo/bin"),
+    *(".volta/bin", ".opencode/bin", ".local/share/pnpm", "Library/pnpm", ".yarn/bin", ".linuxbrew/bin"),
 )
 _NODE_VERSIONS = (
     # Folders of version managers, and where in a version's folder the programs are.
@@ -74,7 +62,13 @@ _NODE_VERSIONS = (
 )
 _REFERENCE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _PREFIX = re.compile(r"^\s*prefix\s*=\s*(.+?)\s*$", re.MULTILINE)
-_LARGEST_NPMRC = 64 * 1024
+_AT_LEAST = re.compile(r"\s*(?:>=?\s*|[\^~])?v?(\d+)")
+_NODE_PACKAGE = re.compile(r"node(?:-bin)?|node-(?:linux|darwin|win)-\w+")
+_VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+(?:\.\d+)*(?:[-+][\w.+-]*\w)?)")
+_LARGEST = 1024 * 1024
+"""Largest part of a file or an output that is read, in bytes."""
+_GRACE = 0.5
+"""Time between TERM and KILL, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -96,153 +90,54 @@ class Surroundings:
 
     def expand(self, text: str) -> Path | None:
         """A path with `~` and `${NAME:-default}` replaced; `None` when a variable has no value."""
-        missing: list[str] = []
-
-        def replaced(match: re.Match[str]) -> str:
-            value = self.environ.get(match[1]) or match[2]
-            if value is None:
-                missing.append(match[1])
-                return ""
-            return value
-
-        full = _REFERENCE.sub(replaced, text)
-        if missing:
+        values = [self.environ.get(name) or default for name, default in _REFERENCE.findall(text)]
+        if not all(values):
             return None
-        if full == "~" or full.startswith("~/"):
-            return self.home / full[2:]
-        return Path(full)
+        full = _REFERENCE.sub(lambda _: values.pop(0), text)
+        return self.home / full[2:] if full == "~" or full.startswith("~/") else Path(full)
 
     @property
     def path(self) -> tuple[Path, ...]:
         """The folders of `PATH`. A relative one would be another in every session, and is left out."""
         return tuple(_absolute(self.environ.get("PATH", "").split(os.pathsep)))
 
+    def program_folders(self) -> tuple[Path, ...]:
+        """The folders that programs are looked for in, the first to win first."""
+        folders = [each / ".bin" for each in self._own_modules()]
+        folders += self.path
+        for name, inside in (("PNPM_HOME", ""), ("BUN_INSTALL", "bin"), ("VOLTA_HOME", "bin")):
+            folders += [each / inside for each in _absolute([self.environ.get(name, "")])]
+        folders += [each / "bin" for each in self._npm_prefixes()]
+        folders += [self.home / each for each in _IN_HOME]
+        folders += _node_versions(self.home)
+        return tuple(dict.fromkeys((*folders, *self.system)))
 
-def program_folders(surroundings: Surroundings) -> tuple[Path, ...]:
-    """The folders that programs are looked for in, the first to win first."""
-    return tuple(dict.fromkeys(_program_folders(surroundings)))
+    def module_folders(self) -> tuple[Path, ...]:
+        """The folders that packages of npm are looked for in, the first to win first."""
+        folders = [*self._own_modules(), *(each / "lib/node_modules" for each in self._npm_prefixes())]
+        # Beside each folder of programs is what npm, run from there, installs for all.
+        folders += [each.parent / "lib/node_modules" for each in self.program_folders() if each.name == "bin"]
+        folders += [self.home / ".bun/install/global/node_modules", self.home / "node_modules"]
+        return tuple(dict.fromkeys(folders))
 
+    def _own_modules(self) -> list[Path]:
+        """The packages of the project, and those that a variable names."""
+        parents = (self.project, *self.project.parents) if self.project is not None else ()
+        named = _absolute(self.environ.get(MODULES_VARIABLE, "").split(os.pathsep))
+        return [*(each / "node_modules" for each in parents), *named]
 
-def module_folders(surroundings: Surroundings) -> tuple[Path, ...]:
-    """The folders that packages of npm are looked for in, the first to win first."""
-    return tuple(dict.fromkeys(_module_folders(surroundings)))
-
-
-def find_program(name: str, surroundings: Surroundings) -> Iterator[Path]:
-    """All programs of a name, the one to take first. A path is taken as it is, if it is a program."""
-    if "/" in name or os.sep in name:
-        path = surroundings.expand(name)
-        if path is not None and path.is_absolute() and is_program(path):
-            yield path
-        return
-    for folder in program_folders(surroundings):
-        for ending in _endings(surroundings):
-            path = folder / f"{name}{ending}"
-            if is_program(path):
-                yield path
-                break
-
-
-def is_program(path: Path) -> bool:
-    """Whether a path is a file that can be run."""
-    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113 - it never raises
-
-
-def _program_folders(surroundings: Surroundings) -> Iterator[Path]:
-    if surroundings.project is not None:
-        for folder in (surroundings.project, *surroundings.project.parents):
-            yield folder / "node_modules" / ".bin"
-    for modules in _named_modules(surroundings):
-        yield modules / ".bin"
-    yield from surroundings.path
-    for name in ("PNPM_HOME", "BUN_INSTALL", "VOLTA_HOME"):
-        for folder in _absolute([surroundings.environ.get(name, "")]):
-            yield folder if name == "PNPM_HOME" else folder / "bin"
-    for folder in _npm_prefixes(surroundings):
-        yield folder / "bin"
-    for relative in _OF_THE_PERSON:
-        yield surroundings.home / relative
-    yield from _node_versions(surroundings)
-    yield from surroundings.system
-
-
-def _module_folders(surroundings: Surroundings) -> Iterator[Path]:
-    if surroundings.project is not None:
-        for folder in (surroundings.project, *surroundings.project.parents):
-            yield folder / "node_modules"
-    yield from _named_modules(surroundings)
-    for prefix in _npm_prefixes(surroundings):
-        yield prefix / "lib" / "node_modules"
-    # Beside each folder of programs is what npm, run from there, installs for all.
-    for folder in program_folders(surroundings):
-        if folder.name == "bin":
-            yield folder.parent / "lib" / "node_modules"
-    yield surroundings.home / ".bun" / "install" / "global" / "node_modules"
-    yield surroundings.home / "node_modules"
-
-
-def _named_modules(surroundings: Surroundings) -> Iterator[Path]:
-    return _absolute(surroundings.environ.get(MODULES_VARIABLE, "").split(os.pathsep))
-
-
-def _npm_prefixes(surroundings: Surroundings) -> Iterator[Path]:
-    """Where npm installs for all, when it was told so."""
-    environ = surroundings.environ
-    told = [environ.get(name, "") for name in ("npm_config_prefix", "NPM_CONFIG_PREFIX", "PREFIX")]
-    try:
-        with (surroundings.home / ".npmrc").open(encoding="utf-8", errors="replace") as file:
-            told += [line.strip("\"'") for line in _PREFIX.findall(file.read(_LARGEST_NPMRC))]
-    except OSError:
-        pass
-    for text in told:
-        path = surroundings.expand(text.replace("${HOME}", "~")) if text else None
-        if path is not None and path.is_absolute():
-            yield path
-
-
-def _node_versions(surroundings: Surroundings) -> Iterator[Path]:
-    """The folders of version managers, the newest version first."""
-    found: list[tuple[tuple[int, ...], Path]] = []
-    for relative, programs in _NODE_VERSIONS:
-        root = surroundings.home / relative
-        try:
-            names = sorted(os.listdir(root))  # noqa: PTH208 - only the names are wanted
-        except OSError:
-            continue
-        for name in names:
-            numbers = tuple(int(number) for number in re.findall(r"\d+", name)[:3])
-            found.append((numbers, root / name / programs))
-    for _, folder in sorted(found, key=lambda one: one[0], reverse=True):
-        yield folder
-
-
-def _absolute(texts: Iterable[str]) -> Iterator[Path]:
-    for text in texts:
-        if text and os.path.isabs(text):  # noqa: PTH117 - it is text still
-            yield Path(text)
-
-
-def _endings(surroundings: Surroundings) -> tuple[str, ...]:
-    if sys.platform != "win32":
-        return ("",)
-    return ("", *surroundings.environ.get("PATHEXT", ".COM;.EXE;.BAT;.CMD").lower().split(";"))
-
-
-_LARGEST_MANIFEST = 1024 * 1024
-_AT_LEAST = re.compile(r"\s*>=?\s*v?(\d+)")
-_NODE_PACKAGE = re.compile(r"node(?:-bin)?|node-(?:linux|darwin|win)-\w+")
-
-
-class _Manifest(msgspec.Struct):
-    name: str = ""
-    version: str = ""
-    bin: str | dict[str, str] = {}
-    engines: Any = None
+    def _npm_prefixes(self) -> list[Path]:
+        """Where npm installs for all, when it was told so."""
+        told = [self.environ.get(name, "") for name in ("npm_config_prefix", "NPM_CONFIG_PREFIX", "PREFIX")]
+        found = _PREFIX.findall(_head(self.home / ".npmrc").decode("utf-8", "replace"))
+        told += [line.strip("\"'") for line in found]
+        paths = (self.expand(text.replace("${HOME}", "~")) for text in told if text)
+        return [path for path in paths if path is not None and path.is_absolute()]
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
-    """A package that is there and is what it says."""
+class NpmPackage:
+    """A package of npm that is there and is what it says."""
 
     folder: Path
     name: str
@@ -252,39 +147,38 @@ class Package:
     """The oldest node that its `engines` names; 0 when it names none."""
 
 
-def find_package(way: Way, surroundings: Surroundings) -> tuple[Package, Path] | None:
+class _Manifest(msgspec.Struct):
+    name: str = ""
+    version: str = ""
+    bin: str | dict[str, str] = {}
+    engines: Any = None
+
+
+def find_program(name: str, surroundings: Surroundings) -> Iterator[Path]:
+    """All programs of a name, the one to take first. A path is taken as it is, if it is a program."""
+    if os.sep in name:
+        path = surroundings.expand(name)
+        candidates = [path] if path is not None and path.is_absolute() else []
+    else:
+        candidates = [folder / name for folder in surroundings.program_folders()]
+    yield from filter(_is_program, candidates)
+
+
+def find_package(way: Way, surroundings: Surroundings) -> tuple[NpmPackage, Path] | None:
     """The package of a way to start, and the file of it to run; `None` when it is nowhere."""
-    for modules in module_folders(surroundings):
-        package = read_package(modules / way.package)
-        if package is None or package.name != way.package:
-            continue
-        entry = _entry(package, way)
-        if entry is not None:
+    for modules in surroundings.module_folders():
+        package = _read_package(modules / way.package)
+        if package is not None and package.name == way.package and (entry := _entry(package, way)):
             return package, entry
     return None
 
 
-def read_package(folder: Path) -> Package | None:
-    """The package in a folder, if there is one that can be read."""
-    try:
-        with (folder / "package.json").open("rb") as file:
-            manifest = msgspec.json.decode(file.read(_LARGEST_MANIFEST), type=_Manifest)
-    except (OSError, ValueError, RecursionError):
-        return None
-    bins = manifest.bin
-    if isinstance(bins, str):
-        bins = {manifest.name.rpartition("/")[2]: bins}
-    engines = manifest.engines.get("node") if isinstance(manifest.engines, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - anything can stand there
-    return Package(folder, manifest.name, manifest.version or None, bins, _oldest(engines))
-
-
-def package_of(program: Path) -> Package | None:
+def package_of(program: Path) -> NpmPackage | None:
     """The package that a program belongs to, when npm has put it where it is."""
-    real = Path(os.path.realpath(program))
-    for folder in real.parents:
-        if folder.parent.name == "node_modules" or folder.parent.parent.name == "node_modules":
-            package = read_package(folder)
-            if package is not None and (folder.parent.name + "/" + folder.name).endswith(package.name):
+    for folder in Path(os.path.realpath(program)).parents:
+        if "node_modules" in (folder.parent.name, folder.parent.parent.name):
+            package = _read_package(folder)
+            if package is not None and f"{folder.parent.name}/{folder.name}".endswith(package.name):
                 return package
     return None
 
@@ -293,79 +187,23 @@ def is_script(path: Path) -> bool:
     """Whether node has to run a file: by its ending, or by its first line."""
     if path.suffix in {".js", ".mjs", ".cjs"}:
         return True
-    try:
-        with path.open("rb") as file:
-            first = file.read(128).split(b"\n", 1)[0]
-    except OSError:
-        return False
+    first = _head(path, 128).split(b"\n", 1)[0]
     return first.startswith(b"#!") and re.search(rb"\bnode\b", first) is not None
-
-
-def node_needed(package: Package | None, way: Way) -> int:
-    """The oldest node that will do."""
-    return max(way.node, package.node if package is not None else 0)
 
 
 def nodes_in_packages(surroundings: Surroundings) -> Iterator[tuple[Path, tuple[int, ...]]]:
     """Nodes that npm has installed as packages, with their versions."""
-    for modules in module_folders(surroundings):
-        try:
-            names = sorted(os.listdir(modules))  # noqa: PTH208 - only the names are wanted
-        except OSError:
-            continue
-        for name in names:
-            package = read_package(modules / name) if _NODE_PACKAGE.fullmatch(name) else None
+    for modules in surroundings.module_folders():
+        for name in filter(_NODE_PACKAGE.fullmatch, _names(modules)):
+            package = _read_package(modules / name)
             if package is not None and package.version:
                 program = _inside(package.folder, package.bins.get("node", "bin/node"))
-                if program is not None and is_program(program):
-                    numbers = tuple(int(number) for number in re.findall(r"\d+", package.version)[:3])
-                    yield program, numbers
+                if program is not None and _is_program(program):
+                    yield program, numbers_in(package.version)
 
 
-def _entry(package: Package, way: Way) -> Path | None:
-    if way.entry:
-        return _inside(package.folder, way.entry)
-    short = package.name.rpartition("/")[2]
-    wanted = package.bins.get(way.bin) if way.bin else package.bins.get(short)
-    if wanted is None and not way.bin and len(set(package.bins.values())) == 1:
-        wanted = next(iter(package.bins.values()))
-    return _inside(package.folder, wanted) if wanted else None
-
-
-def _inside(folder: Path, relative: str) -> Path | None:
-    """A file of a package; `None` when it is not there, or leads out of the package."""
-    path = Path(os.path.normpath(folder / relative))
-    if not path.is_relative_to(folder) or not os.path.isfile(path):  # noqa: PTH113 - it never raises
-        return None
-    return path
-
-
-def _oldest(engines: Any) -> int:
-    """The oldest major version of a range; of several ranges the oldest of all."""
-    if not isinstance(engines, str):
-        return 0
-    found = [_AT_LEAST.match(part) or re.match(r"\s*[\^~]?v?(\d+)", part) for part in engines.split("||")]
-    return min((int(match[1]) for match in found if match), default=0)
-
-
-_SECONDS = 5.0
-_GRACE = 0.5
-_LARGEST_OUTPUT = 256 * 1024
-_VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+(?:\.\d+)*(?:[-+][\w.+-]*\w)?)")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a program printed, and how it ended."""
-
-    text: str
-    code: int
-
-
-async def ask_program(
-    argv: Sequence[str], environ: Mapping[str, str], *, seconds: float = _SECONDS
-) -> Answer | None:
-    """What a program prints, errors too; `None` when it does not end in time, or cannot be started.
+async def ask_program(argv: Sequence[str], environ: Mapping[str, str], *, seconds: float) -> str | None:
+    """Returns what a program prints, errors too; `None` when it fails, takes too long or cannot be started.
 
     It runs in a group of its own. When the time is over, or this is cancelled, the group gets TERM and half a
     second later KILL.
@@ -381,8 +219,7 @@ async def ask_program(
             async with (
                 brief(
                     *argv,
-                    folder=Path(argv[0]).anchor
-                    or None,  # no folder of anyone: some programs write into theirs
+                    folder=Path(argv[0]).anchor or None,  # nobody's folder: some programs write into theirs
                     environment={**inheritable(environ), "NO_COLOR": "1", "CI": "1"},
                     stdout=output,
                     stderr=STDOUT,
@@ -394,10 +231,84 @@ async def ask_program(
         except (OSError, ValueError):  # a time-out is an `OSError`
             return None
         output.seek(0)
-        return Answer(output.read(_LARGEST_OUTPUT).decode("utf-8", "replace"), code)
+        return None if code else output.read(_LARGEST).decode("utf-8", "replace")
 
 
 def version_in(text: str) -> str | None:
     """The first version in a text, as `1.2.3` or `1.2.3-beta.1`."""
     match = _VERSION.search(text)
     return match[1] if match else None
+
+
+def numbers_in(version: str) -> tuple[int, ...]:
+    """The first three numbers of a version."""
+    return tuple(map(int, re.findall(r"\d+", version)[:3]))
+
+
+def _is_program(path: Path) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113 - it never raises
+
+
+def _node_versions(home: Path) -> list[Path]:
+    """The folders of version managers, the newest version first."""
+    found = [
+        (numbers_in(name), home / relative / name / programs)
+        for relative, programs in _NODE_VERSIONS
+        for name in _names(home / relative)
+    ]
+    return [folder for _, folder in sorted(found, key=lambda one: one[0], reverse=True)]
+
+
+def _read_package(folder: Path) -> NpmPackage | None:
+    """The package in a folder, if there is one that can be read."""
+    try:
+        manifest = msgspec.json.decode(_head(folder / "package.json"), type=_Manifest)
+    except (ValueError, RecursionError):
+        return None
+    bins = manifest.bin
+    if isinstance(bins, str):
+        bins = {manifest.name.rpartition("/")[2]: bins}
+    engines = manifest.engines.get("node") if isinstance(manifest.engines, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - anything can stand there
+    return NpmPackage(folder, manifest.name, manifest.version or None, bins, _oldest(engines))
+
+
+def _entry(package: NpmPackage, way: Way) -> Path | None:
+    """The file of a package to run."""
+    if way.entry:
+        return _inside(package.folder, way.entry)
+    wanted = package.bins.get(way.bin or package.name.rpartition("/")[2])
+    if wanted is None and not way.bin and len(set(package.bins.values())) == 1:
+        wanted = next(iter(package.bins.values()))
+    return _inside(package.folder, wanted) if wanted else None
+
+
+def _inside(folder: Path, relative: str) -> Path | None:
+    """A file of a package; `None` when it is not there, or leads out of the package."""
+    path = Path(os.path.normpath(folder / relative))
+    return path if path.is_relative_to(folder) and os.path.isfile(path) else None  # noqa: PTH113 - it never raises
+
+
+def _oldest(engines: Any) -> int:
+    """The oldest major version of a range; of several ranges the oldest of all."""
+    found = map(_AT_LEAST.match, engines.split("||")) if isinstance(engines, str) else ()
+    return min((int(match[1]) for match in found if match), default=0)
+
+
+def _head(path: Path, size: int = _LARGEST) -> bytes:
+    """The beginning of a file; nothing where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError:
+        return b""
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208 - only the names are wanted
+    except OSError:
+        return []
+
+
+def _absolute(texts: Iterable[str]) -> Iterator[Path]:
+    return (Path(text) for text in texts if text.startswith(os.sep))

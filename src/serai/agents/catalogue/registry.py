@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import os
 import platform
 import re
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from email.message import Message
+from pathlib import Path
 from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
@@ -30,7 +30,7 @@ __all__ = ["SECONDS", "Registry", "load_registry", "parse_registry"]
 
 _LARGEST = 8 * 1024 * 1024
 SECONDS = 15.0
-"""How long one may take to come."""
+"""Longest wait for a download, in seconds."""
 _PACKAGE = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*", re.IGNORECASE)
 _PROGRAM = re.compile(r"[\w][\w.+-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -46,12 +46,33 @@ class Registry:
     """Why an entry was left out, one sentence for each."""
 
 
-class _Skipped(Exception):
-    """An entry cannot be used."""
+class _Offer(msgspec.Struct):
+    """One way in which an agent is distributed."""
+
+    package: str = ""
+    cmd: str = ""
+    archive: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+
+
+class _Distribution(msgspec.Struct):
+    npx: _Offer | None = None
+    uvx: _Offer | None = None
+    binary: dict[str, _Offer] = {}
+
+
+class _Entry(msgspec.Struct):
+    id: str
+    distribution: _Distribution
+    name: str = ""
+    description: str = ""
+    website: str = ""
+    repository: str = ""
 
 
 async def load_registry(place: str, *, seconds: float = SECONDS) -> Registry:
-    """The registry in a file or at an `http(s)` address. A person has named it: none is fetched by itself.
+    """Loads a registry from a file or an `http(s)` address that a person has named.
 
     Cancelling it stops the waiting; a download that is under way ends by its time limit.
 
@@ -59,17 +80,16 @@ async def load_registry(place: str, *, seconds: float = SECONDS) -> Registry:
         ConfigInvalid: It cannot be read, is too large or takes too long, or is no registry.
     """
     scheme = place.partition("://")[0].lower() if "://" in place else ""
-    if scheme in {"http", "https"}:
-        data = await asyncio.to_thread(_fetch, place, seconds)
-    elif scheme:
+    if scheme not in {"", "http", "https"}:
         raise ConfigInvalid(f"a registry is a file, or at an http or https address, not {place!r}")
-    else:
-        data = await asyncio.to_thread(_read, place)
+    data = await (asyncio.to_thread(_fetch, place, seconds) if scheme else asyncio.to_thread(_read, place))
+    if len(data) > _LARGEST:
+        raise ConfigInvalid(f"the registry {place} has more than {_LARGEST >> 20} MB")
     return parse_registry(data, place)
 
 
 def parse_registry(data: bytes, place: str, *, target: str | None = None) -> Registry:
-    """The agents of a registry's JSON. An entry that cannot be used is left out, and said why.
+    """Reads the agents of a registry's JSON. An entry that cannot be used is left out, and said why.
 
     Args:
         data: The JSON.
@@ -80,142 +100,83 @@ def parse_registry(data: bytes, place: str, *, target: str | None = None) -> Reg
         ConfigInvalid: It is no JSON, or has no list of agents.
     """
     try:
-        document = msgspec.json.decode(data)
+        entries = msgspec.json.decode(data, type=dict[str, Any])["agents"]
+        entries = msgspec.convert(entries, list[Any])
+    except (KeyError, msgspec.ValidationError):
+        raise ConfigInvalid(f"the registry {place} has no list of agents") from None
     except (ValueError, RecursionError) as error:
         raise ConfigInvalid(f"the registry {place} is not JSON: {error}") from None
-    entries = document.get("agents") if isinstance(document, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - anything can stand there
-    if not isinstance(entries, list):
-        raise ConfigInvalid(f"the registry {place} has no list of agents")
-    target = target or _this_platform()
     definitions: dict[str, AgentDefinition] = {}
     skipped: list[str] = []
-    for index, entry in enumerate(cast("list[Any]", entries)):
+    for index, entry in enumerate(entries, 1):
         try:
-            definition = _definition(entry, target)
-        except _Skipped as reason:
-            skipped.append(f"{_called(entry, index)}: {reason}")
+            definition = _definition(msgspec.convert(entry, _Entry), target or _this_platform())
+        except ValueError as reason:  # also what msgspec does not take
+            named = _shown(str(cast("dict[str, Any]", entry).get("id"))) if isinstance(entry, dict) else ""
+            skipped.append(f"{named[:64] if named not in ('', 'None') else f'entry {index}'}: {reason}")
         else:
             definitions[definition.id] = definition
     return Registry(tuple(definitions.values()), tuple(skipped))
 
 
-# -- entries -----------------------------------------------------------------------------------------------
-
-
-def _definition(entry: Any, target: str) -> AgentDefinition:
-    fields = _object(entry, "it is no object")
-    name = _text(fields, "id")
-    if not is_agent_name(name):
-        raise _Skipped("its id cannot be a name of an agent")
-    distribution = _object(fields.get("distribution"), "it does not say how it is distributed")
-    offers = list(_offers(distribution, target))
-    if not offers:
-        raise _Skipped(f"it is not distributed for {target}")
-    first = offers[0]
+def _definition(entry: _Entry, target: str) -> AgentDefinition:
+    if not is_agent_name(entry.id):
+        raise ValueError("its id cannot be a name of an agent")
+    ways: list[Way] = []
+    env: dict[str, str] | None = None
+    how = ""
+    for offer, offered, install in _offers(entry.distribution, target):
+        if not all(map(_VARIABLE.fullmatch, offer.env)):
+            raise ValueError("one of its variables cannot have that name")
+        if env is None:
+            env, how = offer.env, install
+        if offer.env == env:  # one agent has one environment: another one is left to the first
+            ways += offered
+    if not ways:
+        raise ValueError(f"it is not distributed for {target}")
     return AgentDefinition(
-        id=name,
-        label=_text(fields, "name") or name,
-        description=_text(fields, "description"),
-        homepage=_text(fields, "website") or _text(fields, "repository"),
-        # One agent has one environment: what is distributed with another one is left to the first.
-        ways=tuple(way for offer in offers if offer.env == first.env for way in offer.ways),
-        env=first.env,
-        install=first.install,
+        id=entry.id,
+        label=_shown(entry.name) or entry.id,
+        description=_shown(entry.description),
+        homepage=_shown(entry.website or entry.repository),
+        ways=tuple(ways),
+        env=env or {},
+        install=_shown(how),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Offer:
-    ways: tuple[Way, ...]
-    env: dict[str, str]
-    install: str
-
-
-def _offers(distribution: Mapping[str, Any], target: str) -> Iterator[_Offer]:
-    if (npx := distribution.get("npx")) is not None:
-        yield _from_npx(_object(npx, "its npx is no object"))
-    if (uvx := distribution.get("uvx")) is not None:
-        yield _from_uvx(_object(uvx, "its uvx is no object"))
-    if (binary := distribution.get("binary")) is not None:
-        targets = _object(binary, "its binary is no object")
-        if (one := targets.get(target)) is not None:
-            yield _from_binary(_object(one, f"its binary for {target} is no object"))
-
-
-def _from_npx(offer: Mapping[str, Any]) -> _Offer:
-    spec = _text(offer, "package")
-    name = spec[: spec.find("@", 1)] if "@" in spec[1:] else spec
-    if not _PACKAGE.fullmatch(name):
-        raise _Skipped("its npm package has no proper name")
-    command = _text(offer, "cmd")
-    args = _args(offer)
-    ways = [Way(package=name, bin=command, args=args)]
-    if command:
-        ways.append(Way(program=_program(command), args=args))
-    return _Offer(tuple(ways), _env(offer), f"npm install -g {name}")
-
-
-def _from_uvx(offer: Mapping[str, Any]) -> _Offer:
-    spec = _text(offer, "package")
-    match = re.match(r"[A-Za-z0-9][\w.-]*", spec)
-    if match is None:
-        raise _Skipped("its Python package has no proper name")
-    name = match[0]
-    extras = re.match(r"\[[\w,.\- ]*\]", spec[len(name) :])
-    program = _program(_text(offer, "cmd") or name)
-    install = f"{name}{extras[0] if extras else ''}"
-    return _Offer(
-        (Way(program=program, args=_args(offer)),),
-        _env(offer),
-        f"uv tool install '{install}'" if extras else f"uv tool install {install}",
-    )
-
-
-def _from_binary(offer: Mapping[str, Any]) -> _Offer:
-    program = _program(re.split(r"[/\\]", _text(offer, "cmd"))[-1].removesuffix(".exe"))
-    archive = _text(offer, "archive")
-    install = f"get {archive} and put {program} on your PATH" if archive else ""
-    return _Offer((Way(program=program, args=_args(offer)),), _env(offer), install)
+def _offers(distribution: _Distribution, target: str) -> Iterator[tuple[_Offer, list[Way], str]]:
+    """The ways in which an agent is distributed here, and how each is installed."""
+    if (offer := distribution.npx) is not None:
+        name = offer.package[: offer.package.find("@", 1)] if "@" in offer.package[1:] else offer.package
+        if not _PACKAGE.fullmatch(name):
+            raise ValueError("its npm package has no proper name")
+        ways = [Way(package=name, bin=offer.cmd, args=offer.args)]
+        if offer.cmd:
+            ways.append(Way(program=_program(offer.cmd), args=offer.args))
+        yield offer, ways, f"npm install -g {name}"
+    if (offer := distribution.uvx) is not None:
+        match = re.match(r"([A-Za-z0-9][\w.-]*)(\[[\w,.\- ]*\])?", offer.package)
+        if match is None:
+            raise ValueError("its Python package has no proper name")
+        package = f"'{match[0]}'" if match[2] else match[0]
+        way = Way(program=_program(offer.cmd or match[1]), args=offer.args)
+        yield offer, [way], f"uv tool install {package}"
+    if (offer := distribution.binary.get(target)) is not None:
+        program = _program(re.split(r"[/\\]", offer.cmd)[-1].removesuffix(".exe"))
+        install = f"get {offer.archive} and put {program} on your PATH" if offer.archive else ""
+        yield offer, [Way(program=program, args=offer.args)], install
 
 
 def _program(name: str) -> str:
     if not _PROGRAM.fullmatch(name):
-        raise _Skipped("its command is no name of a program")
+        raise ValueError("its command is no name of a program")
     return name
 
 
-def _args(offer: Mapping[str, Any]) -> tuple[str, ...]:
-    try:
-        return msgspec.convert(offer.get("args") or (), tuple[str, ...])
-    except msgspec.ValidationError:
-        raise _Skipped("its arguments are no list of texts") from None
-
-
-def _env(offer: Mapping[str, Any]) -> dict[str, str]:
-    try:
-        env = msgspec.convert(offer.get("env") or {}, dict[str, str])
-    except msgspec.ValidationError:
-        raise _Skipped("its variables are no texts") from None
-    if not all(_VARIABLE.fullmatch(name) for name in env):
-        raise _Skipped("one of its variables cannot have that name")
-    return env
-
-
-def _object(value: Any, otherwise: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise _Skipped(otherwise)
-    return cast("Mapping[str, Any]", value)
-
-
-def _text(fields: Mapping[str, Any], name: str) -> str:
-    value = fields.get(name)
-    # One line without what a terminal would obey: it is shown to people.
-    return "".join(letter for letter in value if letter.isprintable()) if isinstance(value, str) else ""
-
-
-def _called(entry: Any, index: int) -> str:
-    named = _text(cast("Mapping[str, Any]", entry), "id") if isinstance(entry, dict) else ""
-    return named[:64] or f"entry {index + 1}"
+def _shown(text: str) -> str:
+    """One line without what a terminal would obey: it is shown to people."""
+    return "".join(filter(str.isprintable, text))
 
 
 def _this_platform() -> str:
@@ -228,16 +189,15 @@ def _this_platform() -> str:
 
 def _read(file: str) -> bytes:
     try:
-        with open(os.path.expanduser(file), "rb") as stream:  # noqa: PTH111, PTH123 - it never raises
-            data = stream.read(_LARGEST + 1)
-    except (OSError, ValueError) as error:
+        with Path(file).expanduser().open("rb") as stream:
+            return stream.read(_LARGEST + 1)
+    except (OSError, ValueError, RuntimeError) as error:
         said = error.strerror if isinstance(error, OSError) else error
         raise ConfigInvalid(f"the registry {file} cannot be read: {said}") from None
-    return _bounded(data, file)
 
 
 class _SameSafety(urllib.request.HTTPRedirectHandler):
-    """Follows to other addresses, but never from https to http."""
+    """Follows to other addresses, but never from https to anything else."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
@@ -249,18 +209,8 @@ class _SameSafety(urllib.request.HTTPRedirectHandler):
 
 
 def _fetch(address: str, seconds: float) -> bytes:
-    """Download with a limit of size and of time. Runs in a thread."""
-    opener = urllib.request.OpenerDirector()  # only what is named here is spoken: no files, no FTP
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        _SameSafety(),
-        urllib.request.UnknownHandler(),
-    ):
-        opener.add_handler(handler)
+    """Downloads with a limit of size and of time. Runs in a thread."""
+    opener = urllib.request.build_opener(_SameSafety())  # redirects are followed to http, https and ftp only
     deadline = time.monotonic() + seconds
     data = bytearray()
     try:
@@ -277,10 +227,4 @@ def _fetch(address: str, seconds: float) -> bytes:
             raise ConfigInvalid(f"the registry {address} cannot be had: {error}") from None
     if time.monotonic() > deadline:
         raise ConfigInvalid(f"the registry {address} did not come within {seconds:g} s")
-    return _bounded(bytes(data), address)
-
-
-def _bounded(data: bytes, place: str) -> bytes:
-    if len(data) > _LARGEST:
-        raise ConfigInvalid(f"the registry {place} has more than {_LARGEST >> 20} MB")
-    return data
+    return bytes(data)

@@ -11,9 +11,18 @@ from serai.agents.ask.ask import AgentClient
 from serai.agents.ask.events import AskResult
 from serai.agents.ask.options import Options, checked_options, merged
 from serai.agents.ask.prompt import Prompt
-from serai.agents.ask.retries import is_anothers_turn
+from serai.agents.ask.retries import is_transient
 from serai.agents.ask.start import AgentRef
-from serai.errors import AttemptsExhausted, SeraiError
+from serai.errors import (
+    AgentInactive,
+    AgentInitFailed,
+    AgentNotInstalled,
+    AgentNotStarted,
+    AttemptsExhausted,
+    AuthRequired,
+    SeraiError,
+    UsageLimitReached,
+)
 
 __all__ = [
     "Accept",
@@ -30,6 +39,7 @@ __all__ = [
 
 Candidate: TypeAlias = AgentRef | AgentClient
 """An agent, or one with defaults of its own: `agents.client("codex", model="…")`."""
+Accept: TypeAlias = Callable[[AskResult], bool | Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +53,6 @@ class Attempt:
     """What it failed with. Without result and error it was cancelled."""
 
 
-def clients_of(candidates: Sequence[Candidate], options: Options) -> list[AgentClient]:
-    """The candidates with what holds for all. What one says for itself counts.
-
-    Raises:
-        ValueError: There are none.
-    """
-    if not candidates:
-        raise ValueError("there is no agent to ask")
-    shared = checked_options(options)
-    return [
-        AgentClient(one.agent, merged(shared, one.defaults))
-        if isinstance(one, AgentClient)
-        else AgentClient(one, shared)
-        for one in candidates
-    ]
-
-
-def exhausted(attempts: Sequence[Attempt]) -> AttemptsExhausted:
-    """The error that says that nobody gave an answer that counts."""
-    errors = tuple((one.agent, one.error) for one in attempts if one.error is not None)
-    refused = [one.agent for one in attempts if one.result is not None]
-    words = [f"{agent}: {error.message}" for agent, error in errors]
-    words += [f"{agent}: its answer was not accepted" for agent in refused]
-    return AttemptsExhausted(f"no agent gave an answer that counts ({'; '.join(words)})", errors=errors)
-
-
 @dataclass(frozen=True, slots=True)
 class FailoverResult:
     """What the first agent answered that could."""
@@ -78,50 +62,6 @@ class FailoverResult:
     """That agent."""
     attempts: tuple[Attempt, ...]
     """All that were asked, the winner last."""
-
-
-async def failover(
-    prompt: Prompt,
-    candidates: Sequence[Candidate],
-    *,
-    on_attempt: Callable[[str], None] | None = None,
-    should_go_on: Callable[[SeraiError], bool] = is_anothers_turn,
-    **options: Unpack[Options],
-) -> FailoverResult:
-    """Ask the first agent; if it cannot, the next.
-
-    By default that is so when an agent is not installed, does not start, wants a person to sign in, has
-    nothing left to spend, is too busy, or ends. An agent that ends in the middle may have done a part of the
-    work. Cancelling it cancels the turn that runs.
-
-    Args:
-        prompt: What is asked.
-        candidates: Whom, the first first.
-        on_attempt: Is told whom it is tried with.
-        should_go_on: Whether the next shall be asked after an error.
-        **options: What holds for all.
-
-    Raises:
-        AttemptsExhausted: None of them could.
-        SeraiError: An error after which the next is not asked.
-    """
-    attempts: list[Attempt] = []
-    for client in clients_of(candidates, options):
-        if on_attempt is not None:
-            on_attempt(client.name)
-        try:
-            result = await client.ask(prompt)
-        except SeraiError as error:
-            if not should_go_on(error):
-                raise
-            attempts.append(Attempt(client.name, error=error))
-        else:
-            attempts.append(Attempt(client.name, result))
-            return FailoverResult(result, client.name, tuple(attempts))
-    raise exhausted(attempts)
-
-
-Accept: TypeAlias = Callable[[AskResult], bool | Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +86,58 @@ class CascadeResult:
     """What came of the stages before."""
 
 
+def is_anothers_turn(error: BaseException) -> bool:
+    """Whether another agent may help: this one does not start, has no access, is busy or silent."""
+    if isinstance(error, AttemptsExhausted):
+        return all(is_anothers_turn(each) for _, each in error.errors)
+    reasons = AgentNotInstalled | AgentNotStarted | AgentInitFailed | AuthRequired | UsageLimitReached
+    return isinstance(error, reasons | AgentInactive) or is_transient(error)
+
+
+async def failover(
+    prompt: Prompt,
+    candidates: Sequence[Candidate],
+    *,
+    on_attempt: Callable[[str], None] | None = None,
+    should_go_on: Callable[[SeraiError], bool] = is_anothers_turn,
+    **options: Unpack[Options],
+) -> FailoverResult:
+    """Asks the first agent; if it cannot answer, the next.
+
+    By default that is so when an agent is not installed, does not start, wants a person to sign in, has
+    nothing left to spend, is too busy, falls silent, or ends. An agent that ends in the middle may have done
+    a part of the work. Cancelling it cancels the turn that runs.
+
+    Args:
+        prompt: What is asked.
+        candidates: Whom, the first first.
+        on_attempt: Is told whom it is tried with.
+        should_go_on: Whether the next shall be asked after an error.
+        **options: What holds for all.
+
+    Raises:
+        AttemptsExhausted: None of them could.
+        SeraiError: An error after which the next is not asked.
+    """
+    attempts: list[Attempt] = []
+    for client in clients_of(candidates, options):
+        if on_attempt is not None:
+            on_attempt(client.name)
+        try:
+            result = await client.ask(prompt)
+        except SeraiError as error:
+            if not should_go_on(error):
+                raise
+            attempts.append(Attempt(client.name, error=error))
+        else:
+            return FailoverResult(result, client.name, (*attempts, Attempt(client.name, result)))
+    raise exhausted(attempts)
+
+
 async def cascade(
     prompt: Prompt, stages: Sequence[Stage | Candidate], **options: Unpack[Options]
 ) -> CascadeResult:
-    """Ask the agent of the first stage; if its answer does not do, or it cannot answer, that of the next.
+    """Asks the agent of the first stage; if its answer does not do, or it cannot answer, that of the next.
 
     Cancelling it cancels the turn that runs.
 
@@ -163,9 +151,8 @@ async def cascade(
         SeraiError: An error after which another agent would not help either.
     """
     steps = [stage if isinstance(stage, Stage) else Stage(stage) for stage in stages]
-    clients = clients_of([step.agent for step in steps], options)
     rejected: list[Attempt] = []
-    for number, (step, client) in enumerate(zip(steps, clients, strict=True)):
+    for number, client in enumerate(clients_of([step.agent for step in steps], options)):
         try:
             result = await client.ask(prompt)
         except SeraiError as error:
@@ -173,14 +160,34 @@ async def cascade(
                 raise
             rejected.append(Attempt(client.name, error=error))
             continue
-        if await _does(step, result):
+        accepted = steps[number].accept
+        verdict = True if accepted is None else accepted(result)
+        if await verdict if inspect.isawaitable(verdict) else verdict:
             return CascadeResult(result, client.name, number, tuple(rejected))
         rejected.append(Attempt(client.name, result))
     raise exhausted(rejected)
 
 
-async def _does(stage: Stage, result: AskResult) -> bool:
-    if stage.accept is None:
-        return True
-    accepted = stage.accept(result)
-    return bool(await accepted) if inspect.isawaitable(accepted) else bool(accepted)
+def clients_of(candidates: Sequence[Candidate], options: Options) -> list[AgentClient]:
+    """The candidates with what holds for all. What one says for itself counts.
+
+    Raises:
+        ValueError: There are none.
+    """
+    if not candidates:
+        raise ValueError("there is no agent to ask")
+    shared = checked_options(options)
+    return [
+        AgentClient(one.agent, merged(shared, one.defaults))
+        if isinstance(one, AgentClient)
+        else AgentClient(one, shared)
+        for one in candidates
+    ]
+
+
+def exhausted(attempts: Sequence[Attempt]) -> AttemptsExhausted:
+    """The error that says that nobody gave an answer that counts."""
+    errors = tuple((one.agent, one.error) for one in attempts if one.error is not None)
+    words = [f"{agent}: {error.message}" for agent, error in errors]
+    words += [f"{one.agent}: its answer was not accepted" for one in attempts if one.result is not None]
+    return AttemptsExhausted(f"no agent gave an answer that counts ({'; '.join(words)})", errors=errors)

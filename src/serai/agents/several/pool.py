@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, Unpack, overload
@@ -26,7 +25,7 @@ T = TypeVar("T")
 def pool(
     candidates: Sequence[Candidate], *, capacity: int | None = None, **options: Unpack[Options]
 ) -> Opening[AgentPool]:
-    """Start several agents, each with one session: `async with agents.pool(["codex"], capacity=4) as pool`.
+    """Starts several agents, each with one session: `async with agents.pool(["codex"], capacity=4) as pool`.
 
     When one of them does not start, the others are ended again.
 
@@ -52,7 +51,6 @@ class _Worker:
     def __init__(self, client: AgentClient, session: WireSession) -> None:
         self.client = client
         self.session = session
-        self.renewing: asyncio.Task[WireSession] | None = None
 
 
 class AgentPool(Closing):
@@ -64,9 +62,11 @@ class AgentPool(Closing):
     """
 
     def __init__(self, workers: Sequence[_Worker]) -> None:
-        self._workers = list(workers)
-        self._free = deque(self._workers)
-        self._waiting: deque[asyncio.Future[_Worker]] = deque()
+        self._workers = workers
+        self._free: asyncio.Queue[_Worker | None] = asyncio.Queue()  # `None` once it is closed
+        for worker in workers:
+            self._free.put_nowait(worker)
+        self._users = 0
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._closed = False
@@ -90,10 +90,10 @@ class AgentPool(Closing):
     @property
     def idle(self) -> int:
         """How many of them have nothing to do."""
-        return len(self._free)
+        return self._free.qsize()
 
     async def ask(self, prompt: Prompt) -> AskResult:
-        """Ask whoever is free. As `WireSession.ask`."""
+        """Asks whoever is free. As `WireSession.ask`."""
         async with self.worker() as session:
             return await session.ask(prompt)
 
@@ -102,7 +102,7 @@ class AgentPool(Closing):
     @overload
     async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]: ...
     async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]:
-        """Ask whoever is free for JSON. As `WireSession.ask_json`."""
+        """Asks whoever is free for JSON. As `WireSession.ask_json`."""
         async with self.worker() as session:
             return await session.ask_json(prompt, schema)
 
@@ -114,85 +114,41 @@ class AgentPool(Closing):
             AgentClosed: The pool is closed.
             AgentError: The worker's agent had died, and does not start again.
         """
-        worker = await self._take()
+        self._users += 1
+        self._quiet.clear()
         try:
-            if not worker.session.host.is_running:
-                await self._renew(worker)
-            yield worker.session
+            worker = await self._free.get()
+            try:
+                if worker is None or self._closed:
+                    raise AgentClosed("the pool is closed")
+                await self._see_to(worker)
+                yield worker.session
+            finally:
+                self._free.put_nowait(worker)
         finally:
-            self._give_back(worker)
+            self._users -= 1
+            if not self._users:
+                self._quiet.set()
 
     async def drain(self) -> None:
-        """Wait until nobody is busy, and nobody waits."""
+        """Waits until nobody is busy, and nobody waits."""
         await self._quiet.wait()
 
     async def close(self) -> None:
-        """End all. Turns that run fail; whoever waits is told. Again does no harm.
-
-        When it returns, nothing of the agents is left: not of one either that is being started.
-        """
+        """Ends all. Turns that run fail; whoever waits is told. Again does no harm."""
         self._closed = True
-        while self._waiting:
-            waiting = self._waiting.popleft()
-            if not waiting.done():
-                waiting.set_exception(_closed())
-        await to_its_end(asyncio.gather(*(self._end(worker) for worker in self._workers)))
+        self._free.put_nowait(None)
+        await to_its_end(asyncio.gather(*(worker.session.close() for worker in self._workers)))
 
-    async def _end(self, worker: _Worker) -> None:
-        if worker.renewing is not None:
-            renewing = worker.renewing
-            renewing.cancel()
-            await asyncio.wait([renewing])
-            if not renewing.cancelled() and renewing.exception() is None:
-                await renewing.result().close()
-        await worker.session.close()
-
-    async def _renew(self, worker: _Worker) -> None:
-        """Give a worker a new agent. When the pool is closed meanwhile, nothing is left of it."""
-
-        async def renew() -> WireSession:
-            if worker.session.is_closed:
-                return await worker.client.session()
+    async def _see_to(self, worker: _Worker) -> None:
+        """Gives a worker a new agent if its own is gone, and a new session if someone has closed it."""
+        if worker.session.is_closed:
+            worker.session = await worker.client.session()
+        else:
             await worker.session.revive()
-            return worker.session
-
-        renewing = worker.renewing = asyncio.create_task(renew())
-        try:
-            await asyncio.wait([renewing])
-        finally:
-            renewing.cancel()
-            await to_its_end(asyncio.wait([renewing]))
-            if not renewing.cancelled() and renewing.exception() is None:
-                worker.session = renewing.result()
-            worker.renewing = None
-        if self._closed or renewing.cancelled():
-            raise _closed()
-        renewing.result()
-
-    async def _take(self) -> _Worker:
         if self._closed:
-            raise _closed()
-        self._quiet.clear()
-        if self._free:
-            return self._free.popleft()
-        waiting: asyncio.Future[_Worker] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiting)
-        try:
-            return await waiting
-        except asyncio.CancelledError:
-            if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
-                self._give_back(waiting.result())  # it came at the same moment
-            raise
-
-    def _give_back(self, worker: _Worker) -> None:
-        while self._waiting:
-            waiting = self._waiting.popleft()
-            if not waiting.done():
-                waiting.set_result(worker)
-                return
-        self._free.append(worker)
-        if len(self._free) == len(self._workers):
-            self._quiet.set()
+            await worker.session.close()
+            raise AgentClosed("the pool is closed")
 
 
 async def _open(client: AgentClient) -> _Worker:
@@ -204,7 +160,3 @@ async def _undone(opening: Sequence[asyncio.Task[_Worker]]) -> None:
         task.cancel()
     opened = await asyncio.gather(*opening, return_exceptions=True)
     await asyncio.gather(*(one.session.close() for one in opened if isinstance(one, _Worker)))
-
-
-def _closed() -> AgentClosed:
-    return AgentClosed("the pool is closed")

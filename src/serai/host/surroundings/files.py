@@ -9,41 +9,43 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.ahp.commands import ResourceRequestParams
 from serai.ahp.errors import AhpErrorCode
+from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import (
     ConfigPropertySchema,
     SessionConfigPropertySchema,
     SessionInputOption,
     SessionInputRequest,
+    SessionInputResponseKind,
     SessionInputSelectedAnswerValue,
     SessionInputSingleSelectQuestion,
     SessionInputSubmitted,
 )
 from serai.errors import ConnectionLost, ProtocolError, SessionGone
-from serai.host.expecting import Answers
+from serai.host.session.questions import Answers
 from serai.host.surroundings.client_resources import gives
 from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_of
 from serai.journal.subscriptions import Subscriber
+from serai.machine.draft import find_leftovers, remove_leftovers
 from serai.machine.files import (
     Access,
+    FileThreads,
     Grant,
     Grants,
     Holder,
-    Lanes,
     Root,
     Roots,
     find,
-    find_leftovers,
-    remove_leftovers,
     wanted,
 )
 from serai.machine.files.refusals import denied
 
 if TYPE_CHECKING:
     from serai.host.host import Host
-    from serai.host.session import Session
+    from serai.host.session.session import Session
 
 __all__ = ["ADDITIONAL_DIRECTORIES", "MORE_FOLDERS", "Files"]
 
@@ -82,9 +84,11 @@ class Files:
         self._of_session: dict[str, _Folders] = {}
         self._roots: dict[str, Root | None] = {}
         """Where the folders of sessions really are: looked up once, when they are first needed."""
-        self._lanes = Lanes(host.home / "drafts")
-        self.run = self._lanes.run
-        """Does something with files in a thread; what takes long keeps nothing else waiting."""
+        self._askers: dict[str, str] = {}
+        """Which client asks for files with a question, by the question's id."""
+        self._threads = FileThreads(host.home / "drafts")
+        self.run = self._threads.run
+        """Does something with files in a thread of its own."""
 
     async def open(self) -> None:
         """Before anything is done with files: what a host that was killed has left half done is removed."""
@@ -93,12 +97,12 @@ class Files:
             self._host.run(self._remove(leftovers))
 
     async def _remove(self, leftovers: list[Path]) -> None:
-        removed = await self._lanes.run_long(remove_leftovers, leftovers)
+        removed = await self._threads.run(remove_leftovers, leftovers)
         _log.info("%d unfinished copies of a host that was killed are removed", removed)
 
     async def close(self) -> None:
         """End what is done with files: what has begun is waited for."""
-        await self._lanes.close()
+        await self._threads.close()
 
     # -- sessions ------------------------------------------------------------------------------------------
 
@@ -180,18 +184,34 @@ class Files:
         how = " and ".join(
             word for word, asked in (("read", root.readable), ("write", root.writable)) if asked
         )
-        question = f"The client {client_id!r} asks to {how} {root.path}. Allow it?"
+        question = self._question(f"The client {client_id!r} asks to {how} {root.path}. Allow it?")
+        self._askers[question.id] = client_id
         try:
             async with asyncio.timeout(_ANSWER_WITHIN):
-                hours = _hours(await session.keep_asking(self._question(question)))
+                hours = _hours(await session.questions.keep_asking(question))
         except TimeoutError:
             raise _denied(params, f"nobody answered in {_ANSWER_WITHIN:g} s") from None
         except SessionGone:
             raise _denied(params, "the session in which it was asked has ended; ask again") from None
+        finally:
+            del self._askers[question.id]
         if hours is None:
             raise _denied(params, "the person said no")
         self._grants.expire(self._now())
         self._grants.add(Grant(Holder("client", client_id), root, self._now() + hours * 3600))
+
+    def refused(self, action: a.StateAction, client_id: str) -> Judgement | None:
+        """Why a client may not answer a question: it has asked for the files itself. It may take it back."""
+        match action:
+            case a.SessionInputCompletedAction(request_id=question, response=response):
+                is_answer = response == SessionInputResponseKind.ACCEPT
+            case a.SessionInputAnswerChangedAction(request_id=question):
+                is_answer = True
+            case _:
+                return None
+        if is_answer and self._askers.get(question) == client_id:
+            return rejected("own_question", "someone else has to say whether you may have the files")
+        return None
 
     def _where_to_ask(self, asker: Subscriber) -> Session | None:
         subscriptions = self._host.journal.subscriptions

@@ -1,0 +1,199 @@
+"""`resourceRead`: whole for small files, in pieces for all.
+
+AHP 0.2 has no ranges: a read is answered with the whole file in one JSON message. `open_content` says what
+there is to say before the data, and then gives the data in pieces that go into that message as they are.
+"""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import os
+from collections.abc import Iterator
+from typing import Self
+
+import msgspec
+
+from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
+from serai.errors import InvalidParams
+from serai.machine.files.content_types import BEGINNING, content_type, guessed_type
+from serai.machine.files.copies import PIECE, pieces
+from serai.machine.files.place import etag, find
+from serai.machine.files.refusals import told
+from serai.machine.files.roots import Access, Roots
+
+__all__ = ["Content", "open_content", "read"]
+
+_decoder = codecs.getincrementaldecoder("utf-8")
+_encode = msgspec.json.Encoder().encode
+
+
+class Content:
+    """A file that is open to be read. Use it in a `with`, or close it."""
+
+    def __init__(self, uri: str, descriptor: int, info: os.stat_result, name: str) -> None:
+        self._uri = uri
+        self._descriptor = descriptor
+        self.size = info.st_size
+        """How many bytes the file had when it was opened. No more are read."""
+        self.etag = etag(info)
+        self.encoding = ContentEncoding.BASE64
+        self.content_type = content_type(name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. Doing it again does nothing."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def choose(self, asked: str | None) -> None:
+        """Decide on the encoding; unless it was asked for as base64, the file is read for it once.
+
+        The content type is the same whatever was asked for.
+
+        Nobody asked: text, if it is UTF-8 without zero bytes. Those are allowed in text, but files that have
+        them are not meant as such, and each would take six bytes in JSON. What is asked for as text and is
+        none comes as base64: the answer says so.
+
+        Raises:
+            ProtocolError: It cannot be read.
+        """
+        zeros = asked == ContentEncoding.UTF8
+        if asked != ContentEncoding.BASE64 and self._is_text(zeros=zeros):
+            self.encoding = ContentEncoding.UTF8
+        if self.content_type is None:
+            self.content_type = guessed_type(next(self._raw(BEGINNING), b""))
+
+    def _is_text(self, *, zeros: bool) -> bool:
+        decoder = _decoder()
+        try:
+            for piece in self._raw(PIECE):
+                if not zeros and b"\0" in piece:
+                    return False
+                if not piece.isascii() or decoder.getstate()[0]:  # the first is many times faster to find out
+                    decoder.decode(piece)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    def _raw(self, size: int) -> Iterator[bytes]:
+        with told(self._uri):
+            yield from pieces(self._descriptor, 0, self.size, size)
+
+    def pieces(self) -> Iterator[bytes]:
+        """The data as it stands between the quotes of a JSON string, about 256 KiB at a time.
+
+        A file that another program changes meanwhile may be no text any more: what is not UTF-8 then becomes
+        U+FFFD. Each call begins anew.
+
+        Raises:
+            ProtocolError: It cannot be read any further.
+        """
+        if self.encoding == ContentEncoding.BASE64:
+            for piece in self._raw(PIECE // 4 * 3):  # a multiple of three: only the last piece is padded
+                yield base64.b64encode(piece)
+            return
+        decoder = _decoder("replace")
+        for piece in self._raw(PIECE):
+            if text := decoder.decode(piece):
+                yield _encode(text)[1:-1]
+        if text := decoder.decode(b"", final=True):
+            yield _encode(text)[1:-1]
+
+    def whole(self) -> ResourceReadResult:
+        """All of it. It is held in memory several times: for large files use `pieces`.
+
+        Raises:
+            ProtocolError: It cannot be read.
+        """
+        data = msgspec.json.decode(b'"' + b"".join(self.pieces()) + b'"', type=str)
+        return ResourceReadResult(data=data, encoding=self.encoding.value, content_type=self.content_type)
+
+    def lines(self, first: int, last: int | None, most: int) -> str:
+        """Some lines of a text, counted from 0, with their ends; only a line feed ends one.
+
+        Args:
+            first: The first of them.
+            last: The first that is not among them; `None` for all that follow.
+            most: How many bytes they may have.
+
+        Raises:
+            ProtocolError: They have more, or cannot be read.
+        """
+        number, found = 0, bytearray()
+        for piece in self._raw(PIECE):
+            if last is not None and number >= last:
+                break
+            passed = number + piece.count(b"\n")
+            if passed >= first:
+                parts = piece.split(b"\n")
+                start, stop = max(first - number, 0), len(parts) if last is None else last - number
+                found += b"\n".join(parts[start:stop])
+                if start < stop < len(parts):
+                    found += b"\n"
+                if len(found) > most:
+                    raise _too_large(f"what is wanted of {self._uri}", most)
+            number = passed
+        return found.decode(errors="replace")
+
+
+def open_content(params: ResourceReadParams, roots: Roots) -> Content:
+    """Open a file to be read. The caller closes what it gets; memory does not depend on the file's size.
+
+    Raises:
+        ProtocolError: `NOT_FOUND`, or `PERMISSION_DENIED` (outside, several names, no regular file, ...).
+        InvalidParams: It is a directory.
+    """
+    with find(params.uri, roots, Access.READ) as place:
+        descriptor, info = place.open()
+        content = Content(params.uri, descriptor, info, place.name)
+    try:
+        content.choose(params.encoding)
+    except BaseException:
+        content.close()
+        raise
+    return content
+
+
+def read(
+    params: ResourceReadParams,
+    roots: Roots,
+    *,
+    first: int = 0,
+    last: int | None = None,
+    most: int | None = None,
+) -> ResourceReadResult:
+    """Read a file, or some lines of a text (`Content.lines`). For large ones use `open_content`.
+
+    Args:
+        params: The file.
+        roots: Where it may be.
+        first: The first line.
+        last: The first line that is not wanted any more.
+        most: How many bytes may be read; they are held in memory several times.
+
+    Raises:
+        ProtocolError: As `open_content`.
+        InvalidParams: The same, or there is more than may be read.
+    """
+    with open_content(params, roots) as content:
+        is_part = content.encoding == ContentEncoding.UTF8 and (first or last is not None)
+        if is_part:
+            data = content.lines(first, last, content.size if most is None else most)
+            return ResourceReadResult(
+                data=data, encoding=content.encoding.value, content_type=content.content_type
+            )
+        if most is not None and content.size > most:
+            raise _too_large(f"{params.uri} ({content.size:,} bytes)", most)
+        return content.whole()
+
+
+def _too_large(what: str, most: int) -> InvalidParams:
+    return InvalidParams(f"at most {most:,} bytes are read at once: {what} is too large", field="params.uri")

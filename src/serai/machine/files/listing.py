@@ -1,0 +1,151 @@
+"""`resourceList` and `resourceResolve`: what is there, and what it is."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import stat
+import sys
+from datetime import UTC, datetime, timedelta
+
+from serai.ahp.commands import (
+    DirectoryEntry,
+    ResourceListParams,
+    ResourceListResult,
+    ResourceResolveParams,
+    ResourceResolveResult,
+    ResourceType,
+)
+from serai.errors import ProtocolError
+from serai.machine.files.content_types import content_type
+from serai.machine.files.place import etag, find
+from serai.machine.files.refusals import not_found, told
+from serai.machine.files.roots import Access, Roots
+from serai.uris import uri_of
+
+__all__ = ["list_directory", "resolve"]
+
+_KINDS = {
+    stat.S_IFREG: ResourceType.FILE,
+    stat.S_IFDIR: ResourceType.DIRECTORY,
+    stat.S_IFLNK: ResourceType.SYMLINK,
+}
+
+
+def list_directory(params: ResourceListParams, roots: Roots) -> ResourceListResult:
+    """What is in a directory, by name. Everything in it is listed.
+
+    AHP has two types here. A link counts as what it leads to when that is a directory that may be read; all
+    else is a `file`, also what would be refused when it is opened: pipes, links that lead outside.
+
+    A name that is not UTF-8 cannot be asked for. It is listed with U+FFFD for each byte that is no text, so
+    that a person sees that something is there.
+
+    Raises:
+        ProtocolError: `NOT_FOUND` or `PERMISSION_DENIED`.
+        InvalidParams: It is no directory.
+    """
+    with find(params.uri, roots, Access.READ) as place:
+        if place.info is None:
+            raise not_found(params.uri)
+        handle = place.open_directory()
+        try:
+            with told(params.uri), os.scandir(handle) as entries:
+                found = [
+                    DirectoryEntry(name=_shown(entry.name), type=_type(entry, place.path, roots))
+                    for entry in entries
+                ]
+        finally:
+            os.close(handle)
+    return ResourceListResult(entries=sorted(found, key=lambda entry: entry.name))
+
+
+def _shown(name: str) -> str:
+    return os.fsencode(name).decode(errors="replace")
+
+
+def _type(entry: os.DirEntry[str], directory: str, roots: Roots) -> str:
+    try:
+        is_directory = entry.is_dir(follow_symlinks=False) or (
+            entry.is_symlink() and _leads_to_directory(f"{directory}/{entry.name}", roots)
+        )
+    except OSError:  # it is gone, or the file system does not say
+        is_directory = False
+    return (ResourceType.DIRECTORY if is_directory else ResourceType.FILE).value
+
+
+def _leads_to_directory(path: str, roots: Roots) -> bool:
+    try:
+        with find(uri_of(path), roots, Access.READ) as place:
+            return place.is_directory
+    except ProtocolError:
+        return False
+
+
+def resolve(params: ResourceResolveParams, roots: Roots) -> ResourceResolveResult:
+    """What a resource is. Nothing of it is read, so files with several names are told about too.
+
+    `ctime` is when it was made, and is left out where the system does not say. Sizes, content types and etags
+    are those of files; a link that was not followed has its own size.
+
+    Raises:
+        ProtocolError: `NOT_FOUND`, also for a link that leads nowhere, or `PERMISSION_DENIED`.
+    """
+    follow = params.follow_symlinks is not False
+    with find(params.uri, roots, Access.READ, follow=follow) as place, told(params.uri):
+        info = place.info
+        if info is None:
+            raise not_found(params.uri)
+        kind = _KINDS[stat.S_IFMT(info.st_mode)]
+        made = _born(place.name, place.directory, info)
+        is_file = kind is ResourceType.FILE
+        return ResourceResolveResult(
+            uri=uri_of(place.path) if follow else params.uri,
+            type=kind.value,
+            size=None if kind is ResourceType.DIRECTORY else info.st_size,
+            mtime=_iso(info.st_mtime_ns),
+            ctime=None if made is None else _iso(made),
+            content_type=content_type(place.name) if is_file else None,
+            etag=etag(info) if is_file else None,
+        )
+
+
+def _iso(nanoseconds: int) -> str | None:
+    """A time as JavaScript writes it; `None` for one that no calendar has."""
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=nanoseconds // 1000)
+    except OverflowError:
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+# -- when a file was made: Python tells it on macOS alone ---------------------------------------------------
+
+_NOT_THE_TARGET = 0x100
+_BIRTH = 0x800
+_statx = getattr(ctypes.CDLL(None), "statx", None) if sys.platform == "linux" else None
+
+
+class _Statx(ctypes.Structure):
+    """As much of the kernel's `struct statx` as is wanted here; its layout is fixed."""
+
+    _fields_ = (
+        ("mask", ctypes.c_uint32),
+        ("before", ctypes.c_byte * 76),
+        ("birth_seconds", ctypes.c_int64),
+        ("birth_nanoseconds", ctypes.c_uint32),
+        ("after", ctypes.c_byte * 164),
+    )
+
+
+def _born(name: str, directory: int, info: os.stat_result) -> int | None:
+    """When a file was made, in nanoseconds since 1970; `None` where the system does not say."""
+    if _statx is None:
+        born: float | None = getattr(info, "st_birthtime", None)
+        return None if born is None else int(born * 1_000_000_000)
+    found = _Statx()
+    wanted = ctypes.c_uint(_BIRTH)
+    failed = _statx(directory, os.fsencode(name), _NOT_THE_TARGET, wanted, ctypes.byref(found))
+    if failed or not found.mask & _BIRTH:
+        return None
+    return found.birth_seconds * 1_000_000_000 + found.birth_nanoseconds

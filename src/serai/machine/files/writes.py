@@ -1,0 +1,137 @@
+"""`resourceWrite`: a file is replaced as a whole, or added to at its end."""
+
+from __future__ import annotations
+
+import base64
+import os
+import stat
+
+from serai.ahp.commands import ContentEncoding, EmptyResult, ResourceWriteMode, ResourceWriteParams
+from serai.errors import InvalidParams
+from serai.machine.draft import Draft
+from serai.machine.files.copies import copy_range
+from serai.machine.files.place import Place, etag, find
+from serai.machine.files.refusals import conflict, exists, told
+from serai.machine.files.roots import Access, Roots
+from serai.machine.files.threads import alone_at, notes_folder
+
+__all__ = ["write"]
+
+
+def write(params: ResourceWriteParams, roots: Roots) -> EmptyResult:
+    """Write a file, and make it if it is not there. A link is followed, and what it leads to is written.
+
+    `position` counts bytes and ends where the file does. `truncate` and `insert` replace the file as a whole:
+    readers see the old or the new. `append` at the very end adds to the file that is there, as POSIX
+    appending does, so that no other program's lines are lost; it is all there or nothing of it.
+
+    Raises:
+        ProtocolError: `NOT_FOUND` when its directory is not there, `PERMISSION_DENIED`, `ALREADY_EXISTS` when
+            there is a directory, or anything at all with `createOnly`; `CONFLICT` when it is not the version
+            that `ifMatch` names, or another program changed it during an insertion.
+        InvalidParams: The data is not what `encoding` says, or mode or position are none.
+    """
+    data = _decoded(params)
+    mode = _mode(params)
+    position = params.position or 0
+    if position < 0:
+        raise InvalidParams("a position is not negative", field="params.position")
+    create_only = bool(params.create_only)
+    with (
+        find(params.uri, roots, Access.WRITE, follow=not create_only) as place,
+        told(params.uri),
+        alone_at(place),
+    ):
+        info = place.look()
+        if info is not None and (create_only or stat.S_ISDIR(info.st_mode)):
+            raise exists(params.uri, "a directory" if stat.S_ISDIR(info.st_mode) else "something")
+        if info is None:
+            _write_new(place, data, params, exclusive=create_only or mode != ResourceWriteMode.TRUNCATE)
+        elif mode == ResourceWriteMode.APPEND and position == 0:
+            _append(place, data, params)
+        else:
+            _rewrite(place, data, params, mode, position)
+    return EmptyResult()
+
+
+def _mode(params: ResourceWriteParams) -> ResourceWriteMode:
+    try:
+        return ResourceWriteMode(params.mode or ResourceWriteMode.TRUNCATE)
+    except ValueError:
+        raise InvalidParams(f"there is no mode {params.mode!r}", field="params.mode") from None
+
+
+def _decoded(params: ResourceWriteParams) -> bytes:
+    try:
+        match params.encoding:
+            case ContentEncoding.UTF8:
+                return params.data.encode()
+            case ContentEncoding.BASE64:
+                return base64.b64decode(params.data, validate=True)
+            case other:
+                raise InvalidParams(f"there is no encoding {other!r}", field="params.encoding")
+    except ValueError:
+        raise InvalidParams(f"the data is not {params.encoding}", field="params.data") from None
+
+
+def _check_version(info: os.stat_result, params: ResourceWriteParams) -> None:
+    if params.if_match is not None and etag(info) != params.if_match:
+        raise conflict(params.uri, "is not the version that was to be changed")
+
+
+def _write_new(place: Place, data: bytes, params: ResourceWriteParams, *, exclusive: bool) -> None:
+    if params.if_match is not None:
+        raise conflict(params.uri, "is gone, and was to be changed")
+    with Draft(place.directory, place.name, notes=notes_folder()) as draft:
+        _write_all(draft.file(), data)
+        draft.commit(exclusive=exclusive)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _append(place: Place, data: bytes, params: ResourceWriteParams) -> None:
+    descriptor, info = place.open(flags=os.O_RDWR | os.O_APPEND)
+    try:
+        _check_version(info, params)
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(descriptor, memoryview(data)[written:])
+        except OSError:
+            # Take back what is there of it, unless another program has added something meanwhile.
+            if os.fstat(descriptor).st_size == info.st_size + written:
+                os.ftruncate(descriptor, info.st_size)
+            raise
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _rewrite(
+    place: Place, data: bytes, params: ResourceWriteParams, mode: ResourceWriteMode, position: int
+) -> None:
+    """Old content up to a point, the data, and for all but `truncate` the old content from there on."""
+    # Opened for writing too, so that a file that may not be written is not replaced either.
+    descriptor, info = place.open(flags=os.O_RDWR)
+    try:
+        _check_version(info, params)
+        size = info.st_size
+        cut = max(0, size - position) if mode == ResourceWriteMode.APPEND else min(position, size)
+        with Draft(place.directory, place.name, notes=notes_folder()) as draft:
+            new = draft.file(like=info)
+            copy_range(descriptor, new, 0, cut, at=0)
+            os.lseek(new, cut, os.SEEK_SET)
+            _write_all(new, data)
+            if mode != ResourceWriteMode.TRUNCATE:
+                copy_range(descriptor, new, cut, size, at=cut + len(data))
+            now = place.look()
+            builds_on_it = cut > 0 or mode != ResourceWriteMode.TRUNCATE or params.if_match is not None
+            if builds_on_it and (now is None or etag(now) != etag(info)):
+                raise conflict(params.uri, "was changed by another program meanwhile")
+            draft.commit(exclusive=False)
+    finally:
+        os.close(descriptor)

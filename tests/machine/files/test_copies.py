@@ -1,0 +1,134 @@
+"""`resourceCopy`."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from machine.files.desk import DENIED, EXISTS, INVALID, NOT_FOUND, Desk, contents, refused
+from serai.errors import ProtocolError
+from serai.machine.files.copies import PIECE
+
+
+def test_a_file_is_copied_with_its_permissions(desk: Desk) -> None:
+    source = desk.library / "run.sh"
+    source.write_text("#!/bin/sh")
+    source.chmod(0o4750)
+    desk.copy(source, desk.work / "run.sh")
+    copy = desk.work / "run.sh"
+    assert copy.read_text() == "#!/bin/sh"
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o750
+    assert copy.stat().st_uid == os.geteuid()
+
+
+def test_what_is_there_is_replaced_unless_that_fails(desk: Desk) -> None:
+    (desk.work / "a").write_text("a")
+    (desk.work / "b").write_text("b")
+    (desk.work / "b").chmod(0o600)
+    with refused(EXISTS):
+        desk.copy(desk.work / "a", desk.work / "b", fail_if_exists=True)
+    assert (desk.work / "b").read_text() == "b"
+    desk.copy(desk.work / "a", desk.work / "b")
+    assert (desk.work / "b").read_text() == "a"
+    assert stat.S_IMODE((desk.work / "b").stat().st_mode) == 0o600
+    desk.copy(desk.work / "a", desk.work / "c", fail_if_exists=True)
+    assert (desk.work / "c").read_text() == "a"
+    desk.copy(desk.work / "a", desk.work / "a")
+    assert (desk.work / "a").read_text() == "a"
+
+
+def test_links_that_are_named_are_followed(desk: Desk) -> None:
+    (desk.work / "a").write_text("a")
+    (desk.work / "b").write_text("b")
+    (desk.work / "to-a").symlink_to("a")
+    (desk.work / "to-b").symlink_to("b")
+    desk.copy(desk.work / "to-a", desk.work / "to-b")
+    assert (desk.work / "to-b").is_symlink()
+    assert (desk.work / "b").read_text() == "a"
+    with refused(EXISTS):
+        desk.copy(desk.work / "a", desk.work / "to-b", fail_if_exists=True)
+
+
+def test_a_directory_is_copied_with_all_that_is_in_it(desk: Desk) -> None:
+    box = desk.library / "box"
+    (box / "deep" / "deeper").mkdir(parents=True)
+    (box / "deep" / "a").write_text("a")
+    (box / "deep" / "a").chmod(0o640)
+    (box / "deep").chmod(0o750)
+    (box / "empty").mkdir()
+    (box / "in").symlink_to("deep/a")
+    (box / "out").symlink_to(desk.outside)
+    (box / os.fsdecode(b"\xff")).touch()
+    desk.copy(box, desk.work / "box")
+    assert contents(desk.work / "box") == contents(box)
+    assert (desk.work / "box" / "out").is_symlink(), "a link stays a link"
+    with refused(DENIED):
+        desk.list(desk.work / "box" / "out")
+
+
+def test_a_directory_takes_nobodys_place(desk: Desk) -> None:
+    (desk.work / "box").mkdir()
+    (desk.work / "there").mkdir()
+    (desk.work / "file").write_text("x")
+    for destination in ("there", "file", "box"):
+        with refused(EXISTS):
+            desk.copy(desk.work / "box", desk.work / destination)
+    with refused(EXISTS):
+        desk.copy(desk.work / "file", desk.work / "there")
+    assert (desk.work / "file").read_text() == "x"
+
+
+def test_a_directory_is_not_copied_into_itself(desk: Desk) -> None:
+    (desk.work / "box" / "deep").mkdir(parents=True)
+    (desk.work / "alias").symlink_to("box/deep")
+    for destination in ("box/copy", "box/deep/copy", "alias/copy"):
+        with refused(INVALID):
+            desk.copy(desk.work / "box", desk.work / destination)
+    assert list(contents(desk.work)) == ["alias", "box", "box/deep"]
+
+
+def test_what_is_not_there_is_not_found(desk: Desk) -> None:
+    with refused(NOT_FOUND):
+        desk.copy(desk.work / "none", desk.work / "b")
+    (desk.work / "a").write_text("a")
+    with refused(NOT_FOUND):
+        desk.copy(desk.work / "a", desk.work / "none" / "b")
+
+
+def test_a_directory_with_a_pipe_in_it_is_not_copied_in_part(desk: Desk) -> None:
+    (desk.work / "box" / "deep").mkdir(parents=True)
+    (desk.work / "box" / "a").write_text("a")
+    os.mkfifo(desk.work / "box" / "deep" / "pipe")
+    with refused(DENIED):
+        desk.copy(desk.work / "box", desk.work / "copy")
+    assert list(desk.list(desk.work)) == ["box"]
+
+
+@pytest.mark.parametrize("able", [True, False])
+def test_all_bytes_arrive_whether_the_system_copies_or_we_do(
+    desk: Desk, able: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not able:
+        monkeypatch.delattr(os, "copy_file_range", raising=False)
+    data = os.urandom(PIECE * 2 + 17)
+    (desk.work / "a").write_bytes(data)
+    desk.copy(desk.work / "a", desk.work / "b")
+    desk.write(desk.work / "b", "x", mode="insert", position=PIECE)
+    assert (desk.work / "b").read_bytes() == data[:PIECE] + b"x" + data[PIECE:]
+
+
+def test_a_copy_that_fails_leaves_what_was_there(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    (desk.work / "a").write_text("a")
+    (desk.work / "b").write_text("b")
+
+    def fail(_descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(ProtocolError, match="Input/output"):
+        desk.copy(desk.work / "a", desk.work / "b")
+    assert (desk.work / "b").read_text() == "b"
+    assert sorted(path.name for path in Path(desk.work).iterdir()) == ["a", "b"]

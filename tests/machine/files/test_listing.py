@@ -1,0 +1,140 @@
+"""`resourceList` and `resourceResolve`."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from machine.files.desk import NOT_FOUND, Desk, refused
+from serai.machine.files import uri_of
+from serai.machine.files.content_types import content_type
+
+
+def test_everything_is_listed_by_name(desk: Desk) -> None:
+    for name in ("b", ".hidden", "ü", "a b"):
+        (desk.work / name).write_text("")
+    (desk.work / "c").mkdir()
+    assert list(desk.list(desk.work).items()) == [
+        (".hidden", "file"),
+        ("a b", "file"),
+        ("b", "file"),
+        ("c", "directory"),
+        ("ü", "file"),
+    ]
+    assert desk.list(desk.work / "c") == {}
+    with refused(NOT_FOUND):
+        desk.list(desk.work / "d")
+
+
+def test_links_are_what_they_lead_to_where_that_may_be_told(desk: Desk) -> None:
+    (desk.work / "folder").mkdir()
+    (desk.work / "file").write_text("")
+    for name, target in {
+        "to-folder": "folder",
+        "to-file": "file",
+        "to-library": desk.library,
+        "to-nothing": "nothing",
+        "to-itself": "to-itself",
+        "to-outside": desk.outside,
+    }.items():
+        (desk.work / name).symlink_to(target)
+    found = desk.list(desk.work)
+    assert {name for name, kind in found.items() if kind == "directory"} == {
+        "folder",
+        "to-folder",
+        "to-library",
+    }
+    assert len(found) == 8
+
+
+def test_names_that_are_no_text_are_shown_all_the_same(desk: Desk) -> None:
+    for name in (b"caf\xe9", b"\xff\xfe"):
+        (desk.work / os.fsdecode(name)).touch()
+    (desk.work / os.fsdecode(b"link\xff")).symlink_to("nowhere")
+    assert list(desk.list(desk.work)) == ["caf\ufffd", "link\ufffd", "\ufffd\ufffd"]
+
+
+# -- resourceResolve ---------------------------------------------------------------------------------------
+
+
+def test_a_file_is_told_about(desk: Desk) -> None:
+    path = desk.work / "a.md"
+    path.write_text("# Hello")
+    os.utime(path, ns=(0, 1_700_000_000_123_456_789))
+    found = desk.resolve(path)
+    assert found.uri == uri_of(path)
+    assert (found.type, found.size, found.content_type) == ("file", 7, "text/markdown")
+    assert found.mtime == "2023-11-14T22:13:20.123Z"
+    assert found.etag
+    if found.ctime is not None:  # when it was made, not when it was changed
+        made = datetime.fromisoformat(found.ctime)
+        assert timedelta(0) <= datetime.now(UTC) - made < timedelta(minutes=1)
+
+
+def test_a_directory_is_told_about(desk: Desk) -> None:
+    found = desk.resolve(f"{uri_of(desk.work)}/")
+    assert (found.uri, found.type, found.size, found.etag) == (uri_of(desk.work), "directory", None, None)
+
+
+def test_a_link_is_followed_unless_one_says_no(desk: Desk) -> None:
+    (desk.work / "a").write_text("abc")
+    (desk.work / "link").symlink_to("a")
+    link = desk.work / "link"
+    assert desk.resolve(link) == desk.resolve(desk.work / "a")
+    assert desk.resolve(link, follow_symlinks=True).uri == uri_of(desk.work / "a")
+    found = desk.resolve(link, follow_symlinks=False)
+    assert (found.uri, found.type, found.size, found.etag) == (uri_of(link), "symlink", 1, None)
+
+
+def test_what_is_not_there_is_not_found(desk: Desk) -> None:
+    (desk.work / "link").symlink_to("nothing")
+    for name in ("none", "link"):
+        with refused(NOT_FOUND):
+            desk.resolve(desk.work / name)
+    assert desk.resolve(desk.work / "link", follow_symlinks=False).type == "symlink"
+
+
+def test_a_time_that_no_calendar_has_is_left_out(desk: Desk) -> None:
+    path = desk.work / "a"
+    path.write_text("")
+    os.utime(path, (0, -(2**40)))
+    found = desk.resolve(path)
+    assert found.mtime is None or found.mtime.endswith("Z")
+
+
+def test_the_version_changes_with_the_file(desk: Desk) -> None:
+    path = desk.work / "a"
+    path.write_text("one")
+    seen = {desk.resolve(path).etag}
+    assert {desk.resolve(path).etag} == seen, "looking changes nothing"
+    desk.write(path, "two")
+    seen.add(desk.resolve(path).etag)
+    times = path.stat()
+    path.write_text("three")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    seen.add(desk.resolve(path).etag)
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.ts", "text/typescript"),
+        ("a.RS", "text/x-rust"),
+        ("Makefile", "text/plain"),
+        ("a.tar.gz", "application/gzip"),
+        ("a.toml", "application/toml"),
+        ("a.html", "text/html"),
+        ("a.pdf", "application/pdf"),
+        (".gitignore", "text/plain"),
+        ("a.unheard-of", None),
+        ("a", None),
+        ("", None),
+        ("a.", None),
+        ("a.py/b", None),
+    ],
+)
+def test_a_name_tells_the_content_type(name: str, kind: str | None) -> None:
+    assert content_type(name) == kind

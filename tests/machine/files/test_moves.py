@@ -1,0 +1,341 @@
+"""`resourceMove`, `resourceDelete` and `resourceMkdir`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import stat
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from machine.files.desk import CONFLICT, DENIED, EXISTS, INVALID, NOT_FOUND, SECRET, Desk, contents, refused
+from serai.machine import draft
+from serai.machine.files import Root, moves
+from serai.machine.paths import MAX_DEPTH
+
+
+def test_a_file_gets_another_name(desk: Desk) -> None:
+    (desk.work / "a").write_text("a")
+    (desk.work / "folder").mkdir()
+    desk.move(desk.work / "a", desk.work / "folder" / "b")
+    assert list(contents(desk.work)) == ["folder", "folder/b"]
+
+
+def test_what_is_there_is_replaced_unless_that_fails(desk: Desk) -> None:
+    (desk.work / "a").write_text("a")
+    (desk.work / "b").write_text("b")
+    with refused(EXISTS):
+        desk.move(desk.work / "a", desk.work / "b", fail_if_exists=True)
+    assert (desk.work / "b").read_text() == "b"
+    desk.move(desk.work / "a", desk.work / "b")
+    assert (desk.work / "b").read_text() == "a"
+    desk.move(desk.work / "b", desk.work / "c", fail_if_exists=True)
+    assert list(contents(desk.work)) == ["c"]
+
+
+@pytest.mark.parametrize("kind", ["file", "directory"])
+@pytest.mark.parametrize("able", [True, False])
+def test_it_never_replaces_what_it_must_not_even_if_that_came_just_now(
+    desk: Desk,
+    kind: str,
+    able: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whether or not the system can rename without replacing."""
+    if not able:
+        monkeypatch.setattr(draft, "_rename", None)
+    source, there = desk.work / "a", desk.work / "b"
+    for path in (source, there):
+        if kind == "file":
+            path.write_text(path.name)
+        else:
+            (path / path.name).mkdir(parents=True)
+    held = os.open(desk.work, os.O_RDONLY)
+    try:
+        with pytest.raises(FileExistsError):
+            draft.rename_exclusively("a", "b", source_in=held, destination_in=held)
+        draft.rename_exclusively("a", "c", source_in=held, destination_in=held)
+    finally:
+        os.close(held)
+    assert sorted(desk.list(desk.work)) == ["b", "c"]
+
+
+def test_a_directory_takes_the_place_of_an_empty_one_only(desk: Desk) -> None:
+    (desk.work / "box" / "a").mkdir(parents=True)
+    (desk.work / "empty").mkdir()
+    (desk.work / "full" / "b").mkdir(parents=True)
+    (desk.work / "file").write_text("x")
+    for source, destination in (("box", "full"), ("box", "file"), ("file", "full"), ("file", "empty")):
+        with refused(EXISTS):
+            desk.move(desk.work / source, desk.work / destination)
+    desk.move(desk.work / "box", desk.work / "empty")
+    assert list(contents(desk.work)) == ["empty", "empty/a", "file", "full", "full/b"]
+
+
+def test_a_directory_is_not_moved_into_itself(desk: Desk) -> None:
+    (desk.work / "box" / "deep").mkdir(parents=True)
+    for destination in ("box/a", "box/deep/a"):
+        with refused(INVALID):
+            desk.move(desk.work / "box", desk.work / destination)
+
+
+def test_a_link_is_moved_and_replaced_itself(desk: Desk) -> None:
+    (desk.work / "out").symlink_to(desk.secret)
+    (desk.work / "a").write_text("a")
+    desk.move(desk.work / "out", desk.work / "moved")
+    assert (desk.work / "moved").is_symlink()
+    desk.move(desk.work / "a", desk.work / "moved")
+    assert not (desk.work / "moved").is_symlink()
+    assert desk.secret.read_text() == SECRET
+
+
+def test_nothing_is_moved_in_or_out(desk: Desk) -> None:
+    (desk.work / "a").write_text("a")
+    (desk.work / "link").symlink_to(desk.outside)
+    for source, destination in (
+        (desk.work / "a", desk.outside / "a"),
+        (desk.work / "a", desk.work / "link" / "a"),
+        (desk.secret, desk.work / "b"),
+        (desk.work / "link" / "secret.txt", desk.work / "b"),
+    ):
+        with refused(DENIED):
+            desk.move(source, destination)
+
+
+def test_what_may_only_be_written_is_not_made_readable_by_moving_it(desk: Desk, tmp_path: Path) -> None:
+    drop = tmp_path / "drop"
+    drop.mkdir()
+    (drop / "a").write_text("a")
+    desk.roots |= [Root.of(drop, writable=True, readable=False)]
+    desk.write(drop / "b", "b")
+    with refused(DENIED):
+        desk.read(drop / "a")
+    with refused(DENIED):
+        desk.list(drop)
+    with refused(DENIED):
+        desk.move(drop / "a", desk.work / "a")
+
+
+def test_what_is_not_there_is_not_found(desk: Desk) -> None:
+    with refused(NOT_FOUND):
+        desk.move(desk.work / "none", desk.work / "b")
+    (desk.work / "a").write_text("a")
+    with refused(NOT_FOUND):
+        desk.move(desk.work / "a", desk.work / "none" / "b")
+
+
+# -- from one file system to another -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def elsewhere(desk: Desk) -> Iterator[Path]:
+    """A directory on another file system that may be written."""
+    memory = Path("/dev/shm")  # noqa: S108 - it is the other file system that is wanted
+    if not os.access(memory, os.W_OK) or memory.stat().st_dev == desk.work.stat().st_dev:
+        pytest.skip("there is no second file system to write to")
+    folder = Path(tempfile.mkdtemp(dir=memory))
+    desk.roots |= [Root.of(folder, writable=True)]
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_files_and_links_are_moved_to_another_file_system_and_keep_their_times(
+    desk: Desk, elsewhere: Path
+) -> None:
+    (desk.work / "file").write_text("x")
+    (desk.work / "link").symlink_to("somewhere")
+    os.utime(desk.work / "file", (1e9, 1e9))
+    before = contents(desk.work)
+    for name in ("file", "link"):
+        desk.move(desk.work / name, elsewhere / name)
+    assert contents(elsewhere) == before
+    assert contents(desk.work) == {}
+    assert (elsewhere / "file").stat().st_mtime == 1e9
+    (desk.work / "file").write_text("y")
+    with refused(EXISTS):
+        desk.move(desk.work / "file", elsewhere / "file", fail_if_exists=True)
+    desk.move(desk.work / "file", elsewhere / "file")
+    assert (elsewhere / "file").read_text() == "y"
+
+
+def test_a_directory_is_not_moved_to_another_file_system_and_that_is_said(
+    desk: Desk, elsewhere: Path
+) -> None:
+    (desk.work / "box").mkdir()
+    (desk.work / "box" / "a").write_text("a")
+    with refused(DENIED, match="another file system"):
+        desk.move(desk.work / "box", elsewhere / "box")
+    assert (desk.work / "box" / "a").read_text() == "a"
+    assert contents(elsewhere) == {}
+
+
+def test_a_file_with_several_names_is_not_moved_to_another_file_system(desk: Desk, elsewhere: Path) -> None:
+    (desk.work / "hard").hardlink_to(desk.secret)
+    with refused(DENIED):
+        desk.move(desk.work / "hard", elsewhere / "hard")
+    assert contents(elsewhere) == {}
+
+
+def test_a_private_file_stays_private_on_another_file_system(desk: Desk, elsewhere: Path) -> None:
+    for name, mode in (("key", 0o600), ("tool", 0o755)):
+        (desk.work / name).write_text(SECRET)
+        (desk.work / name).chmod(mode)
+        (elsewhere / name).write_text("public")
+        (elsewhere / name).chmod(0o644)
+        desk.move(desk.work / name, elsewhere / name)
+        assert stat.S_IMODE((elsewhere / name).stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_file_that_another_program_changes_while_it_is_copied_stays(
+    desk: Desk, elsewhere: Path, gone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = desk.work / "a"
+    source.write_text("a")
+    os.utime(source, (1e9, 1e9))
+    copy_file = moves.copy_file
+
+    def and_then(*args: Any, **kwargs: Any) -> os.stat_result:
+        copied = copy_file(*args, **kwargs)
+        source.unlink() if gone else source.write_text("b")
+        return copied
+
+    monkeypatch.setattr(moves, "copy_file", and_then)
+    with refused(CONFLICT, match="there is a copy now"):
+        desk.move(source, elsewhere / "a")
+    assert (elsewhere / "a").read_text() == "a"
+    assert gone or source.read_text() == "b"
+
+
+# -- resourceDelete ----------------------------------------------------------------------------------------
+
+
+def test_files_and_empty_directories_are_deleted(desk: Desk) -> None:
+    (desk.work / "a").write_text("a")
+    (desk.work / "b").mkdir()
+    desk.delete(desk.work / "a")
+    desk.delete(desk.work / "b")
+    assert contents(desk.work) == {}
+    with refused(NOT_FOUND):
+        desk.delete(desk.work / "a")
+
+
+def test_a_directory_with_something_in_it_needs_to_be_meant(desk: Desk) -> None:
+    (desk.work / "box" / "deep").mkdir(parents=True)
+    (desk.work / "box" / "deep" / "a").write_text("a")
+    before = contents(desk.work)
+    with refused(INVALID) as caught:
+        desk.delete(desk.work / "box")
+    assert caught.value.data == {"field": "params.recursive"}
+    assert contents(desk.work) == before
+    desk.delete(desk.work / "box", recursive=True)
+    assert contents(desk.work) == {}
+
+
+def test_links_go_and_what_they_lead_to_stays(desk: Desk) -> None:
+    box = desk.work / "box"
+    box.mkdir()
+    (box / "to-folder").symlink_to(desk.outside)
+    (box / "to-file").symlink_to(desk.secret)
+    (box / "hard").hardlink_to(desk.secret)
+    (desk.work / "link").symlink_to(desk.outside)
+    desk.delete(desk.work / "link", recursive=True)
+    desk.delete(box, recursive=True)
+    assert contents(desk.work) == {}
+    assert desk.secret.exists()
+    with refused(DENIED):
+        desk.delete(desk.secret)
+
+
+def test_pipes_and_strange_names_go_with_their_directory(desk: Desk) -> None:
+    box = desk.work / "box"
+    box.mkdir()
+    os.mkfifo(box / "pipe")
+    (box / os.fsdecode(b"\xff")).mkdir()
+    desk.delete(box, recursive=True)
+    assert contents(desk.work) == {}
+
+
+def test_pipes_and_sockets_that_someone_left_are_deleted(desk: Desk) -> None:
+    os.mkfifo(desk.work / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(desk.work / "socket"))
+    desk.delete(desk.work / "pipe")
+    desk.delete(desk.work / "socket", recursive=True)
+    assert contents(desk.work) == {}
+
+
+def test_a_deep_tree_is_deleted_and_one_that_is_too_deep_takes_no_more_handles_than_there_are(
+    desk: Desk,
+) -> None:
+    desk.mkdir(desk.work.joinpath(*["d"] * 200))
+    with refused(DENIED):
+        desk.mkdir(desk.work.joinpath(*["d"] * 300))
+    deepest = desk.work.joinpath(*["d"] * 200)
+    desk.move(desk.work / "d", desk.work / "upper")
+    desk.mkdir(deepest)
+    desk.move(desk.work / "upper", deepest / "lower")
+    for attempt in (
+        lambda: desk.delete(desk.work / "d", recursive=True),
+        lambda: desk.copy(desk.work / "d", desk.work / "copy"),
+    ):
+        with refused(DENIED) as caught:
+            attempt()
+        assert f"more than {MAX_DEPTH}" in caught.value.message
+    desk.delete(deepest / "lower", recursive=True)
+    desk.delete(desk.work / "d", recursive=True)
+    assert contents(desk.work) == {}
+
+
+# -- resourceMkdir -----------------------------------------------------------------------------------------
+
+
+def test_directories_are_made_down_to_the_last(desk: Desk) -> None:
+    desk.mkdir(desk.work / "a" / "b" / "c")
+    desk.mkdir(desk.work / "a" / "b" / "c")
+    desk.mkdir(desk.work)
+    assert (desk.work / "a" / "b" / "c").is_dir()
+
+
+def test_what_is_in_the_way_is_said_and_stays(desk: Desk) -> None:
+    (desk.work / "file").write_text("x")
+    for name in ("file", "file/a", "file/a/b"):
+        with refused(EXISTS):
+            desk.mkdir(desk.work / name)
+    assert (desk.work / "file").read_text() == "x"
+
+
+def test_directories_are_made_where_a_link_leads_if_that_is_inside(desk: Desk) -> None:
+    (desk.work / "real").mkdir()
+    (desk.work / "in").symlink_to("real")
+    (desk.work / "out").symlink_to(desk.outside)
+    (desk.work / "out-new").symlink_to(desk.outside / "new")
+    desk.mkdir(desk.work / "in" / "a" / "b")
+    assert (desk.work / "real" / "a" / "b").is_dir()
+    for name in ("out/a", "out/folder/a", "out-new", "out-new/a"):
+        with refused(DENIED):
+            desk.mkdir(desk.work / name)
+
+
+def test_nothing_is_made_in_what_is_closed(desk: Desk) -> None:
+    closed = desk.work / "closed"
+    closed.mkdir()
+    (desk.work / "link").symlink_to("closed")
+    desk.roots = desk.roots.closing(closed)
+    for name in ("closed/a", "closed/a/b/c", "link/a", "link/a/b"):
+        with refused(DENIED):
+            desk.mkdir(desk.work / name)
+    assert contents(closed) == {}
+    desk.mkdir(desk.work / "beside" / "it")
+
+
+def test_many_can_make_the_same_at_once(desk: Desk) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(desk.mkdir, [desk.work / "a" / "b" / str(number % 4) for number in range(64)]))
+    assert sorted(desk.list(desk.work / "a" / "b")) == ["0", "1", "2", "3"]

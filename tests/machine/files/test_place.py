@@ -1,0 +1,441 @@
+"""What is outside stays outside, however it is named."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from machine.files.desk import DENIED, EXISTS, INVALID, NOT_FOUND, SECRET, Desk, refused
+from serai.machine.files import Access, Root, Roots, find, uri_of
+from serai.machine.paths import MAX_LINKS
+
+
+def test_files_below_a_root_are_had(desk: Desk) -> None:
+    desk.mkdir(desk.work / "a" / "b")
+    desk.write(desk.work / "a" / "b" / "ü.txt", "hello")
+    assert desk.read(desk.work / "a" / "b" / "ü.txt") == "hello"
+    (desk.library / "book.txt").write_text("words")
+    assert desk.read(desk.library / "book.txt") == "words"
+
+
+# -- names -------------------------------------------------------------------------------------------------
+
+
+def test_an_absolute_path_outside_is_refused(desk: Desk) -> None:
+    desk.refuses_all(desk.secret)
+    desk.refuses_all(desk.outside)
+    desk.refuses_all(desk.outside / "folder")
+
+
+def test_a_namesake_of_a_root_is_outside(desk: Desk) -> None:
+    sibling = desk.work.with_name("workshop")
+    sibling.mkdir()
+    (sibling / "a").write_text("a")
+    desk.refuses_all(sibling / "a")
+    desk.refuses_all(desk.work.parent)
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "/../outside/secret.txt",
+        "/%2e%2e/outside/secret.txt",
+        "/..%2foutside%2fsecret.txt",
+        "/%2e%2e%2foutside/secret.txt",
+        "/./../outside/secret.txt",
+        "/a%00/../../outside/secret.txt",
+        "//../outside/secret.txt",
+    ],
+)
+def test_no_traversal_leads_outside(desk: Desk, tail: str) -> None:
+    desk.refuses_all(uri_of(desk.work) + tail)
+
+
+@pytest.mark.parametrize("tail", ["/%252e%252e/outside/secret.txt", "/%252e%252e%252foutside%252fsecret.txt"])
+def test_what_is_encoded_twice_is_a_strange_name(desk: Desk, tail: str) -> None:
+    with refused(NOT_FOUND):
+        desk.read(uri_of(desk.work) + tail)
+    desk.mkdir(uri_of(desk.work) + "/%252e%252e")
+    assert [entry.name for entry in desk.work.iterdir()] == ["%2e%2e"]
+
+
+def test_what_is_outside_is_not_told_about(desk: Desk) -> None:
+    """There or not, file or directory: the answer is the same."""
+    said: set[str] = set()
+    for name in ("secret.txt", "missing", "missing/below", "secret.txt/below", "folder"):
+        path = desk.outside / name
+        with refused(DENIED) as caught:
+            desk.resolve(path)
+        assert caught.value.data == {"request": {"channel": "ahp-root://", "uri": uri_of(path), "read": True}}
+        said.add(caught.value.message.replace(uri_of(path), "X"))
+    assert len(said) == 1
+
+
+def test_a_refusal_says_which_grant_would_help(desk: Desk) -> None:
+    with refused(DENIED) as caught:
+        desk.write(desk.library / "new")
+    assert caught.value.data["request"]["write"] is True
+    assert "read" not in caught.value.data["request"]
+
+
+def test_a_directory_that_may_only_be_read_is_not_written(desk: Desk) -> None:
+    book = desk.library / "book.txt"
+    book.write_text("words")
+    (desk.work / "a").write_text("a")
+    for attempt in (
+        lambda: desk.write(book),
+        lambda: desk.write(book, mode="append"),
+        lambda: desk.write(desk.library / "new", create_only=True),
+        lambda: desk.mkdir(desk.library / "new"),
+        lambda: desk.delete(book),
+        lambda: desk.move(book, desk.work / "book"),
+        lambda: desk.move(desk.work / "a", desk.library / "a"),
+        lambda: desk.copy(desk.work / "a", book),
+    ):
+        with refused(DENIED):
+            attempt()
+    assert book.read_text() == "words"
+    desk.copy(book, desk.work / "book")
+    assert desk.read(desk.work / "book") == "words"
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.txt", b"\xff", b"ok\xed\xa0\x80"])
+def test_names_that_are_not_utf8_are_refused(desk: Desk, name: bytes) -> None:
+    inside = desk.work / os.fsdecode(name)
+    inside.write_text("here")
+    desk.refuses_all(inside)
+    assert list(desk.list(desk.work)) == [name.decode(errors="replace")]
+
+
+def test_a_link_to_a_name_that_is_not_utf8_is_refused(desk: Desk) -> None:
+    (desk.work / os.fsdecode(b"\xff")).mkdir()
+    (desk.work / "link").symlink_to(os.fsdecode(b"\xff"))
+    with refused(DENIED):
+        desk.list(desk.work / "link")
+
+
+@pytest.mark.parametrize("length", [256, 5000, 100_000])
+def test_names_that_are_too_long_are_refused(desk: Desk, length: int) -> None:
+    desk.refuses_all(desk.work / ("x" * length))
+
+
+def test_a_path_may_be_longer_than_the_system_takes_at_once(desk: Desk) -> None:
+    deep = desk.work.joinpath(*["y" * 200] * 30)
+    assert len(str(deep)) > 4096
+    desk.mkdir(deep)
+    desk.write(deep / "bottom.txt", "far down")
+    assert desk.read(deep / "bottom.txt") == "far down"
+    desk.copy(desk.work / ("y" * 200), desk.work / "copy")
+    desk.delete(desk.work / ("y" * 200), recursive=True)
+    desk.delete(desk.work / "copy", recursive=True)
+    assert list(desk.work.iterdir()) == []
+
+
+# -- links -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_link_to_something_outside_is_refused(desk: Desk, absolute: bool) -> None:
+    link = desk.work / "link"
+    link.symlink_to(desk.secret if absolute else "../outside/secret.txt")
+    for attempt in (
+        lambda: desk.read(link),
+        lambda: desk.write(link),
+        lambda: desk.write(link, mode="append"),
+        lambda: desk.copy(link, desk.work / "taken"),
+        lambda: desk.resolve(link),
+        lambda: desk.mkdir(link),
+    ):
+        with refused(DENIED):
+            attempt()
+    assert desk.resolve(link, follow_symlinks=False).type == "symlink"
+
+
+def test_a_link_to_a_directory_outside_leads_nowhere(desk: Desk) -> None:
+    (desk.work / "link").symlink_to(desk.outside)
+    desk.refuses_all(desk.work / "link" / "secret.txt")
+    desk.refuses_all(desk.work / "link" / "folder")
+    desk.refuses_all(desk.work / "link" / "new.txt")
+    desk.refuses_all(desk.work / "link" / "folder" / "new" / "below")
+
+
+def test_a_chain_of_links_leads_no_further_than_one(desk: Desk) -> None:
+    (desk.work / "a").symlink_to("b")
+    (desk.work / "b").symlink_to("c/secret.txt")
+    (desk.work / "c").symlink_to("d/../../outside")
+    (desk.work / "d").mkdir()
+    with refused(DENIED):
+        desk.read(desk.work / "a")
+
+
+def test_links_inside_are_followed(desk: Desk) -> None:
+    (desk.work / "real").mkdir()
+    (desk.work / "real" / "a.txt").write_text("a")
+    (desk.work / "relative").symlink_to("real")
+    (desk.work / "absolute").symlink_to(desk.work / "real")
+    (desk.work / "up").symlink_to("real/../relative/./a.txt")
+    (desk.library / "across").symlink_to(desk.work / "real")
+    for path in (
+        desk.work / "relative" / "a.txt",
+        desk.work / "absolute" / "a.txt",
+        desk.work / "up",
+        desk.library / "across" / "a.txt",
+    ):
+        assert desk.read(path) == "a"
+    desk.write(desk.library / "across" / "a.txt", "b")
+    assert (desk.work / "real" / "a.txt").read_text() == "b"
+    desk.write(desk.work / "up", "c")
+    assert (desk.work / "up").is_symlink()
+    assert (desk.work / "real" / "a.txt").read_text() == "c"
+
+
+def test_a_link_from_outside_may_lead_inside(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "alias").symlink_to(desk.work)
+    desk.write(tmp_path / "alias" / "a.txt", "a")
+    assert desk.resolve(tmp_path / "alias" / "a.txt").uri == uri_of(desk.work / "a.txt")
+    desk.delete(tmp_path / "alias" / "a.txt")
+    with refused(DENIED):
+        desk.delete(tmp_path / "alias")
+
+
+def test_a_link_that_may_be_read_does_not_let_its_target_be_written(desk: Desk) -> None:
+    (desk.library / "book").write_text("words")
+    (desk.work / "link").symlink_to(desk.library / "book")
+    assert desk.read(desk.work / "link") == "words"
+    with refused(DENIED):
+        desk.write(desk.work / "link")
+    with refused(DENIED):
+        desk.write(desk.work / "link", mode="append")
+    assert (desk.library / "book").read_text() == "words"
+
+
+def test_links_that_go_round_are_refused(desk: Desk) -> None:
+    (desk.work / "a").symlink_to("b")
+    (desk.work / "b").symlink_to("a")
+    (desk.work / "self").symlink_to("self/self")
+    for name in ("a", "self", "a/x"):
+        with refused(DENIED):
+            desk.read(desk.work / name)
+
+
+def test_so_many_links_are_followed_and_no_more(desk: Desk) -> None:
+    (desk.work / "0").write_text("end")
+    for number in range(1, MAX_LINKS + 2):
+        (desk.work / str(number)).symlink_to(str(number - 1))
+    assert desk.read(desk.work / str(MAX_LINKS)) == "end"
+    with refused(DENIED):
+        desk.read(desk.work / str(MAX_LINKS + 1))
+
+
+def test_a_link_to_nothing_is_written_where_it_leads(desk: Desk) -> None:
+    (desk.work / "link").symlink_to("target")
+    with refused(NOT_FOUND):
+        desk.read(desk.work / "link")
+    with refused(EXISTS):
+        desk.write(desk.work / "link", create_only=True)
+    desk.write(desk.work / "link", "x")
+    assert (desk.work / "target").read_text() == "x"
+    (desk.work / "out").symlink_to(desk.outside / "new")
+    with refused(DENIED):
+        desk.write(desk.work / "out")
+
+
+# -- hard links --------------------------------------------------------------------------------------------
+
+
+def test_a_file_with_a_name_outside_is_neither_read_nor_written(desk: Desk) -> None:
+    hard = desk.work / "hard"
+    hard.hardlink_to(desk.secret)
+    (desk.work / "a").write_text("a")
+    for attempt in (
+        lambda: desk.read(hard),
+        lambda: desk.write(hard),
+        lambda: desk.write(hard, mode="append"),
+        lambda: desk.write(hard, mode="insert"),
+        lambda: desk.copy(hard, desk.work / "taken"),
+        lambda: desk.copy(desk.work / "a", hard),
+    ):
+        with refused(DENIED) as caught:
+            attempt()
+        assert caught.value.data is None
+    assert hard.read_text() == SECRET
+    assert desk.resolve(hard).size == len(SECRET)
+    assert desk.list(desk.work) == {"a": "file", "hard": "file"}
+
+
+def test_a_directory_with_such_a_file_is_not_copied_and_nothing_is_left(desk: Desk) -> None:
+    (desk.work / "box").mkdir()
+    (desk.work / "box" / "a").write_text("a")
+    (desk.work / "box" / "hard").hardlink_to(desk.secret)
+    with refused(DENIED):
+        desk.copy(desk.work / "box", desk.work / "copy")
+    assert sorted(desk.list(desk.work)) == ["box"]
+
+
+def test_a_file_with_several_names_can_be_moved_and_deleted(desk: Desk) -> None:
+    (desk.work / "hard").hardlink_to(desk.secret)
+    desk.move(desk.work / "hard", desk.work / "moved")
+    with refused(DENIED):
+        desk.read(desk.work / "moved")
+    desk.delete(desk.work / "moved")
+    assert desk.secret.read_text() == SECRET
+
+
+# -- what is no file ---------------------------------------------------------------------------------------
+
+
+def test_pipes_and_sockets_are_refused_and_nobody_waits(desk: Desk) -> None:
+    os.mkfifo(desk.work / "pipe")
+    desk.refuses_all(desk.work / "pipe", but_deleting=True)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(desk.work / "socket"))
+        desk.refuses_all(desk.work / "socket", but_deleting=True)
+    (desk.work / "link").symlink_to("pipe")
+    with refused(DENIED):
+        desk.read(desk.work / "link")
+    assert desk.list(desk.work) == {"link": "file", "pipe": "file", "socket": "file"}
+
+
+@pytest.mark.parametrize("name", ["null", "zero", "tty", "full"])
+def test_devices_are_refused_even_below_a_root(desk: Desk, name: str) -> None:
+    if not Path("/dev", name).exists():
+        pytest.skip(f"there is no /dev/{name}")
+    desk.roots |= [Root.of("/dev", writable=True)]
+    desk.refuses_all(Path("/dev", name))
+    (desk.work / "link").symlink_to(f"/dev/{name}")
+    with refused(DENIED):
+        desk.read(desk.work / "link")
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc here")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/proc",
+        "/proc/self/environ",
+        "/proc/self/mem",
+        "/proc/self/fd/0",
+        "/proc/sys/kernel/hostname",
+        "/sys/kernel",
+    ],
+)
+def test_views_of_the_system_are_refused_even_below_a_root(desk: Desk, path: str) -> None:
+    desk.roots = Roots.of(Root("/", writable=True))
+    desk.refuses_all(Path(path))
+
+
+@pytest.mark.skipif(not Path("/proc/self/root").exists(), reason="there is no /proc here")
+def test_magic_links_lead_nowhere(desk: Desk) -> None:
+    with desk.secret.open() as file:
+        for target in (
+            f"/proc/self/fd/{file.fileno()}",
+            f"/dev/fd/{file.fileno()}",
+            f"/proc/self/root{desk.secret}",
+        ):
+            link = desk.work / "link"
+            link.symlink_to(target)
+            with refused(DENIED):
+                desk.read(link)
+            with refused(DENIED):
+                desk.write(link)
+            link.unlink()
+
+
+# -- the rest ----------------------------------------------------------------------------------------------
+
+
+def test_a_directory_on_the_way_that_is_missing_or_none(desk: Desk) -> None:
+    (desk.work / "file").write_text("x")
+    for name in ("missing/a", "missing/a/b", "file/a", "file/a/b"):
+        with refused(NOT_FOUND):
+            desk.read(desk.work / name)
+        with refused(NOT_FOUND):
+            desk.write(desk.work / name)
+
+
+def test_a_root_that_is_gone_is_not_found(desk: Desk) -> None:
+    desk.roots = Roots.of(Root(f"{desk.work}/gone/deep", writable=True))
+    for path in (desk.work / "gone" / "deep" / "a", desk.work / "gone" / "deep" / "a" / "b"):
+        with refused(NOT_FOUND):
+            desk.read(path)
+    with refused(DENIED):
+        desk.read(desk.work / "gone" / "other")
+
+
+def test_a_root_itself_is_neither_deleted_nor_moved_nor_replaced(desk: Desk) -> None:
+    (desk.work / "a").mkdir()
+    for attempt in (
+        lambda: desk.delete(desk.work, recursive=True),
+        lambda: desk.move(desk.work, desk.work / "b"),
+        lambda: desk.move(desk.work / "a", desk.work),
+    ):
+        with refused(DENIED) as caught:
+            attempt()
+        assert "only what is in it can be moved or deleted" in str(caught.value)
+        assert caught.value.data is None, "no grant would help"
+    with refused(DENIED) as caught:
+        desk.delete(desk.library, recursive=True)
+    assert caught.value.data is not None, "a grant would help"
+    inner = Roots.of(Root.of(desk.work / "a", writable=True))
+    with refused(DENIED):
+        find(uri_of(desk.work / "a"), inner, Access.WRITE, itself=False)
+    desk.roots |= inner
+    desk.delete(desk.work / "a")
+
+
+def test_the_whole_disk_is_never_deleted() -> None:
+    with refused(DENIED):
+        find("file:///", Roots.of(Root("/", writable=True)), Access.WRITE, itself=False)
+
+
+def test_the_whole_disk_can_be_a_root(desk: Desk) -> None:
+    desk.roots = Roots.of(Root("/"))
+    assert desk.read(desk.secret) == SECRET
+    assert "tmp" in desk.list("file:///")
+    assert desk.resolve("file:///").type == "directory"
+    assert desk.resolve("file:///").uri == "file:///"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may do everything")
+def test_what_the_system_refuses_is_refused(desk: Desk) -> None:
+    closed = desk.work / "closed"
+    closed.mkdir(0o000)
+    (desk.work / "mute").write_text("x")
+    (desk.work / "mute").chmod(0o000)
+    try:
+        for attempt in (
+            lambda: desk.read(closed / "a"),
+            lambda: desk.list(closed),
+            lambda: desk.write(closed / "a"),
+            lambda: desk.read(desk.work / "mute"),
+            lambda: desk.write(desk.work / "mute"),
+            lambda: desk.delete(closed, recursive=True),
+        ):
+            with refused(DENIED):
+                attempt()
+    finally:
+        closed.chmod(0o700)
+
+
+def test_a_directory_that_may_be_passed_but_not_read_is_passed(desk: Desk) -> None:
+    (desk.work / "through").mkdir()
+    (desk.work / "through" / "a").write_text("a")
+    (desk.work / "through").chmod(0o311)
+    try:
+        assert desk.read(desk.work / "through" / "a") == "a"
+        desk.write(desk.work / "through" / "b", "b")
+    finally:
+        (desk.work / "through").chmod(0o755)
+
+
+def test_the_wrong_kind_is_said(desk: Desk) -> None:
+    (desk.work / "file").write_text("x")
+    with refused(INVALID):
+        desk.read(desk.work)
+    with refused(INVALID):
+        desk.list(desk.work / "file")
+    with refused(EXISTS):
+        desk.write(desk.work)

@@ -1,0 +1,313 @@
+"""`resourceWrite`."""
+
+from __future__ import annotations
+
+import base64
+import os
+import resource
+import stat
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from machine.files.desk import CONFLICT, DENIED, EXISTS, INVALID, NOT_FOUND, Desk, refused
+from serai.errors import ProtocolError
+from serai.machine import draft as drafts
+from serai.machine.files import writes
+
+
+@pytest.fixture
+def file(desk: Desk) -> Path:
+    file = desk.work / "a.txt"
+    file.write_bytes(b"0123456789")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("options", "result"),
+    [
+        ({}, b"new"),
+        ({"mode": "truncate"}, b"new"),
+        ({"mode": "truncate", "position": 4}, b"0123new"),
+        ({"mode": "truncate", "position": 99}, b"0123456789new"),
+        ({"mode": "append"}, b"0123456789new"),
+        ({"mode": "append", "position": 3}, b"0123456new789"),
+        ({"mode": "append", "position": 99}, b"new0123456789"),
+        ({"mode": "insert"}, b"new0123456789"),
+        ({"mode": "insert", "position": 4}, b"0123new456789"),
+        ({"mode": "insert", "position": 99}, b"0123456789new"),
+    ],
+)
+def test_each_mode_puts_the_data_where_it_says(
+    desk: Desk, file: Path, options: dict[str, Any], result: bytes
+) -> None:
+    desk.write(file, "new", **options)
+    assert file.read_bytes() == result
+
+
+@pytest.mark.parametrize("mode", ["truncate", "append", "insert"])
+@pytest.mark.parametrize("position", [0, 5])
+def test_a_file_that_is_not_there_is_made(desk: Desk, mode: str, position: int) -> None:
+    desk.write(desk.work / "new", "x", mode=mode, position=position)
+    assert (desk.work / "new").read_text() == "x"
+    assert list(desk.list(desk.work)) == ["new"]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(
+    old=st.binary(max_size=50),
+    new=st.binary(max_size=20),
+    mode=st.sampled_from(["truncate", "append", "insert"]),
+    position=st.integers(0, 60),
+)
+def test_the_result_is_what_the_protocol_says(
+    desk: Desk, old: bytes, new: bytes, mode: str, position: int
+) -> None:
+    (desk.work / "a").write_bytes(old)
+    desk.write(
+        desk.work / "a", base64.b64encode(new).decode(), encoding="base64", mode=mode, position=position
+    )
+    cut = max(0, len(old) - position) if mode == "append" else position
+    expected = old[:cut] + new + (b"" if mode == "truncate" else old[cut:])
+    assert (desk.work / "a").read_bytes() == expected
+
+
+def test_the_parent_must_be_there(desk: Desk) -> None:
+    with refused(NOT_FOUND):
+        desk.write(desk.work / "none" / "a")
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"encoding": "base64", "data": "not base64!"}, "params.data"),
+        ({"encoding": "base64", "data": "YQ"}, "params.data"),
+        ({"encoding": "utf-8", "data": "\ud800"}, "params.data"),
+        ({"encoding": "hex", "data": "00"}, "params.encoding"),
+        ({"mode": "prepend"}, "params.mode"),
+        ({"position": -1}, "params.position"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(desk: Desk, file: Path, options: dict[str, Any], field: str) -> None:
+    with refused(INVALID) as caught:
+        desk.write(file, **options)
+    assert caught.value.data == {"field": field}
+    assert file.read_bytes() == b"0123456789"
+
+
+def test_create_only_makes_and_never_replaces(desk: Desk) -> None:
+    desk.write(desk.work / "a", "first", create_only=True)
+    with refused(EXISTS):
+        desk.write(desk.work / "a", "second", create_only=True)
+    with refused(EXISTS):
+        desk.write(desk.work, create_only=True)
+    assert (desk.work / "a").read_text() == "first"
+
+
+DONE = 0
+
+
+def outcome(attempt: Callable[[], None]) -> int:
+    try:
+        attempt()
+    except ProtocolError as error:
+        return error.number
+    return DONE
+
+
+def test_of_many_that_create_one_does(desk: Desk) -> None:
+    def create(number: int) -> int:
+        return outcome(lambda: desk.write(desk.work / "a", str(number), create_only=True))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert Counter(pool.map(create, range(40))) == {DONE: 1, EXISTS: 39}
+
+
+def test_create_only_does_not_replace_what_another_program_made_just_now(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = drafts.Draft.commit
+
+    def late(draft: drafts.Draft, *, exclusive: bool) -> None:
+        (desk.work / "a").write_text("theirs")
+        real(draft, exclusive=exclusive)
+
+    monkeypatch.setattr(drafts.Draft, "commit", late)
+    with refused(EXISTS):
+        desk.write(desk.work / "a", "ours", create_only=True)
+    assert (desk.work / "a").read_text() == "theirs"
+
+
+def test_a_version_that_was_seen_can_be_changed_once(desk: Desk, file: Path) -> None:
+    seen = desk.resolve(file).etag
+    desk.write(file, "one", if_match=seen)
+    with refused(CONFLICT):
+        desk.write(file, "two", if_match=seen)
+    with refused(CONFLICT):
+        desk.write(file, "two", mode="append", if_match=seen)
+    assert file.read_text() == "one"
+    desk.write(file, "!", mode="append", if_match=desk.resolve(file).etag)
+    assert file.read_text() == "one!"
+    file.unlink()
+    with refused(CONFLICT):
+        desk.write(file, "two", if_match=seen)
+    assert not file.exists()
+
+
+def test_of_many_that_change_one_version_one_does(desk: Desk, file: Path) -> None:
+    seen = desk.resolve(file).etag
+
+    def change(number: int) -> int:
+        return outcome(lambda: desk.write(file, f"{number:10}", if_match=seen))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert Counter(pool.map(change, range(40))) == {DONE: 1, CONFLICT: 39}
+
+
+@pytest.mark.parametrize(
+    "options", [{"mode": "insert"}, {"position": 5}, {"mode": "append", "position": 1}, {"if_match": "seen"}]
+)
+def test_what_another_program_adds_meanwhile_is_not_lost(
+    desk: Desk, file: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "if_match" in options:
+        options = {"if_match": desk.resolve(file).etag}
+    real = writes._write_all
+
+    def slowly(descriptor: int, data: bytes) -> None:
+        with file.open("ab") as other:
+            other.write(b"theirs")
+        real(descriptor, data)
+
+    monkeypatch.setattr(writes, "_write_all", slowly)
+    with refused(CONFLICT):
+        desk.write(file, "ours", **options)
+    assert file.read_bytes() == b"0123456789theirs"
+
+
+def test_nobody_ever_sees_half_of_it(desk: Desk, file: Path) -> None:
+    whole = {"a" * 300_000, "b" * 300_000}
+    file.write_text("a" * 300_000)
+    seen: set[str] = set()
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            seen.add(file.read_text())
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        for letter in "ba" * 15:
+            desk.write(file, letter * 300_000)
+    finally:
+        done.set()
+        watcher.join(10)
+    assert seen <= whole
+
+
+def test_appended_lines_of_many_are_all_there(desk: Desk, file: Path) -> None:
+    file.write_text("")
+
+    def add(number: int) -> None:
+        if number % 3:
+            desk.write(file, f"{number:05}\n", mode="append")
+        else:
+            desk.write(file, f"{number:05}\n", mode="insert")  # replaces the whole file meanwhile
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(60)))
+    assert sorted(file.read_text().split()) == [f"{number:05}" for number in range(60)]
+
+
+def test_appending_adds_to_the_file_that_others_have_open(desk: Desk, file: Path) -> None:
+    with file.open("rb") as follower:
+        follower.read()
+        desk.write(file, "more", mode="append")
+        assert follower.read() == b"more"
+
+
+def test_permissions_are_kept_and_set_user_id_is_not(desk: Desk, file: Path) -> None:
+    file.chmod(0o4750)
+    desk.write(file, "new")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o750
+    desk.write(file, "x", mode="insert")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o750
+
+
+def test_a_new_file_has_ordinary_permissions(desk: Desk) -> None:
+    before = os.umask(0o027)
+    try:
+        desk.write(desk.work / "a")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((desk.work / "a").stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may do everything")
+def test_a_file_that_may_not_be_written_is_not_replaced(desk: Desk, file: Path) -> None:
+    file.chmod(0o444)
+    with refused(DENIED):
+        desk.write(file)
+    assert file.read_bytes() == b"0123456789"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can give files away")
+def test_the_owner_is_kept(desk: Desk, file: Path) -> None:
+    os.chown(file, 12345, 23456)
+    desk.write(file, "new")
+    assert (file.stat().st_uid, file.stat().st_gid) == (12345, 23456)
+
+
+@contextmanager
+def room_for(size: int) -> Generator[None]:
+    """No file may grow beyond that, as if the disk were full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"mode": "append"}, {"mode": "insert"}, {"mode": "append", "position": 3}]
+)
+def test_when_there_is_no_room_the_file_is_as_it_was(desk: Desk, file: Path, options: dict[str, Any]) -> None:
+    data = "x" * 100_000
+    with room_for(50_000), refused(-32603) as caught:
+        desk.write(file, data, **options)
+    assert "full" in caught.value.message
+    assert file.read_bytes() == b"0123456789"
+    with room_for(50_000), refused(-32603):
+        desk.write(desk.work / "new", data, **options)
+    assert list(desk.list(desk.work)) == ["a.txt"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Python has no attributes")
+def test_what_is_attached_to_a_file_stays_when_it_is_replaced(desk: Desk) -> None:
+    path, other = desk.work / "a", desk.work / "b"
+    path.write_text("old")
+    other.write_text("another")
+    try:
+        os.setxattr(path, "user.note", b"mine")
+    except OSError:
+        pytest.skip("NOT CHECKED: this file system has no attributes")
+    os.setxattr(other, "user.note", b"another's")
+    desk.write(path, "new")
+    assert (path.read_text(), os.getxattr(path, "user.note")) == ("new", b"mine")
+    desk.write(path, "er", mode="insert", position=3)
+    assert (path.read_text(), os.getxattr(path, "user.note")) == ("newer", b"mine")
+    desk.copy(other, path)
+    assert (path.read_text(), os.getxattr(path, "user.note")) == ("another", b"mine")
+    desk.copy(other, desk.work / "c")
+    assert os.listxattr(desk.work / "c") == []
