@@ -26,9 +26,9 @@ from serai.ahp.types import (
     ToolResultTextContent,
     TurnState,
 )
-from serai.cli.chat.calls import ToolOutput
+from serai.cli.chat.calls import CallOutput
 from serai.cli.console.output import about_size, plain
-from serai.cli.console.terminal import Terminal
+from serai.cli.console.terminal import PlainTerminal
 from serai.client import (
     ContentAdded,
     NoticeGiven,
@@ -217,7 +217,7 @@ class TurnView:
         terminal: Where.
     """
 
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: PlainTerminal) -> None:
         self._terminal = terminal
         self._calls: dict[str, _Shown] = {}
         # The call that was shown last, and whether its line may still go on.
@@ -226,7 +226,7 @@ class TurnView:
         self._is_thinking = False
 
     def show(self, event: TurnEvent) -> None:
-        """Show one event. Questions are not shown here: they are asked."""
+        """Show one event. ChatQuestions are not shown here: they are asked."""
         if not isinstance(event, ToolFinished | ToolRunning):
             self.interrupt()
         if self._is_thinking != isinstance(event, ReasoningAdded):
@@ -248,7 +248,7 @@ class TurnView:
             case _:
                 self._show_notice(event)
 
-    def show_output(self, output: ToolOutput) -> None:
+    def show_output(self, output: CallOutput) -> None:
         """Show more of what a call shows elsewhere."""
         shown = self._calls.setdefault(output.call_id, _Shown(""))
         if output.is_live and shown.name:
