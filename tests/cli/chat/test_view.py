@@ -176,6 +176,8 @@ class TestLive:
             assert other.root is not None
             assert other.root.terminals
             [info] = other.root.terminals
+            [summary] = await soon(other.list_sessions())
+            await soon(other.open_session(summary.resource))  # who follows it holds its terminals
             await soon((await soon(other.open_terminal(info.resource))).write("more\n"))
             await desk.screen.shows("  | two more\n* Run it: Ended with 0\n")
             await desk.screen.shows("done with terminal")
