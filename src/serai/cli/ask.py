@@ -197,11 +197,7 @@ async def _show(turn: AgentStream, terminal: PlainTerminal) -> AskResult:
 
 
 class View:
-    """Shows an answer as it comes. Where nobody is looking, it is the answer's text alone.
-
-    Args:
-        terminal: Where.
-    """
+    """Shows an answer as it comes. Where nobody is looking, it is the answer's text alone."""
 
     def __init__(self, terminal: PlainTerminal) -> None:
         self._terminal = terminal
@@ -237,11 +233,7 @@ class View:
 
 
 class PermissionPrompt:
-    """Asks the person at a terminal, one question at a time.
-
-    Args:
-        terminal: Where the person is.
-    """
+    """Asks the person at a terminal, one question at a time."""
 
     def __init__(self, terminal: PlainTerminal) -> None:
         self._terminal = terminal

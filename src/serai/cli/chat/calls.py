@@ -51,7 +51,6 @@ class CallOutputs:
     """Follows the terminals of tool calls while they run, and fetches what was too long for the session.
 
     Args:
-        client: The connection.
         tell: Is called with what there is to show.
     """
 
@@ -144,7 +143,6 @@ class Subagents:
     """Follows the sessions of subagents while the calls run that began them, and theirs in turn.
 
     Args:
-        client: The connection.
         tell: Is called with what matters for questions. It may come late: ask the session what is open.
         followed: Sessions that are followed already, and are not followed here.
     """

@@ -97,12 +97,7 @@ class _Refused:
 class Chat:
     """One conversation. All that happens, happens in `run`, one thing after the other.
 
-    Args:
-        client: The connection.
-        session: Whom to talk to.
-        terminal: Where the person is.
-        once: A message to send; the chat ends with its answer.
-        as_json: Whether events are printed for a program.
+    With `once` it sends that message and ends with its answer; with `as_json` it prints events for a program.
     """
 
     def __init__(

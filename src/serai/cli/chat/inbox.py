@@ -77,14 +77,7 @@ Heard: TypeAlias = (
 
 
 class ChatInbox:
-    """Listens while it is entered, and keeps what comes until `get` takes it.
-
-    Args:
-        client: The connection.
-        session: Whom the chat talks to.
-        terminal: Where the person is.
-        as_json: Whether events are printed for a program: then files of tools are not fetched.
-    """
+    """Listens while it is entered, and keeps what comes until `get` takes it."""
 
     def __init__(
         self, client: Client, session: SessionClient, terminal: PlainTerminal, *, as_json: bool = False

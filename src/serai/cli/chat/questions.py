@@ -54,7 +54,6 @@ class ChatQuestions:
     """The questions that are open here: the first one is asked, the others wait. True while there is one.
 
     Args:
-        terminal: Where the person is.
         listen: Is called when a line is wanted: it comes back to `answer`.
         decided: Is called with what the person decided.
     """

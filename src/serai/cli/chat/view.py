@@ -211,11 +211,7 @@ class _Shown:
 
 
 class TurnView:
-    """Shows the events of turns.
-
-    Args:
-        terminal: Where.
-    """
+    """Shows the events of turns."""
 
     def __init__(self, terminal: PlainTerminal) -> None:
         self._terminal = terminal

@@ -15,12 +15,7 @@ _YES = frozenset({"", "y", "yes"})
 
 
 class SignInDialog:
-    """Leads a person through a sign-in.
-
-    Args:
-        client: The connection.
-        terminal: Where the person is.
-    """
+    """Leads a person through a sign-in."""
 
     def __init__(self, client: Client, terminal: PlainTerminal) -> None:
         self._client = client
