@@ -81,7 +81,7 @@ class AroundTurn(Protocol):
         """Read a file."""
         ...
 
-    async def write(self, uri: str, text: str, turn_id: str) -> None:
+    async def write(self, uri: str, text: str) -> None:
         """Write a file as a whole."""
         ...
 
@@ -208,7 +208,7 @@ class Turn:
         Raises:
             ProtocolError: It may not be written, or cannot be.
         """
-        await self._around.write(uri, text, self.id)
+        await self._around.write(uri, text)
 
     # -- saying --------------------------------------------------------------------------------------------
 

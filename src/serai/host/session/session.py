@@ -337,7 +337,7 @@ class Session:
         read = partial(read_file, first=first, last=last, most=MOST_READ)
         return await self.host.files.run(read, ResourceReadParams(channel=ROOT, uri=uri), roots)
 
-    async def write(self, uri: str, text: str, turn_id: str) -> None:
+    async def write(self, uri: str, text: str) -> None:
         """Write a file as a whole: below the session's folder, or where a person has allowed it.
 
         Raises:
