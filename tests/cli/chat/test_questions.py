@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.screens import Desk, parse
 from client.hosts import House, soon
-from client.screens import Desk, parse
 from serai.ahp.commands import ResourceRequestParams
 from serai.ahp.types import (
     ROOT,
@@ -118,23 +118,6 @@ class TestBetweenTurns:
             desk.keyboard.end()
             assert await chat == 0
 
-    async def test_a_question_that_a_turn_took_along_is_asked_again(self, tmp_path: Path) -> None:
-        desk = Desk()
-        async with House(agent=agent) as house, house.client() as client, house.client("x") as other:
-            chat = chatting(client, desk)
-            await desk.screen.shows("\n> ")
-            asked = wish(other, tmp_path)
-            await desk.screen.shows("Allow it?")
-            await soon((await the_session(other)).begin_turn("from there"))
-            await desk.screen.shows("you said from there")
-            await desk.screen.shows("Allow it?", times=2)
-            assert desk.text.count("(no longer asked") == 1
-            desk.keyboard.type("2")
-            await asked
-            assert desk.text.count("Allow it?") == 2
-            desk.keyboard.end()
-            assert await chat == 0
-
     async def test_leaving_leaves_the_question_to_others(self, tmp_path: Path) -> None:
         desk = Desk()
         async with House(agent=agent) as house, house.client() as client, house.client("x") as other:
@@ -198,17 +181,6 @@ class TestSubagents:
             desk.keyboard.end()
             assert await chat == 0
 
-    async def test_the_subagent_of_a_subagent_is_heard_too(self) -> None:
-        desk = Desk()
-        async with House(agent=agent) as house, house.client() as client:
-            chat = chatting(client, desk)
-            desk.keyboard.type("delegate delegate calls 1")
-            await desk.screen.shows("For agent (Do: calls 1):\nRun?")
-            desk.keyboard.type("n")
-            await desk.screen.shows("helped: complete")
-            desk.keyboard.end()
-            assert await chat == 0
-
     async def test_what_is_answered_elsewhere_is_taken_back(self) -> None:
         desk = Desk()
         async with House(agent=agent) as house, house.client() as client, house.client() as other:
@@ -239,12 +211,6 @@ class TestSubagents:
             assert desk.text.count("Run?") == 1
             desk.keyboard.end()
             assert await chat == 0
-
-    async def test_with_nobody_there_it_is_denied_and_the_turn_comes_to_its_end(self) -> None:
-        desk = Desk(person=False, apart=True)
-        async with House(agent=agent) as house, house.client() as client:
-            assert await chatting(client, desk, "--once", "delegate calls 1") == 0
-            assert "helped: complete" in desk.text
 
     async def test_a_program_is_told_whose_question_it_is(self) -> None:
         desk = Desk("y", person=False, apart=True)

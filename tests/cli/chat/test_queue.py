@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from cli.screens import Desk, parse
 from client.hosts import House, soon
-from client.screens import Desk, parse
 from serai.cli.chat.command import converse
 from serai.client import Client
 from serai.host.turn import Turn
@@ -83,25 +83,6 @@ async def test_what_is_held_can_be_taken_back_one_by_one() -> None:
         desk.keyboard.type("/quit")
         assert await soon(chat) == 0
         assert "you said two" not in desk.text
-
-
-async def test_while_a_turn_runs_nothing_is_sent_and_what_waits_can_be_dropped() -> None:
-    desk = Desk()
-    async with House(agent=agent) as house, house.client() as client:
-        chat = asyncio.ensure_future(talk(client, desk))
-        desk.keyboard.type("sleep")
-        await desk.screen.shows("you said sleep")
-        desk.keyboard.type("/queue later")
-        await desk.screen.shows("It waits")
-        desk.keyboard.type("/go")
-        await desk.screen.shows("A turn is running. What waits comes after it.")
-        desk.keyboard.type("/drop")
-        await desk.screen.shows("It is taken back.")
-        desk.keyboard.type("/cancel")
-        await desk.screen.shows("(the turn was cancelled)")
-        desk.keyboard.type("/quit")
-        assert await soon(chat) == 0
-        assert "held" not in desk.text
 
 
 async def test_who_comes_back_is_told_and_so_is_who_looks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from cli.programs import running, seated
+from cli.screens import Desk, parse
 from client.hosts import House, soon
-from client.screens import Desk, parse
 from serai.ahp.types import SessionInputQuestion, SessionInputRequest, SessionInputTextQuestion
 from serai.cli.chat.command import converse
 from serai.cli.console.terminal import StdinLines

@@ -7,7 +7,7 @@ import asyncio
 import io
 
 from serai.cli import read_words
-from serai.cli.console.terminal import Terminal
+from serai.cli.console.terminal import PlainTerminal
 from serai.client.events import Inbox
 
 
@@ -70,7 +70,7 @@ class Desk:
         self.keyboard = Keyboard(*lines, ends=not person)
         self.screen = Screen()
         self.notes = Screen() if apart else self.screen
-        self.terminal = Terminal(
+        self.terminal = PlainTerminal(
             self.keyboard, self.screen, self.notes, is_interactive=person, has_colour=colour
         )
 

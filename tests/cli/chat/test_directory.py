@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.programs import run, running
-from client.screens import parse
+from cli.screens import parse
 from serai.cli import main
 from serai.cli.chat import command as chat
 

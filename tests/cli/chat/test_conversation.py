@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from cli.screens import Desk, parse
 from client.hosts import House, soon
-from client.screens import Desk, parse
 from serai.ahp.types import (
     ConfirmationOption,
     SessionInputBooleanQuestion,
@@ -164,10 +164,6 @@ class TestPipes:
         assert "  2  Pear: green (recommended)" in text
         assert "[accept: age=30 name='Ada' one='b' some=['x']['other'] sure=True]" in text
 
-    async def test_bounds_are_told_with_what_they_count(self) -> None:
-        _, text = await piped("questions", "/decline")
-        assert "Your name?\n(text, at least 2 characters)" in text
-
     async def test_a_command_between_question_and_answer_leaves_the_question_open(self) -> None:
         _, text = await piped("ask", "/help", "/title Asked", "y", "last")
         assert '[True None {"command": "ls -l"} None]' in text
@@ -185,10 +181,6 @@ class TestPipes:
             desk = Desk(person=False)
             await talk(client, desk, summary.resource)
             assert "Does what it is told." not in desk.text
-
-    async def test_a_message_for_no_turn_waits_for_the_next(self) -> None:
-        _, text = await piped("/steer faster", "hi")
-        assert "It waits for the next turn.\n" in text
 
     async def test_declined(self) -> None:
         _, text = await piped("questions", "/decline")
@@ -264,11 +256,6 @@ class TestOnce:
         code, out, notes = await self.once("fail")
         assert (code, out) == (1, "")
         assert "it broke" in notes
-
-    async def test_questions_are_answered_from_the_input(self) -> None:
-        code, out, _ = await self.once("ask", lines=("y",))
-        assert code == 0
-        assert "[True None" in out
 
     async def test_json_lines(self) -> None:
         code, out, _ = await self.once("think", "--json")
@@ -389,26 +376,6 @@ class TestPeople:
             again.keyboard.end()
             assert await soon(chat) == 0
 
-    async def test_a_question_that_another_client_answers_is_taken_back(self) -> None:
-        desk = Desk()
-        async with House(agent=agent) as house, house.client() as client, house.client() as other:
-            chat = asyncio.ensure_future(talk(client, desk))
-            desk.keyboard.type("ask")
-            await desk.screen.shows("Your choice:")
-            [summary] = await soon(other.list_sessions())
-            theirs = await soon(other.open_session(summary.resource))
-            turn_id = theirs.active_turn_id
-            await soon(theirs.approve(f"{turn_id}-call-1"))
-            await desk.screen.shows("(no longer asked")
-            await desk.screen.shows("you said ask")
-            desk.keyboard.type("more")
-            await desk.screen.shows("you said more")
-            await soon(theirs.begin_turn("from there"))
-            await desk.screen.shows("> from there")
-            await desk.screen.shows("you said from there")
-            desk.keyboard.end()
-            assert await soon(chat) == 0
-
     async def test_a_lost_connection_is_one_line_and_is_survived(self) -> None:
         desk = Desk()
         async with House(agent=agent) as house, house.client() as client:
@@ -427,22 +394,6 @@ class TestPeople:
             await desk.screen.shows("you said sleep")
             assert desk.text.count("connection lost") == 1
             assert desk.text.count("zzz") == 1
-            desk.keyboard.end()
-            assert await soon(chat) == 0
-
-    async def test_a_prompt_without_a_connection_can_be_taken_back(self) -> None:
-        desk = Desk()
-        async with House(agent=agent) as house, house.client() as client:
-            chat = asyncio.ensure_future(talk(client, desk))
-            await desk.screen.shows("\n> ")
-            house.is_reachable = False
-            house.cut()
-            await desk.screen.shows("connection lost")
-            desk.keyboard.type("sleep")
-            os.kill(os.getpid(), signal.SIGINT)
-            await desk.screen.shows("stopping the turn")
-            house.is_reachable = True
-            await desk.screen.shows("(the turn was cancelled)")
             desk.keyboard.end()
             assert await soon(chat) == 0
 
