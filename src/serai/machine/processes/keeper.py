@@ -39,9 +39,9 @@ __all__ = ["HEADER", "Request", "take_number"]
 HEADER = 8
 """Bytes that say how long the request is that follows."""
 
-Request = tuple[list[bytes], dict[bytes, bytes], bytes, bytes | None, int]
-"""The program and its arguments, its environment, its directory, the terminal that shall be its own, and the
-number that it shall be known by."""
+Request = tuple[list[bytes], dict[bytes, bytes], bytes, bytes | None, int, int]
+"""The program and its arguments, its environment, its directory, the terminal that shall be its own, the
+number that it shall be known by, and its umask, or -1 to leave that as it is."""
 
 _GRACE = 1.0
 """How long what a child or the host left behind may take to end by itself, in seconds."""
@@ -137,12 +137,14 @@ def start(request: Request) -> tuple[int, int]:
 
 def become(request: Request) -> None:
     """Be the program."""
-    argv, environ, folder, terminal, number = request
+    argv, environ, folder, terminal, number, umask = request
     os.setsid()
     if terminal is not None:
         own_terminal(terminal)
     take_number(number)
     os.chdir(folder)
+    if umask >= 0:
+        os.umask(umask)
     for number in range(1, _REAL_TIME):
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)  # whatever the host was started to ignore
