@@ -29,7 +29,7 @@ from serai.host.host import Host
 from serai.host.session import Session
 from serai.machine.processes.processes import Processes
 from serai.serve.frames import text_frame
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 UPDATES = 20_000
 AGENTS = 50

@@ -25,8 +25,8 @@ from serai.cli.doctor import _watches
 from serai.config.trust import Trust
 from serai.machine.processes.census import Identity, look
 from serai.machine.processes.records import Record, Records
-from serai.store.connection import connect
-from serai.store.lock import say_where
+from serai.store.sqlite.connection import connect
+from serai.store.sqlite.lock import say_where
 
 
 def doctor(home: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, str]]:

@@ -18,8 +18,8 @@ from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.registry import Registry, load_registry
 from serai.changes.git import find_git
 from serai.cli.console.output import about_size, print_json
+from serai.cli.console.target import called_by
 from serai.cli.database import database_key
-from serai.cli.serve import called_by
 from serai.config.keys import find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import Paths, find_paths
@@ -30,8 +30,8 @@ from serai.machine.processes.census import census, members
 from serai.machine.processes.records import Records
 from serai.machine.terminals.environment import default_shell
 from serai.machine.terminals.pty import open_pty
-from serai.store.lock import FileLock, Holder
-from serai.store.outside import look_over
+from serai.store.sqlite.backup import look_over
+from serai.store.sqlite.lock import FileLock, Holder
 
 __all__ = ["Finding", "bad", "configure", "machine_findings", "process_findings"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from serai.ahp.types import ROOT
 from serai.errors import SeraiError
-from serai.store.days import day_of
+from serai.store.upkeep import day_of
 
 if TYPE_CHECKING:
     from serai.host.host import Host

@@ -40,7 +40,7 @@ from serai.host.status import needs_sign_in, status_of
 from serai.host.surroundings.client_resources import Shown
 from serai.host.turn import Turn
 from serai.host.turns import Turns, error_info
-from serai.journal.items import Delta, is_delta
+from serai.journal.batches import Delta, is_delta
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 

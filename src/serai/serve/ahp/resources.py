@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
@@ -17,9 +17,7 @@ from serai.host.surroundings.client_resources import named_in
 from serai.machine import files
 from serai.machine.files import Content, Roots
 from serai.machine.files.content_types import content_type, guessed_type
-
-if TYPE_CHECKING:
-    from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.peer import AhpPeer
 
 __all__ = [
     "copy",
