@@ -13,11 +13,8 @@ which closes the socket between them. If it is killed itself, the host ends what
 
 Elsewhere there are no subreapers: all is the same, but what leaves the child's session is lost.
 
-It runs by itself, with no other file of the package, so that it starts fast and stays small:
-
-    python -I -S keeper.py SOCKET
-
-On the socket it gets a `Request`, and later perhaps "end GRACE HANGUP". It says "failed ERRNO" or
+It runs by itself, with no other file of the package, so that it starts fast and stays small (`child`). On its
+socket it gets a `Request`, and later perhaps "end GRACE HANGUP". It says "failed ERRNO" or
 "started PID", then "ended CODE", where a signal is a negative code, and "left PID …" if some would not go.
 """
 
@@ -305,7 +302,3 @@ def tell(pids: list[int], *signals: int) -> None:
         for number in signals:
             with contextlib.suppress(OSError):
                 os.kill(pid, number)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
