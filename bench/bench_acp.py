@@ -26,7 +26,7 @@ from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
 from serai.harness.acp.harness import AcpHarness
 from serai.host.host import Host
-from serai.host.session import Session
+from serai.host.session.session import Session
 from serai.machine.processes.processes import Processes
 from serai.serve.frames import text_frame
 from serai.store.sqlite.store import SqliteStore

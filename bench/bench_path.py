@@ -26,7 +26,7 @@ from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import ROOT, MarkdownResponsePart, UsageInfo, UserMessage
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
-from serai.host.session import Session
+from serai.host.session.session import Session
 from serai.host.turn import Turn
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame

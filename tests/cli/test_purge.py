@@ -30,8 +30,7 @@ async def _fill(home: Path, work: Path) -> None:
     for uri in SESSIONS:
         session = await host.create(CreateSessionParams(channel=uri, working_directory=work.as_uri()), "c")
         await session.ready()
-        async with session.changing.bases.editing("t", ["a.txt"]):
-            (work / "a.txt").write_text("new\n")
+        await session.changing.bases.opened()
     await host.close()
 
 

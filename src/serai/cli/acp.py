@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from serai.acp.capabilities import AgentCapabilities
-from serai.acp.mending import mended
 from serai.acp.shapes import is_object, object_of
 from serai.cli.console.output import print_json
 from serai.cli.console.terminal import read_input
 from serai.depth import checked
 from serai.errors import Mismatch, ParseError
+from serai.jsonrpc.lines import mended
 
 __all__ = ["configure"]
 

@@ -11,7 +11,7 @@ from typing import Protocol, Self, TypeAlias
 import anyio
 
 from serai.acp import Block
-from serai.acp.prompts import fit_prompt
+from serai.acp.prompt import fit_prompt
 from serai.agents.ask.ask import AgentClient
 from serai.agents.ask.events import Event, TurnFinished
 from serai.agents.ask.options import Options

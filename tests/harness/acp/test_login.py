@@ -23,7 +23,7 @@ from serai.client.terminal import terminal_text
 from serai.contract import AgentStatus
 from serai.harness.acp.harness import AcpHarness, offer_installed
 from serai.harness.acp.login import LOGIN_METHOD, ways_in
-from serai.host.session import Session
+from serai.host.session.session import Session
 
 ROOT = "ahp-root://"
 AGENTS = Path(__file__).parent / "agents"

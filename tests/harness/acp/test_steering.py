@@ -10,7 +10,7 @@ from conformance.client import Client
 from harness.acp.conftest import Inn, begin, ended, notices, said, say
 from harness.acp.test_harness import STEERS
 from harness.acp.test_work import receipts
-from serai.host.turns import HELD
+from serai.host.session.turns import HELD
 
 
 def waiting(client: Client, session: str) -> tuple[str | None, list[str], str | None]:

@@ -23,7 +23,7 @@ from serai.ahp.types import (
 from serai.errors import ProtocolError
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.host import Host
-from serai.host.session import Session
+from serai.host.session.session import Session
 from serai.host.surroundings.terminals import HostTerminal
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber

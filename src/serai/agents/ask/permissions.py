@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from serai.acp import PermissionOption, PermissionRequest, PromptTurn
-from serai.acp.handlers import is_unclear
+from serai.acp.requests import is_unclear
 from serai.acp.tool_calls import ToolUse
 from serai.errors import Mismatch, PermissionTimedOut
 

@@ -161,7 +161,7 @@ class AcpAgentSession(BasicSession):
     async def wake(self) -> None:
         """See `serai.host.agents.Drowsy`."""
         with contextlib.suppress(SeraiError):
-            await self._linking.get()
+            await self._link.get()
 
     async def fork(self) -> AgentSession:
         """Begin another session of the host that goes on from here."""

@@ -26,8 +26,7 @@ from serai.ahp.types import (
 )
 from serai.contract import AgentSessionEvent, ToolCalled, ToolCompleted, ToolFailed
 from serai.harness.acp.content import contents_of, edit_of, size_of
-from serai.host.ending import untold
-from serai.host.tool_call import ToolCall
+from serai.host.tool_call import ToolCall, untold
 from serai.host.turn import Turn
 
 __all__ = ["Permission", "TurnCalls", "choose", "offered"]

@@ -25,7 +25,7 @@ from serai.ahp.types import (
     SessionInputSubmitted,
 )
 from serai.errors import ConnectionLost, ProtocolError, SessionGone
-from serai.host.expecting import Answers
+from serai.host.session.questions import Answers
 from serai.host.surroundings.client_resources import gives
 from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_of
 from serai.journal.subscriptions import Subscriber
@@ -45,7 +45,7 @@ from serai.machine.files.refusals import denied
 
 if TYPE_CHECKING:
     from serai.host.host import Host
-    from serai.host.session import Session
+    from serai.host.session.session import Session
 
 __all__ = ["ADDITIONAL_DIRECTORIES", "MORE_FOLDERS", "Files"]
 
@@ -188,7 +188,7 @@ class Files:
         self._askers[question.id] = client_id
         try:
             async with asyncio.timeout(_ANSWER_WITHIN):
-                hours = _hours(await session.keep_asking(question))
+                hours = _hours(await session.questions.keep_asking(question))
         except TimeoutError:
             raise _denied(params, f"nobody answered in {_ANSWER_WITHIN:g} s") from None
         except SessionGone:

@@ -15,9 +15,9 @@ from serai.ahp.channels import ChannelKind, kind_of, problem_with_choice
 from serai.ahp.extensions import SIGN_IN, SIGN_IN_METHODS, SignInMethodsParams, SignInParams
 from serai.errors import InvalidParams
 from serai.host.agents import Learning
-from serai.host.creating import resolved_config
 from serai.host.host import Host
 from serai.host.project import problem_with_folder
+from serai.host.session.creation import resolved_config
 from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_in
 from serai.serve import Connection
 from serai.serve.ahp import handshake, resources, subscriptions
@@ -107,7 +107,7 @@ async def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     params: c.ResolveSessionConfigParams = request.params
     host = peer.host
     await _check_folders(params)
-    provider = params.provider or await host.sessions.provider_for(params.working_directory)
+    provider = params.provider or await host.provider_for(params.working_directory)
     harness = await host.sought(provider)
     if isinstance(harness, Learning):
         await harness.learn()
@@ -121,7 +121,7 @@ async def complete_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     params: c.SessionConfigCompletionsParams = request.params
     host = peer.host
     await _check_folders(params)
-    harness = host.harness(params.provider or await host.sessions.provider_for(params.working_directory))
+    harness = host.harness(params.provider or await host.provider_for(params.working_directory))
     known = harness.schema.properties.get(params.property)
     if known is None:
         raise InvalidParams(f"there is no setting {params.property!r}", field="params.property")
