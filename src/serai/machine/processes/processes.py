@@ -16,9 +16,8 @@ from serai.errors import ProcessNotStarted
 from serai.machine import umask
 from serai.machine.processes.census import Identity, identity_of, number_of
 from serai.machine.processes.child import Child, Kept, start_kept
-from serai.machine.processes.environment import inheritable
+from serai.machine.processes.environment import find_program, inheritable
 from serai.machine.processes.keeper import Request
-from serai.machine.processes.programs import find_program
 from serai.machine.processes.records import Record, Records, end_members
 from serai.machine.processes.uninterrupted import uninterrupted
 
