@@ -11,7 +11,7 @@ from conformance.client import Client, connecting, timeless
 from conformance.conftest import ROOT, Connect, over, say
 from hosts import KEY, House, housing
 from serai.host.session.retention import Retention
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 from store.kinds import Calendar
 
 

@@ -32,7 +32,7 @@ from serai.host.agents import HostContext, HostedHarness
 from serai.host.changes.changesets import Changesets
 from serai.host.channels import Channels
 from serai.host.clients import ClientLink, Clients
-from serai.host.customizing.customized_folders import CustomizedFolders
+from serai.host.customizations.folders import CustomizedFolders
 from serai.host.root import Root
 from serai.host.session.core import SessionCore
 from serai.host.session.creation import first_state, fork_source
@@ -49,8 +49,8 @@ from serai.host.telemetry import HostTelemetry
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
-from serai.machine.processes.leftovers import end_leftovers
 from serai.machine.processes.processes import Processes
+from serai.machine.processes.records import end_leftovers
 from serai.machine.watch.watch import Watches
 from serai.redact import Redactor
 from serai.store.contract import Opening, Store

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.errors import ParseError
-from serai.journal.items import Delta, is_delta, target_of
+from serai.journal.batches import Delta, is_delta, target_of
 from serai.redact import Redactor, StreamRedactor
 from serai.redact.walk import Walker
 

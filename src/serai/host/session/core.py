@@ -18,7 +18,7 @@ from serai.host.blobs import moved_out
 from serai.host.redaction import Redaction, written
 from serai.host.settings import HostSettings
 from serai.host.telemetry import SessionTelemetry
-from serai.journal.items import Delta, is_delta
+from serai.journal.batches import Delta, is_delta
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.redact import Redactor
