@@ -27,7 +27,7 @@ from serai.agents.ask.start import (
     folder_of,
     name_of,
 )
-from serai.agents.ask.stream import AgentStream, Cancelling, Events, Opening
+from serai.agents.ask.stream import AgentStream, Cancelling, Events, Openable
 from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.introduction import Models, models_of
@@ -67,7 +67,7 @@ class Detected:
     """How to install it."""
 
 
-def session(agent: AgentRef, **options: Unpack[Options]) -> Opening[WireSession]:
+def session(agent: AgentRef, **options: Unpack[Options]) -> Openable[WireSession]:
     """Start an agent with one session: `async with agents.session("claude") as session`.
 
     Or `await` it, and `close` it. The agent ends with the session. With `load`, `resume` or `fork` it is an
@@ -79,7 +79,7 @@ def session(agent: AgentRef, **options: Unpack[Options]) -> Opening[WireSession]
         AgentError: The agent does not start, wants a person to sign in, or refuses.
     """
     checked = checked_options(options)
-    return Opening(lambda: _open(agent, checked))
+    return Openable(lambda: _open(agent, checked))
 
 
 async def ask(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> AskResult:
@@ -285,11 +285,11 @@ class AgentClient:
         """As `agents.stream`."""
         return stream(self.agent, prompt, **merged(self.defaults, options))
 
-    def session(self, **options: Unpack[Options]) -> Opening[WireSession]:
+    def session(self, **options: Unpack[Options]) -> Openable[WireSession]:
         """As `agents.session`."""
         return session(self.agent, **merged(self.defaults, options))
 
-    def host(self, **options: Unpack[Options]) -> Opening[WireHost]:
+    def host(self, **options: Unpack[Options]) -> Openable[WireHost]:
         """As `agents.host`."""
         return host(self.agent, **merged(self.defaults, options))
 

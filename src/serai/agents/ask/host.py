@@ -38,7 +38,7 @@ from serai.agents.ask.options import (
 )
 from serai.agents.ask.session import WireSession
 from serai.agents.ask.start import Adapter, AgentRef, Workplace, definition_of, find, folder_of, mask_of
-from serai.agents.ask.stream import Closing, Opening
+from serai.agents.ask.stream import Closing, Openable
 from serai.agents.ask.transcript import Recorder
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.introduction import models_of
@@ -58,7 +58,7 @@ _TIMEOUTS = {
 _WAYS = {"load": OpenWay.LOADED, "resume": OpenWay.RESUMED, "fork": OpenWay.FORKED}
 
 
-def host(agent: AgentRef, **options: Unpack[Options]) -> Opening[WireHost]:
+def host(agent: AgentRef, **options: Unpack[Options]) -> Openable[WireHost]:
     """Start an agent: `async with agents.host("claude") as host`, or `await` it and `close` it.
 
     What is said here holds for all its sessions. When starting fails or is cancelled, nothing of it is left.
@@ -69,7 +69,7 @@ def host(agent: AgentRef, **options: Unpack[Options]) -> Opening[WireHost]:
         AgentError: It does not start, or not as it should.
     """
     checked = checked_options(options)
-    return Opening(lambda: WireHost.start(agent, checked))
+    return Openable(lambda: WireHost.start(agent, checked))
 
 
 class WireHost(Closing):

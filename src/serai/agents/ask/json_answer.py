@@ -18,7 +18,7 @@ from serai.agents.ask.prompt import Aside, Command, Prompt
 from serai.depth import checked
 from serai.errors import JsonInvalid, Mismatch, ParseError
 
-__all__ = ["LARGEST", "Shape", "Unfit", "ask_for", "instructions", "read_answer", "shape_of"]
+__all__ = ["LARGEST", "AnswerShape", "Unfit", "ask_for", "instructions", "read_answer", "shape_of"]
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class Unfit(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape(Generic[T]):
+class AnswerShape(Generic[T]):
     """What an answer has to be."""
 
     schema: Mapping[str, Any]
@@ -53,7 +53,7 @@ class Shape(Generic[T]):
     """Takes JSON; raises `Unfit`."""
 
 
-def shape_of(schema: Any) -> Shape[Any]:
+def shape_of(schema: Any) -> AnswerShape[Any]:
     """The shape that a type, a pydantic model or a JSON Schema asks for.
 
     Raises:
@@ -84,10 +84,10 @@ def shape_of(schema: Any) -> Shape[Any]:
         except msgspec.ValidationError as error:
             raise Unfit(str(error)) from None
 
-    return Shape(described, read)
+    return AnswerShape(described, read)
 
 
-def instructions(shape: Shape[Any]) -> str:
+def instructions(shape: AnswerShape[Any]) -> str:
     """What the agent is told beside the question."""
     schema = msgspec.json.encode(shape.schema).decode()
     return (
@@ -96,7 +96,7 @@ def instructions(shape: Shape[Any]) -> str:
     )
 
 
-def read_answer(text: str, shape: Shape[T]) -> tuple[T, str]:
+def read_answer(text: str, shape: AnswerShape[T]) -> tuple[T, str]:
     """What an answer means, and the JSON in it. Fences, and words around it, are passed over.
 
     The whole text comes first, then what stands in brackets; of several values the last, since agents come to
@@ -150,7 +150,7 @@ def _bracketed(text: str) -> Iterator[str]:
 # -- the kinds of shapes -----------------------------------------------------------------------------------
 
 
-def _pydantic(schema: Mapping[str, Any], validate: Callable[[bytes], Any]) -> Shape[Any]:
+def _pydantic(schema: Mapping[str, Any], validate: Callable[[bytes], Any]) -> AnswerShape[Any]:
     def read(data: bytes) -> Any:
         try:
             return validate(data)
@@ -160,7 +160,7 @@ def _pydantic(schema: Mapping[str, Any], validate: Callable[[bytes], Any]) -> Sh
                 raise Unfit(str(error)) from None
             raise Unfit(*(f"{each['msg']} - at `{_path(each['loc'])}`" for each in told())) from None
 
-    return Shape(schema, read)
+    return AnswerShape(schema, read)
 
 
 def _described(describe: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -171,7 +171,7 @@ def _described(describe: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
         raise Mismatch(f"there is no JSON Schema of this type: {reason}", field="schema") from None
 
 
-def _adapted(schema: Any) -> Shape[Any] | None:
+def _adapted(schema: Any) -> AnswerShape[Any] | None:
     """A type that only pydantic understands, such as a list of its models; `None` when it does not either."""
     pydantic: Any = sys.modules.get("pydantic")  # whoever has such models has imported it
     if pydantic is None:
@@ -184,7 +184,7 @@ def _adapted(schema: Any) -> Shape[Any] | None:
     return _pydantic(described, adapter.validate_json)
 
 
-def _json_schema(schema: Mapping[str, Any] | bool) -> Shape[Any]:
+def _json_schema(schema: Mapping[str, Any] | bool) -> AnswerShape[Any]:
     # They take a while to import, and few need them.
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - that is why
     from jsonschema.validators import validator_for  # noqa: PLC0415 - the same
@@ -211,7 +211,7 @@ def _json_schema(schema: Mapping[str, Any] | bool) -> Shape[Any]:
             raise Unfit(*(f"{error.message} - at `{_path(error.absolute_path)}`" for error in errors))
         return value
 
-    return Shape(document, read)
+    return AnswerShape(document, read)
 
 
 def _path(parts: Any) -> str:
@@ -219,7 +219,7 @@ def _path(parts: Any) -> str:
 
 
 async def ask_for(
-    shape: Shape[T], prompt: Prompt, ask: Callable[[Prompt], Awaitable[AskResult]]
+    shape: AnswerShape[T], prompt: Prompt, ask: Callable[[Prompt], Awaitable[AskResult]]
 ) -> JsonResult[T]:
     """Ask for an answer of a shape. One that does not have it is sent back once.
 

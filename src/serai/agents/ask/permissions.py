@@ -208,12 +208,12 @@ class Policy(StrEnum):
     """Whoever follows the stream answers."""
 
 
-Choice: TypeAlias = PermissionOption | str | bool | None
+PermissionChoice: TypeAlias = PermissionOption | str | bool | None
 """An option or its id; `True` to allow once, `False` to reject, `None` to cancel."""
 PermissionPolicy: TypeAlias = (
     Policy
     | Literal["auto-allow", "auto-allow-once", "auto-reject", "stream"]
-    | Callable[[PermissionAsked], Choice | Awaitable[Choice]]
+    | Callable[[PermissionAsked], PermissionChoice | Awaitable[PermissionChoice]]
 )
 
 _WANTED: dict[Policy, tuple[str, ...]] = {
@@ -226,7 +226,7 @@ _WANTED: dict[Policy, tuple[str, ...]] = {
 
 def read_policy(
     policy: PermissionPolicy,
-) -> Policy | Callable[[PermissionAsked], Choice | Awaitable[Choice]]:
+) -> Policy | Callable[[PermissionAsked], PermissionChoice | Awaitable[PermissionChoice]]:
     """A policy by its name, or the function that it is. Raises `Mismatch`: there is none of that name."""
     if callable(policy):
         return policy
@@ -242,7 +242,7 @@ def automatic(policy: Policy, options: Sequence[PermissionOption]) -> Permission
     return _option_of(options, *_WANTED[policy])
 
 
-def chosen(choice: Choice, options: Sequence[PermissionOption]) -> PermissionOption | None:
+def chosen(choice: PermissionChoice, options: Sequence[PermissionOption]) -> PermissionOption | None:
     """Which option a function's choice means; `None` to cancel.
 
     What was not offered cancels, too, and so does an id that stands for a yes and a no.

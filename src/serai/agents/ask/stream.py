@@ -11,7 +11,7 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar, cast
 from serai.agents.ask.events import AskResult, Event, TurnFinished
 from serai.machine.processes.uninterrupted import to_its_end
 
-__all__ = ["AgentStream", "Cancelling", "Closing", "Events", "Opening"]
+__all__ = ["AgentStream", "Cancelling", "Closing", "Events", "Openable"]
 
 
 class Closing(ABC):
@@ -36,7 +36,7 @@ class Closing(ABC):
 T = TypeVar("T", bound=Closing)
 
 
-class Opening(Generic[T]):
+class Openable(Generic[T]):
     """What will be opened. Nothing happens before it is awaited or entered."""
 
     def __init__(self, open_it: Callable[[], Awaitable[T]]) -> None:

@@ -21,11 +21,11 @@ import msgspec
 
 from serai.errors import ConfigInvalid, FileUnreadable
 
-__all__ = ["Entry", "Recorder", "read_transcript"]
+__all__ = ["Recorder", "TranscriptLine", "read_transcript"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TranscriptLine:
     """One line of a transcript."""
 
     origin: str
@@ -72,12 +72,12 @@ class Recorder:
             self._file.write(msgspec.json.encode({"at": at, "from": origin, **what}) + b"\n")
 
 
-def read_transcript(path: Path) -> list[Entry]:
+def read_transcript(path: Path) -> list[TranscriptLine]:
     """The lines of a transcript. Raises `FileUnreadable`: it is not there, or is none."""
     try:
         lines = [msgspec.json.decode(line) for line in path.read_bytes().splitlines() if line.strip()]
         return [
-            Entry(
+            TranscriptLine(
                 line["from"], line.get("message"), line.get("text"), line.get("exitCode"), line.get("signal")
             )
             for line in lines

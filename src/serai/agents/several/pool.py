@@ -12,7 +12,7 @@ from serai.agents.ask.events import AskResult, JsonResult
 from serai.agents.ask.options import Options
 from serai.agents.ask.prompt import Prompt
 from serai.agents.ask.session import WireSession
-from serai.agents.ask.stream import Closing, Opening
+from serai.agents.ask.stream import Closing, Openable
 from serai.agents.several.failover import Candidate, clients_of
 from serai.errors import AgentClosed
 from serai.machine.processes.uninterrupted import to_its_end
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 def pool(
     candidates: Sequence[Candidate], *, capacity: int | None = None, **options: Unpack[Options]
-) -> Opening[AgentPool]:
+) -> Openable[AgentPool]:
     """Starts several agents, each with one session: `async with agents.pool(["codex"], capacity=4) as pool`.
 
     When one of them does not start, the others are ended again.
@@ -42,7 +42,7 @@ def pool(
     count = len(clients) if capacity is None else capacity
     if count < 1:
         raise ValueError("a pool needs a capacity of at least 1")
-    return Opening(lambda: AgentPool.open([clients[number % len(clients)] for number in range(count)]))
+    return Openable(lambda: AgentPool.open([clients[number % len(clients)] for number in range(count)]))
 
 
 class _Worker:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from serai.agents.ask.transcript import Entry, read_transcript
+from serai.agents.ask.transcript import TranscriptLine, read_transcript
 from serai.agents.testing.pipes import Ended, Inside, Wire
 from serai.errors import FileUnreadable
 from serai.machine.processes.child import Exit
@@ -32,7 +32,7 @@ class Replay(Inside):
 
     def __init__(self, path: Path | str, *, name: str = "replay") -> None:
         super().__init__(name)
-        self._conversations: list[list[Entry]] = []
+        self._conversations: list[list[TranscriptLine]] = []
         has_ended = True
         for entry in read_transcript(Path(path)):
             if has_ended:
@@ -72,7 +72,7 @@ class Replay(Inside):
             self._refuse(message, then.get("method", "an answer"), wire)
         return False
 
-    def _say(self, entry: Entry, wire: Wire, ids: dict[str, Any]) -> None:
+    def _say(self, entry: TranscriptLine, wire: Wire, ids: dict[str, Any]) -> None:
         message = entry.message
         if message is None:
             wire.write((entry.text or "").encode())
