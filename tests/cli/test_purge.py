@@ -15,7 +15,7 @@ from serai.config.paths import find_paths
 from serai.harness.demo import DemoHarness
 from serai.host.changes.changesets import changes_folder
 from serai.host.host import Host
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 SESSIONS = ("ahp-session:/first", "ahp-session:/second")
 
@@ -30,8 +30,7 @@ async def _fill(home: Path, work: Path) -> None:
     for uri in SESSIONS:
         session = await host.create(CreateSessionParams(channel=uri, working_directory=work.as_uri()), "c")
         await session.ready()
-        async with session.changing.bases.editing("t", ["a.txt"]):
-            (work / "a.txt").write_text("new\n")
+        await session.changing.bases.opened()
     await host.close()
 
 

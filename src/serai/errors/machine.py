@@ -6,9 +6,10 @@ from serai.errors.base import SeraiError
 
 __all__ = [
     "ConfigInvalid",
-    "FileInTheWay",
-    "FileTooLarge",
+    "DiscardBusy",
     "FileUnreadable",
+    "FolderMoved",
+    "FolderTooLarge",
     "GitFailed",
     "GitTimedOut",
     "GitUnavailable",
@@ -23,16 +24,10 @@ class ConfigInvalid(SeraiError):
     code = "config_invalid"
 
 
-class FileInTheWay(SeraiError):
-    """A file cannot be put back, or not be taken away; nothing was done to it."""
+class DiscardBusy(SeraiError):
+    """A discard is under way, or is being undone."""
 
-    code = "file_in_the_way"
-
-
-class FileTooLarge(FileInTheWay):
-    """A file is larger than what is read of one."""
-
-    code = "file_too_large"
+    code = "discard_busy"
 
 
 class FileUnreadable(SeraiError):
@@ -45,6 +40,12 @@ class FolderMoved(SeraiError):
     """The folder of a session is another one than it was, or is in another repository."""
 
     code = "folder_moved"
+
+
+class FolderTooLarge(SeraiError):
+    """A folder has more files than its changes are recorded for."""
+
+    code = "folder_too_large"
 
 
 class GitFailed(SeraiError):

@@ -17,7 +17,7 @@ from serai.ahp.types import ChangesetState, ChangesetSummary
 from serai.harness.callback import CallbackHarness
 from serai.host.changes import folder_watch
 from serai.host.turn import Turn
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 UNCOMMITTED = "ahp-changeset:/one/uncommitted"
 SESSION = "ahp-changeset:/one/session"
@@ -37,11 +37,10 @@ class Scribe:
                 git(self.folder, *line.split()[1:])
                 continue
             name, _, content = line.partition(": ")
-            async with turn.editing(name):
-                if content:
-                    (self.folder / name).write_text(content + "\n")
-                else:
-                    (self.folder / name).unlink()
+            if content:
+                (self.folder / name).write_text(content + "\n")
+            elif name:
+                (self.folder / name).unlink()
         await turn.say("done")
 
 

@@ -25,7 +25,7 @@ from serai.ahp.types import (
     TurnState,
     UserMessage,
 )
-from serai.changes.counting import count_lines
+from serai.changes.diff import count_lines
 from serai.errors import ProtocolError, SeraiError
 from serai.harness.demo.stage import Misuse, Stage, quoted
 from serai.harness.demo.tools import field_of, may

@@ -17,18 +17,18 @@ from serai.ahp.types import (
     ErrorInfo,
 )
 from serai.changes.catalogue import Which
-from serai.changes.comparing import actions_between
+from serai.changes.view import actions_between
 from serai.host.channels import Channel
 
 if TYPE_CHECKING:
-    from serai.host.host import Host
+    from serai.host.session.session import SessionHost
 
 __all__ = ["MOST_FILES", "ChangesetChannel"]
 
 MOST_FILES = 2_000
-"""So many files a changeset shows. All are counted, and its operations work on all."""
+"""Most files that a changeset shows. All are counted, and its operations work on all."""
 _AT_ONCE = 100
-"""After so many actions others get their turn."""
+"""Actions after which others get their turn."""
 
 
 class ChangesetChannel(Channel):
@@ -43,7 +43,9 @@ class ChangesetChannel(Channel):
 
     live: LiveChangeset
 
-    def __init__(self, host: Host, uri: URI, which: Which, left: Callable[[ChangesetChannel], None]) -> None:
+    def __init__(
+        self, host: SessionHost, uri: URI, which: Which, left: Callable[[ChangesetChannel], None]
+    ) -> None:
         state = ChangesetState(status=ChangesetStatus.COMPUTING.value, files=[])
         super().__init__(host.journal, host.now, uri, LiveChangeset(state))
         self.which = which

@@ -27,7 +27,7 @@ from serai.customizations import Customizations, read_client_plugin
 from serai.errors import FileUnreadable, SeraiError
 
 if TYPE_CHECKING:
-    from serai.host.session import Session
+    from serai.host.session.session import Session
 
 __all__ = ["Ask", "FetchedPlugin", "PublishedPlugins", "fetch_files"]
 

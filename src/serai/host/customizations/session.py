@@ -24,7 +24,7 @@ from serai.host.project import directory_of
 from serai.journal.subscriptions import Subscriber
 
 if TYPE_CHECKING:
-    from serai.host.session import Session
+    from serai.host.session.session import Session
 
 __all__ = ["TOGGLES", "SessionCustomizations", "together"]
 
