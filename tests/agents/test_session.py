@@ -15,11 +15,10 @@ from agents.players import ALL, Players
 from machine.processes.watching import runs, until
 from requirements import proves
 from serai import agents
-from serai.agents import ModeChanged, TextAdded, WireHost, WireSession
+from serai.agents import TextAdded, WireHost, WireSession
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.errors import (
     AgentClosed,
-    AgentInactive,
     CapabilityNotSupportedError,
     Mismatch,
     PromptInvalid,
@@ -77,16 +76,6 @@ async def test_a_turn_that_was_left_does_not_disturb_the_next(players: Players) 
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        assert (await session.ask("echo next")).text == "next"
-
-
-async def test_a_stream_that_was_not_finished_does_not_disturb_the_next(players: Players) -> None:
-    """It is left when the end of its turn waits already."""
-    async with agents.session("player", **players.options) as session:
-        stream = session.stream("echo a b c")
-        await anext(stream)
-        await until(lambda: session.acp.turn is None)
-        await stream.aclose()
         assert (await session.ask("echo next")).text == "next"
 
 
@@ -314,19 +303,6 @@ async def test_parts_that_the_agent_takes_are_sent(players: Players) -> None:
     assert players.warnings == []
 
 
-@pytest.mark.parametrize(
-    ("marker", "kind"), [("image", "image"), ("audio", "audio"), ("embeddedContext", "resource")]
-)
-async def test_each_kind_of_part_is_sent_where_that_one_is_taken(
-    players: Players, marker: str, kind: str
-) -> None:
-    players.add("picky", capabilities={"promptCapabilities": {marker: True}})
-    parts = [agents.image(b"png"), agents.audio(b"wav"), agents.embedded("file:///x", "text")]
-    async with agents.session("picky", **players.options) as session:
-        sent = (await told(session, *parts))["prompt"]
-    assert [block["type"] for block in sent] == [kind, "text"]
-
-
 async def test_a_prompt_of_which_nothing_is_left_is_refused(players: Players) -> None:
     async with agents.session("player", **players.options) as session:
         with pytest.raises(PromptInvalid, match="image"):
@@ -437,37 +413,6 @@ async def test_when_nobody_takes_what_it_says_the_agent_has_to_wait(players: Pla
 # -- modes -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("repeats", [True, False])
-async def test_a_mode_that_was_set_is_told_once_whether_the_agent_repeats_it_or_not(repeats: bool) -> None:
-    async def turn(turn: ScriptedTurn) -> None:
-        if turn.number == 1 and repeats:
-            turn.update("current_mode_update", currentModeId="do")
-        if turn.number == 2:
-            turn.update("current_mode_update", currentModeId="ask")
-            turn.update("current_mode_update", currentModeId="ask")
-
-    agent = ScriptedAgent(turn, modes=["ask", "do", "plan"])
-    async with agents.session(agent, mode="plan") as session:
-        await session.set_mode("do")
-        told = [
-            [event.mode_id async for event in session.stream("go") if isinstance(event, ModeChanged)]
-            for _ in range(3)
-        ]
-        assert session.modes is not None
-        assert session.modes.current == "ask"
-    assert told == [["do"], ["ask"], []]
-
-
-async def test_what_an_agent_tells_of_itself_is_no_sign_of_work() -> None:
-    async def turn(turn: ScriptedTurn) -> None:
-        for used in range(100):
-            turn.usage(used, 100)
-            await asyncio.sleep(0.02)
-
-    with pytest.raises(AgentInactive):
-        await agents.ask(ScriptedAgent(turn), "go", inactivity_timeout=0.1)
-
-
 async def test_a_fork_has_the_options_of_its_session() -> None:
     async def turn(turn: ScriptedTurn) -> None:
         turn.say(await turn.ask_permission())
@@ -496,33 +441,3 @@ async def test_a_fork_has_the_options_of_its_session() -> None:
     servers = [each["params"]["mcpServers"][0]["name"] for each in agent.asked("session/fork")]
     assert servers == ["files", "files"]
     assert [each["params"]["sessionId"] for each in agent.asked("session/fork")] == [session.id, fork.id]
-
-
-async def test_what_can_be_looked_at_once_counts_for_every_agent() -> None:
-    each = [ScriptedAgent(["a"], name=name, capabilities=EVERYTHING) for name in ("one", "two")]
-    servers = ({"name": name, "command": "serve"} for name in ("x", "y"))
-    folders = (folder for folder in ("/a", "/b"))
-    await agents.race("go", each, cancel_losers=False, mcp_servers=servers, additional_directories=folders)
-    for agent in each:
-        [opened] = agent.asked("session/new")
-        assert [server["name"] for server in opened["params"]["mcpServers"]] == ["x", "y"]
-        assert opened["params"]["additionalDirectories"] == ["/a", "/b"]
-
-
-@pytest.mark.parametrize("limit", [0, -1])
-async def test_no_limit_is_no_limit(limit: float) -> None:
-    agent = ScriptedAgent(["a"])
-    assert (await agents.ask(agent, "go", start_timeout=limit, inactivity_timeout=limit)).text == "a"
-
-
-async def test_instructions_are_not_sent_without_what_they_are_for() -> None:
-    agent = ScriptedAgent(["1", "2"])
-    picture = [agents.image(b"x")]
-    with pytest.raises(PromptInvalid, match="only image"):
-        await agents.ask(agent, picture, system_prompt="Be brief.")
-    with pytest.raises(PromptInvalid, match="only image"):
-        await agents.ask_json(agent, picture, int)
-    with pytest.raises(PromptInvalid, match="empty"):
-        await agents.ask_json(agent, "", int)
-    assert agent.prompts == []
-    assert (await agents.ask_json(agent, [*picture, "How many?"], int, system_prompt="Be brief.")).data == 1

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import stat
-import threading
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -71,17 +70,6 @@ def test_what_is_not_said_again_stays(memory: AgentMemory) -> None:
     assert (kept.signed_in, kept.capabilities) == (None, TOLD.capabilities)
 
 
-def test_what_is_known_already_is_written_again_after_a_day_only(memory: AgentMemory, tmp_path: Path) -> None:
-    memory.remember(found(), TOLD, now=NOON)
-    before = (tmp_path / "agents.json").stat()
-    memory.remember(found(), TOLD, now=NOON + timedelta(hours=23))
-    assert (tmp_path / "agents.json").stat().st_ino == before.st_ino
-    memory.remember(found(), TOLD, now=NOON + timedelta(hours=25))
-    kept = memory.recall(found())
-    assert kept is not None
-    assert kept.at.startswith("2026-11-02")
-
-
 def test_the_file_is_its_owners_and_has_no_words_of_the_command(memory: AgentMemory, tmp_path: Path) -> None:
     memory.remember(found(argv=("/bin/mine", "--key=very-private")), TOLD)
     file = tmp_path / "agents.json"
@@ -95,20 +83,6 @@ def test_a_file_that_cannot_be_read_is_begun_anew(memory: AgentMemory, tmp_path:
     assert memory.recall(found()) is None
     memory.remember(found(), TOLD)
     assert json.loads((tmp_path / "agents.json").read_text())["mine"]["capabilities"]["loadSession"] is True
-
-
-def test_where_nothing_can_be_written_nothing_is_raised(tmp_path: Path) -> None:
-    AgentMemory(tmp_path / "gone" / "agents.json").remember(found(), TOLD)
-
-
-def test_several_threads_lose_nothing(memory: AgentMemory) -> None:
-    names = [f"agent-{number}" for number in range(8)]
-    threads = [threading.Thread(target=memory.remember, args=(found(name=name), TOLD)) for name in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(memory.recall(found(name=name)) is not None for name in names)
 
 
 @pytest.mark.parametrize(

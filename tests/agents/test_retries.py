@@ -1,20 +1,17 @@
-"""Asking again, and a new agent for a session: only where it was asked for."""
+"""Asking again, and new agents for a session."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from machine.processes.watching import until
 from serai import agents
 from serai.agents import Context, CostTracker, Renewed, Retries, Why
 from serai.agents.ask.retries import is_transient
 from serai.agents.several.failover import is_anothers_turn
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
-from serai.agents.testing.pipes import Ended, Wire
 from serai.errors import (
     AgentClosed,
     AgentError,
@@ -22,11 +19,11 @@ from serai.errors import (
     AgentRequestFailed,
     AttemptsExhausted,
     AuthRequired,
+    CapabilityNotSupportedError,
     RateLimited,
     SessionLoadFailed,
     UsageLimitReached,
 )
-from serai.machine.processes.child import Exit
 
 AT_ONCE = Retries(waits=())
 
@@ -114,52 +111,6 @@ async def test_a_session_that_cannot_be_opened_again_is_a_new_one() -> None:
     assert "knows nothing of what was said before" in warnings[0]
 
 
-REOPENING = ("session/resume", "session/load")
-
-
-class Frail(ScriptedAgent):
-    """Does not survive to be asked for an earlier session."""
-
-    def answer(self, method: str, params: Mapping[str, Any]) -> Any:
-        if method in REOPENING:
-            raise Ended(Exit(code=3))
-        return super().answer(method, params)
-
-
-class Taciturn(ScriptedAgent):
-    """Never answers who asks for an earlier session."""
-
-    async def play(self, wire: Wire) -> None:
-        receive = wire.receive
-
-        async def hear() -> dict[str, Any] | None:
-            while (message := await receive()) is not None:
-                if message.get("method") not in REOPENING:
-                    break
-                self.requests.append(message)
-            return message
-
-        wire.receive = hear
-        await super().play(wire)
-
-
-@pytest.mark.parametrize("kind", [Frail, Taciturn])
-async def test_an_agent_that_fails_over_the_earlier_session_is_started_again_for_a_new_one(
-    kind: type[ScriptedAgent],
-) -> None:
-    renewed: list[Renewed] = []
-    agent = kind(["a", leave, "b"], capabilities=EVERYTHING)
-    async with agents.session(
-        agent, retries=AT_ONCE, on_renewed=renewed.append, inactivity_timeout=0.3
-    ) as session:
-        await session.ask("one")
-        assert (await session.ask("two")).text == "b"
-        assert renewed == [Renewed(Why.GONE, Context.LOST, "session-2")]
-        assert session.host.is_running
-    assert [method for method in agent.methods if method in REOPENING] == list(REOPENING)
-    assert agent.starts == 4  # at first, for each of the two ways, and for the new session
-
-
 async def test_an_agent_that_is_busy_goes_on_in_its_session() -> None:
     agent = ScriptedAgent([busy, "here"])
     async with agents.session(agent, retries=AT_ONCE) as session:
@@ -201,13 +152,6 @@ async def test_the_waits_grow() -> None:
     assert [Retries().wait(attempt) for attempt in (1, 2, 3, 4)] == [0.5, 1.0, 2.0, 2.0]
 
 
-async def test_what_is_asked_meanwhile_waits() -> None:
-    agent = ScriptedAgent([leave, "one", "two"])
-    async with agents.session(agent, retries=AT_ONCE) as session:
-        results = await asyncio.gather(session.ask("a"), session.ask("b"))
-    assert [result.text for result in results] == ["one", "two"]
-
-
 async def test_a_stream_is_not_tried_again_but_begins_with_an_agent_that_runs() -> None:
     agent = ScriptedAgent([leave, "here"])
     async with agents.session(agent, retries=AT_ONCE) as session:
@@ -228,22 +172,6 @@ async def test_what_was_chosen_holds_for_the_new_agent_too() -> None:
         assert session.modes.current == "do"
     assert len(agent.asked("session/set_mode")) == 2
     assert costs.turns == 2
-
-
-async def test_costs_go_on_where_they_were() -> None:
-    def telling(usd: float) -> Callable[[ScriptedTurn], Any]:
-        async def turn(turn: ScriptedTurn) -> None:
-            turn.usage(cost_usd=usd)
-            if turn.number == 1:
-                turn.exit(3)
-
-        return turn
-
-    for capabilities, spent in ((EVERYTHING, 1.5), ({}, 2.5)):
-        costs = CostTracker()
-        agent = ScriptedAgent([telling(1.0), telling(1.5)], capabilities=capabilities)
-        await agents.ask(agent, "go", retries=AT_ONCE, costs=costs)
-        assert costs.spent_usd == spent
 
 
 async def test_closing_ends_the_waiting_and_a_start_that_is_under_way() -> None:
@@ -308,29 +236,6 @@ async def test_after_so_many_turns_the_agent_is_started_anew() -> None:
     assert agent.starts == 3
 
 
-async def test_an_agent_is_not_started_anew_under_a_session_that_came_of_it() -> None:
-    agent = ScriptedAgent(["1", "2", "3"], capabilities=EVERYTHING)
-    async with agents.session(agent, recycle_after=1) as session:
-        await session.ask("go")
-        async with await session.fork() as fork:
-            await session.ask("go")
-            assert fork.host.is_running
-        await session.ask("go")
-    assert agent.starts == 2
-
-
-async def test_recycling_is_off_by_default_and_not_for_agents_with_several_sessions() -> None:
-    agent = ScriptedAgent(["1", "2", "3"])
-    async with agents.host(agent, recycle_after=1, retries=AT_ONCE) as host, await host.new_session() as one:
-        for _ in range(3):
-            await one.ask("go")
-        agent.exit()
-        await until(lambda: not host.is_running)
-        with pytest.raises(AgentClosed):
-            await one.ask("go")
-    assert agent.starts == 1
-
-
 # -- what may be gone later --------------------------------------------------------------------------------
 
 
@@ -379,3 +284,77 @@ async def test_one_that_never_starts_is_given_up() -> None:
     with pytest.raises(AuthRequired):
         await agents.ask(signed_out, "go", retries=AT_ONCE)
     assert signed_out.starts == 1
+
+
+class Forgetful(ScriptedAgent):
+    """Answers when an earlier session is opened, and tells its history a little later."""
+
+    def answer(self, method: str, params: Any) -> Any:
+        answer = super().answer(method, params)
+        if method in ("session/load", "session/resume", "session/fork"):
+            loop = asyncio.get_running_loop()
+            loop.call_later(0.01, self._retell, answer["sessionId"])
+        return answer
+
+    def _retell(self, session_id: str) -> None:
+        self.tell(session_id, "agent_message_chunk", content={"type": "text", "text": "of old"})
+        self.tell(session_id, "tool_call", toolCallId="old", title="rm x", kind="delete", status="completed")
+
+
+async def takes_its_time(turn: ScriptedTurn) -> None:
+    await asyncio.sleep(0.1)  # history that is not waited for would come now
+    turn.say("new")
+
+
+@pytest.mark.parametrize("how", ["load", "resume", "fork"])
+async def test_history_that_is_told_after_the_answer_is_not_part_of_the_next(how: Any) -> None:
+    warnings: list[str] = []
+    tools = agents.ToolFilter(block_kinds=["delete"])
+    agent = Forgetful(["one", takes_its_time], capabilities=EVERYTHING)
+    async with agents.session(agent) as session:
+        await session.ask("go")
+        earlier: dict[str, Any] = {how: session.id}
+    async with agents.session(agent, tools=tools, on_warning=warnings.append, **earlier) as session:
+        assert [update.kind for update in session.history] == ["agent_message_chunk", "tool_call"]
+        result = await session.ask("go on")
+    assert (result.text, result.tool_uses) == ("new", ())
+    assert warnings == []
+
+
+# -- ways that the agent refuses ---------------------------------------------------------------------------
+
+# -- what cannot be chosen again ---------------------------------------------------------------------------
+
+
+class Changing(ScriptedAgent):
+    """Has other modes in its next process, when a test says so."""
+
+    def change(self, *modes: str) -> None:
+        self._modes = modes
+
+
+@pytest.mark.parametrize("modes", [("ask",), ()])
+async def test_a_mode_that_is_gone_does_not_cost_the_conversation(modes: tuple[str, ...]) -> None:
+    renewed: list[Renewed] = []
+    agent = Changing(["one", "two"], capabilities=EVERYTHING, modes=("ask", "plan"))
+    async with agents.session(
+        agent, mode="plan", recycle_after=1, on_renewed=renewed.append, on_warning=lambda _: None
+    ) as session:
+        await session.ask("go")
+        agent.change(*modes)
+        if not modes:
+            agent.fails["session/set_mode"] = {"code": -32601, "message": "what is a mode?"}
+        for _ in range(2):
+            with pytest.raises(CapabilityNotSupportedError) as caught:
+                await session.ask("go")
+            assert caught.value.capability == ("mode:plan" if modes else "setSessionMode")
+        assert renewed == []
+        agent.change("ask", "plan")
+        agent.fails.clear()
+        assert (await session.ask("go")).text == "two"
+        assert renewed == [Renewed(Why.TURN_LIMIT, Context.RESUMED, session.id)]
+    assert len(agent.asked("session/new")) == 1
+    assert agent.asked("session/load") == []
+
+
+# -- a renewal that does not come to its end ---------------------------------------------------------------

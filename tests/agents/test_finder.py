@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -67,17 +64,6 @@ async def test_a_package_whose_node_is_too_old_is_installed_and_cannot_be_used(m
     assert caught.value.remedy == "To install it: npm install -g packed-acp"
 
 
-async def test_without_any_node_it_says_so(machine: Machine) -> None:
-    machine.package(machine.global_modules, "packed-acp")
-    assert (await find(machine, PACKAGE)).reason == "it needs node 22 or newer"
-
-
-async def test_an_older_package_that_cannot_run_gives_way_to_a_program(machine: Machine) -> None:
-    machine.package(machine.global_modules, "packed-acp")
-    program = machine.program("packed")
-    assert argv(await find(machine, PACKAGE)) == [str(program), "--acp"]
-
-
 async def test_a_newer_node_is_found_elsewhere(machine: Machine) -> None:
     machine.node(version="v20.20.2")
     entry = machine.package(machine.global_modules, "packed-acp") / "index.js"
@@ -93,29 +79,10 @@ async def test_a_newer_node_is_found_elsewhere(machine: Machine) -> None:
     assert found.launch.env["PATH"].split(":") == [str(managed.parent), str(machine.bin)]
 
 
-async def test_what_engines_says_counts_too(machine: Machine) -> None:
-    machine.node(version="v22.0.0")
-    machine.package(machine.global_modules, "packed-acp", engines=">=24")
-    assert "node 24 or newer" in (await find(machine, PACKAGE)).reason
-
-
 async def test_a_package_may_have_a_program_of_its_own(machine: Machine) -> None:
     folder = machine.package(machine.global_modules, "packed-acp", bin={"packed": "bin/packed.exe"})
     program = machine.program(folder / "bin/packed.exe")
     assert argv(await find(machine, PACKAGE)) == [str(program)]
-
-
-async def test_a_script_beside_its_node_is_started_so_that_it_finds_it(machine: Machine) -> None:
-    """A host that a service manager starts has a short PATH."""
-    root = machine.home / ".nvm/versions/node/v22.3.0"
-    machine.node(root / "bin/node")
-    folder = machine.package(root / "lib/node_modules", "plain", bin={"plain": "cli.js"}, version="7.8.9")
-    (root / "bin/plain").symlink_to(folder / "cli.js")
-    found = await find(machine, PROGRAM)
-    assert argv(found) == [str(root / "bin/plain"), "acp"]
-    assert found.version == "7.8.9"
-    assert found.launch is not None
-    assert found.launch.env["PATH"].split(":") == [str(root / "bin"), str(machine.bin)]
 
 
 async def test_what_a_script_asks_for_by_name_is_not_found_in_the_folder_of_a_session(
@@ -176,20 +143,6 @@ async def test_launching_adds_what_a_session_needs(machine: Machine) -> None:
     assert dict(packed.launching(with_mcp=True).env) == {"A": "1", "B": "2"}
 
 
-async def test_all_are_looked_for_at_once_in_their_order(machine: Machine) -> None:
-    """Each of two programs waits for the other: one after the other would take too long."""
-    meet = "touch {mine}; until [ -e {other} ]; do sleep 0.01; done; echo 1.0.0"
-    first, second = machine.root / "first", machine.root / "second"
-    machine.program("one", body=meet.format(mine=first, other=second))
-    machine.program("two", body=meet.format(mine=second, other=first))
-    definitions = [
-        AgentDefinition(id=name, label=name, ways=(Way(program=name),)) for name in ("two", "none", "one")
-    ]
-    async with asyncio.timeout(4):
-        found = await Finder(machine.surroundings).find_all(definitions)
-    assert [(one.id, one.version) for one in found] == [("two", "1.0.0"), ("none", None), ("one", "1.0.0")]
-
-
 async def test_what_was_found_is_remembered_for_a_while(machine: Machine) -> None:
     now = 0.0
     finder = Finder(machine.surroundings, age=10, clock=lambda: now)
@@ -202,26 +155,6 @@ async def test_what_was_found_is_remembered_for_a_while(machine: Machine) -> Non
     assert (await finder.find(changed)).installed
     now = 20.0
     assert (await finder.find(PROGRAM)).installed
-
-
-async def test_a_program_is_asked_once_for_its_version_until_it_changes(machine: Machine) -> None:
-    count = machine.root / "count"
-    machine.program("plain", body=f"echo x >> {count}; echo 1.0.0")
-    finder = Finder(machine.surroundings, age=0)
-    twice = await asyncio.gather(finder.find(PROGRAM), finder.find(PROGRAM))
-    assert [one.version for one in twice] == ["1.0.0", "1.0.0"]
-    await finder.find(PROGRAM)
-    assert count.read_text() == "x\n"
-    machine.program("plain", body=f"echo x >> {count}; echo 2.0.0-longer")
-    assert (await finder.find(PROGRAM)).version == "2.0.0-longer"
-
-
-async def test_nothing_raises(machine: Machine) -> None:
-    machine.environ["PATH"] = f"/nowhere:{machine.file(machine.root / 'file')}:/proc/1/root"
-    odd = msgspec.structs.replace(
-        PROGRAM, ways=(Way(program="a\0b"), Way(program="/a\0b"), Way(package="a\0"))
-    )
-    assert not (await find(machine, odd)).installed
 
 
 async def test_models_are_listed_where_a_program_can(machine: Machine) -> None:
@@ -269,32 +202,9 @@ def test_only_where_evidence_is_conclusive_is_its_absence_a_no(machine: Machine)
     assert is_signed_in(Evidence(conclusive=True), machine.surroundings) is False
 
 
-@pytest.mark.parametrize(
-    ("name", "file"),
-    [
-        ("claude", ".claude/.credentials.json"),
-        ("codex", ".codex/auth.json"),
-        ("gemini", ".gemini/oauth_creds.json"),
-        ("opencode", ".local/share/opencode/auth.json"),
-        ("auggie", ".augment/session.json"),
-        ("qwen", ".qwen/oauth_creds.json"),
-    ],
-)
-async def test_where_agents_keep_it(machine: Machine, name: str, file: str) -> None:
-    definition = built_in().definition_for(name)
-    before = (await find(machine, definition)).signed_in
-    assert before is (False if definition.signed_in.conclusive else None)
-    machine.file(machine.home / file, '{"token": "t"}')
-    assert (await find(machine, definition)).signed_in is True
-
-
 async def test_secrets_are_in_no_representation(machine: Machine) -> None:
     machine.program("plain")
     found = await find(machine, msgspec.structs.replace(PROGRAM, env={"KEY": "sk-secret"}))
     assert found.launch is not None
     assert found.launch.env["KEY"] == "sk-secret"
     assert "sk-secret" not in repr(found)
-
-
-def test_this_machine_is_the_default() -> None:
-    assert Finder()._surroundings.home == Path.home()

@@ -1,6 +1,8 @@
-"""When an agent fails, users of pydantic-ai get what they expect, and fallback models fall over."""
+"""Errors of agents, and what an agent cannot do."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 from pydantic_ai import Agent
@@ -17,13 +19,14 @@ from pydantic_ai.exceptions import (
     ModelRequestRejectedError,
     ModelServerError,
     ModelTimeoutError,
+    UnsupportedSettingWarning,
     UsageLimitExceeded,
     UserError,
 )
 from pydantic_ai.models.fallback import FallbackModel
 
 from agents.players import Players
-from models.conversing import Making
+from models.conversing import ROME, ROME_JSON, City, Making, texts
 from serai.agents import CostTracker
 from serai.errors import (
     AgentClosed,
@@ -48,6 +51,7 @@ from serai.errors import (
     SessionCreateFailed,
     UsageLimitReached,
 )
+from serai.models import AgentModel
 from serai.models.problems import failure_of
 
 
@@ -106,13 +110,6 @@ async def test_a_fallback_model_goes_on_to_the_next(
         assert (await agent.run("echo a")).output == "a"
 
 
-async def test_it_also_does_when_a_prompt_is_refused(players: Players, model: Making) -> None:
-    players.add("other", answers=["fine"])
-    agent = Agent(FallbackModel(model(), model("other")))
-    async with agent.run_stream("fail -32603 429 rate limit exceeded") as stream:
-        assert await stream.get_output() == "fine"
-
-
 async def test_the_cause_is_serais_own_error(players: Players, model: Making) -> None:
     players.add_missing("missing")
     with pytest.raises(ModelNotFoundError) as raised:
@@ -133,3 +130,49 @@ async def test_a_spent_budget_is_not_spent_elsewhere(players: Players, model: Ma
         await agent.run("cost 0.2")
     assert isinstance(raised.value.__cause__, BudgetExceeded)
     assert players.methods.count("initialize") == 1
+
+
+async def test_settings_are_ignored_with_a_warning(model: Making) -> None:
+    settings: Any = {
+        "temperature": 0.1,
+        "top_p": 0.2,
+        "frequency_penalty": 0.3,
+        "presence_penalty": 0.4,
+        "stop_sequences": ["x"],
+        "seed": 5,
+        "tool_choice": "none",
+        "max_tokens": 6,
+        "openai_user": "not meant for it",
+        "request_timeout": 60,
+    }
+    with pytest.warns(UnsupportedSettingWarning) as caught:
+        result = await Agent(model(), model_settings=settings).run("echo a")
+    assert result.output == "a"
+    [warning] = caught
+    assert str(warning.message) == (
+        'Agent "player" does not take these settings — ignored: temperature, top_p, frequency_penalty, '
+        "presence_penalty, stop_sequences, seed, tool_choice, max_tokens."
+    )
+
+
+async def test_function_tools_are_refused(model: Making, players: Players) -> None:
+    def weather() -> str:
+        """Never called."""
+        raise AssertionError
+
+    with pytest.raises(UserError, match=r"cannot call these function tools: weather\. .*mcp_servers"):
+        await Agent(model(), tools=[weather]).run("echo a")
+    assert not players._record.exists()
+
+
+async def test_a_profile_can_be_said_in_both_ways(players: Players) -> None:
+    template = "As JSON: {schema}"
+    players.add("json", answers=[ROME_JSON])
+    for profile in (
+        {"prompted_output_template": template},
+        lambda default: {**default, "prompted_output_template": template},  # pyright: ignore[reportUnknownLambdaType] - as users write it
+    ):
+        said: Any = profile
+        agent = Agent(AgentModel("json", profile=said, **players.options), output_type=City)
+        assert (await agent.run("Which city?")).output == ROME
+    assert all(text.startswith("As JSON: {") for text in texts(players))

@@ -1,17 +1,17 @@
-"""Who answers when an agent asks: a rejecting policy never allows."""
+"""What an agent may do: policies, filters, and who answers."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, cast
 
 import pytest
 
 from serai import agents
-from serai.agents import PermissionAsked, PermissionPolicy, ToolFilter
+from serai.agents import PermissionAsked, PermissionPolicy, ToolFilter, ToolUse
 from serai.agents.testing import ScriptedAgent, ScriptedTurn
-from serai.errors import Mismatch, PermissionTimedOut
+from serai.errors import AgentClosed, Mismatch, PermissionTimedOut
 
 ALL_KINDS = "allow_once allow_always reject_once reject_always"
 
@@ -160,26 +160,6 @@ async def test_an_answer_that_does_not_come_in_time_fails_the_turn(asker: Asker)
     assert "session/cancel" in asker.methods
 
 
-@pytest.mark.parametrize("limit", [-1, -0.5, float("nan")])
-async def test_less_than_no_time_is_refused(asker: Asker, limit: float) -> None:
-    with pytest.raises(Mismatch) as caught:
-        agents.session(asker, permission_timeout=limit)
-    assert caught.value.field == "permission_timeout"
-    async with agents.host(asker) as host:
-        with pytest.raises(Mismatch):
-            await host.new_session(permission_timeout=limit)
-
-
-async def test_no_limit_is_no_limit(asker: Asker) -> None:
-    stream = agents.stream(
-        asker, f"permit {ALL_KINDS}", permissions="stream", permission_timeout=0, **asker.options
-    )
-    async for event in stream:
-        if isinstance(event, PermissionAsked):
-            assert event.allow()
-    assert (await stream.result()).text == "allow_once"
-
-
 async def test_a_turn_that_is_cancelled_takes_its_question_back(asker: Asker) -> None:
     asked: list[PermissionAsked] = []
     async with agents.session(asker, permissions="stream", **asker.options) as session:
@@ -238,12 +218,6 @@ async def test_a_tool_that_is_not_what_was_asked_for_is_warned_of_once(
         assert reason in warning
 
 
-async def test_the_warning_says_what_it_has_become(asker: Asker) -> None:
-    await agents.ask(asker, "changes read execute rm -rf /", tools=KINDS, **asker.options)
-    [warning] = asker.warnings
-    assert warning.startswith("A tool was used otherwise than it was asked for: rm -rf / (execute) — ")
-
-
 async def test_a_tool_that_was_denied_is_not_warned_of_again(asker: Asker) -> None:
     await agents.ask(asker, "changes execute execute rm -rf /", tools=KINDS, **asker.options)
     assert asker.warnings == ["A tool was denied: cat it (execute) — tools of the kind execute are blocked."]
@@ -288,26 +262,6 @@ async def test_an_id_that_leaves_open_what_it_means_is_not_chosen(
     assert (await agents.ask(offering(offered), "go", permissions=policy)).text == answer
 
 
-async def test_nor_by_whoever_follows_the_stream() -> None:
-    agent = offering("x:allow_always x:reject_once")
-    async with agents.stream(agent, "go", permissions="stream") as stream:
-        async for event in stream:
-            if isinstance(event, PermissionAsked):
-                with pytest.raises(Mismatch, match="allow_always"):
-                    event.allow(always=True)
-                assert event.choose("x")
-        assert (await stream.result()).text == "cancelled"
-
-
-async def test_no_answer_counts_once_the_turn_is_cancelled(asker: Asker) -> None:
-    async with agents.stream(asker, f"permit {ALL_KINDS}", permissions="stream") as stream:
-        async for event in stream:
-            if isinstance(event, PermissionAsked):
-                stream.cancel()
-                assert not event.allow()
-        assert (await stream.result()).text == "cancelled"
-
-
 # -- subagents ---------------------------------------------------------------------------------------------
 
 
@@ -334,15 +288,6 @@ async def test_what_a_subagent_asks_is_decided_in_the_session_that_has_a_prompt_
     assert [one.call.title for one in asked] == ["rm x"]
 
 
-async def test_whoever_follows_the_stream_can_answer_a_subagent() -> None:
-    stream = agents.stream(ScriptedAgent([ask_as_a_child]), "go", permissions="stream")
-    async with stream:
-        async for event in stream:
-            if isinstance(event, PermissionAsked):
-                assert event.allow()
-        assert (await stream.result()).text == "allow_once"
-
-
 async def test_a_subagent_of_nobody_knows_whom_gets_no_answer_and_that_is_told() -> None:
     warnings: list[str] = []
     both = asyncio.Barrier(2)
@@ -362,3 +307,227 @@ async def test_a_subagent_of_nobody_knows_whom_gets_no_answer_and_that_is_told()
         'Agent "scripted" asks for permission in a session that nobody opened, and 2 sessions could be meant '
         "— cancelled."
     )
+
+
+LIMIT = 5.0
+
+
+class Hesitant:
+    """A filter's function that does not answer before it may."""
+
+    def __init__(self) -> None:
+        self.is_asked = asyncio.Event()
+        self.may_answer = asyncio.Event()
+        self.was_given_up = False
+
+    async def __call__(self, _: ToolUse) -> bool:
+        self.is_asked.set()
+        try:
+            await self.may_answer.wait()
+        except asyncio.CancelledError:
+            self.was_given_up = True
+            raise
+        return True
+
+    @property
+    def tools(self) -> ToolFilter:
+        return ToolFilter(on_tool_use=self)
+
+
+@pytest.fixture
+async def hesitant() -> Hesitant:
+    return Hesitant()
+
+
+async def permit(turn: ScriptedTurn) -> None:
+    turn.say(await turn.ask_permission("rm x"))
+
+
+# -- whoever decides gives up ------------------------------------------------------------------------------
+
+
+async def closed_dialog(_: object) -> bool:
+    """Waits for what someone else has cancelled."""
+    dialog: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    dialog.cancel()
+    return await dialog
+
+
+async def test_a_policy_that_waited_for_what_was_cancelled_is_no_permission() -> None:
+    warnings: list[str] = []
+    agent = ScriptedAgent([permit, permit, "next"])
+    async with (
+        agents.session(agent, permissions=closed_dialog, on_warning=warnings.append) as session,
+        asyncio.timeout(LIMIT),
+    ):
+        assert (await session.ask("go")).text == "cancelled"
+        async with session.stream("go") as stream:
+            assert (await stream.result()).text == "cancelled"
+        assert (await session.ask("go")).text == "next"
+    assert len(warnings) == 2
+    assert "policy failed with CancelledError()" in warnings[0]
+
+
+async def test_nor_is_a_filter_and_the_tool_is_denied() -> None:
+    warnings: list[str] = []
+    agent = ScriptedAgent([permit])
+    tools = ToolFilter(on_tool_use=closed_dialog)
+    async with asyncio.timeout(LIMIT):
+        result = await agents.ask(agent, "go", tools=tools, on_warning=warnings.append)
+    assert result.text == "reject_once"
+    assert "the tool filter failed with CancelledError()" in warnings[0]
+
+
+# -- a filter that takes its time --------------------------------------------------------------------------
+
+
+async def test_a_question_that_is_cancelled_stops_the_filter(hesitant: Hesitant) -> None:
+    agent = ScriptedAgent([permit, "next"])
+    async with agents.session(agent, tools=hesitant.tools) as session, asyncio.timeout(LIMIT):
+        asking = asyncio.create_task(session.ask("go"))
+        await hesitant.is_asked.wait()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert (await session.ask("again")).text == "next"
+        assert hesitant.was_given_up
+
+
+async def test_an_agent_that_ends_meanwhile_is_told_at_once(hesitant: Hesitant) -> None:
+    agent = ScriptedAgent([permit])
+    async with agents.session(agent, tools=hesitant.tools) as session, asyncio.timeout(LIMIT):
+        asking = asyncio.create_task(session.ask("go"))
+        await hesitant.is_asked.wait()
+        agent.exit(3)
+        with pytest.raises(AgentClosed):
+            await asking
+
+
+POLICIES: list[PermissionPolicy] = ["auto-allow", "stream", lambda _: True]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+async def test_the_time_for_an_answer_is_that_of_the_filter_too(
+    hesitant: Hesitant, policy: PermissionPolicy
+) -> None:
+    stream = agents.stream(
+        ScriptedAgent([permit]), "go", tools=hesitant.tools, permissions=policy, permission_timeout=0.05
+    )
+    async with asyncio.timeout(LIMIT):
+        with pytest.raises(PermissionTimedOut, match="rm x"):
+            await stream.result()
+
+
+@pytest.mark.parametrize(
+    ("told", "use", "passes"),
+    [
+        ({}, ToolUse("1"), True),
+        ({"allow_kinds": ["read"]}, ToolUse("1", kind="read"), True),
+        ({"allow_kinds": ["read"]}, ToolUse("1", kind="edit"), False),
+        ({"allow_kinds": []}, ToolUse("1", kind="read"), False),
+        ({"allow_kinds": ["read"]}, ToolUse("1"), False),  # it does not say what it is
+        ({"block_kinds": ["Execute"]}, ToolUse("1", kind="execute"), False),
+        ({"block_kinds": ["execute"]}, ToolUse("1", kind="edit"), True),
+        ({"block_names": ["bash"]}, ToolUse("1", title="ls", name="Bash"), False),
+        ({"block_names": ["rm *"]}, ToolUse("1", title="rm -rf /"), False),
+        ({"block_names": ["rm *"]}, ToolUse("1", title="ls"), True),
+        ({"allow_names": ["git *"]}, ToolUse("1", title="GIT status"), True),
+        ({"allow_names": ["git *"]}, ToolUse("1", title="rm"), False),
+        ({"allow_names": ["[x]"]}, ToolUse("1", title="[x]"), True),
+        # Its own name counts where it is told: a title can say anything.
+        ({"allow_names": ["read*"]}, ToolUse("1", title="read it", name="Bash"), False),
+        ({"allow_names": ["bash"]}, ToolUse("1", title="read it", name="Bash"), True),
+        (
+            {"allow_kinds": ["execute"], "block_names": ["rm*"]},
+            ToolUse("1", title="rm", kind="execute"),
+            False,
+        ),
+    ],
+)
+def test_a_filter(told: Any, use: ToolUse, passes: bool) -> None:
+    assert (ToolFilter(**told).refuses(use) is None) is passes
+
+
+def test_a_text_is_no_list_of_names() -> None:
+    with pytest.raises(TypeError):
+        ToolFilter(block_kinds="execute")
+
+
+@pytest.mark.parametrize("told", [{"block_kinds": ["exec"]}, {"allow_kinds": ["read", "exec"]}])
+def test_a_kind_that_there_is_not_is_told_with_those_that_there_are(told: Any) -> None:
+    with pytest.raises(Mismatch, match=r"no kind exec: it is one of .*execute"):
+        ToolFilter(**told)
+
+
+# -- what a function says ----------------------------------------------------------------------------------
+
+
+async def later(use: ToolUse) -> bool | str:
+    return use.kind == "read" or "only reading is allowed"
+
+
+def wrong(use: ToolUse) -> bool:
+    raise ZeroDivisionError(use.title)
+
+
+FUNCTIONS: list[tuple[agents.OnToolUse, str, str]] = [
+    (later, "read", ""),
+    (later, "execute", "only reading is allowed"),
+    (lambda _: False, "read", "has not allowed it"),
+    (lambda _: cast("Any", None), "read", "has not allowed it"),
+    (lambda _: cast("Any", {"rewrite": {}}), "read", "has not allowed it"),
+    (wrong, "read", "ZeroDivisionError"),
+]
+
+
+@pytest.mark.parametrize("policy", ["auto-allow-once", "stream"])
+@pytest.mark.parametrize(("function", "kind", "reason"), FUNCTIONS)
+async def test_a_function_may_say_no(
+    function: agents.OnToolUse, kind: str, reason: str, policy: Literal["auto-allow-once", "stream"]
+) -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        turn.say(await turn.ask_permission("cat x", kind))
+
+    warnings: list[str] = []
+    only = ToolFilter(block_kinds=["delete"], on_tool_use=function)
+    async with agents.stream(
+        ScriptedAgent(turn), "go", permissions=policy, tools=only, on_warning=warnings.append
+    ) as stream:
+        async for event in stream:
+            if isinstance(event, agents.PermissionAsked):
+                assert event.allow() is (not reason and policy == "stream")
+                assert bool(event.refusal) is bool(reason)
+                assert reason in (event.refusal or "")
+        result = await stream.result()
+    assert result.text == ("reject_once" if reason else "allow_once")
+    assert len(warnings) == bool(reason)
+    assert all(reason in warning for warning in warnings)
+
+
+async def test_of_two_filters_both_count() -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        turn.say(await turn.ask_permission("x", turn.text))
+
+    careful = agents.client(ScriptedAgent(turn), tools=ToolFilter(block_kinds=["delete"]))
+    more = careful.having(tools=ToolFilter(on_tool_use=lambda use: use.kind != "fetch"))
+    answers = [(await more.ask(kind)).text for kind in ("read", "delete", "fetch")]
+    assert answers == ["allow_once", "reject_once", "reject_once"]
+    assert (await careful.ask("fetch")).text == "allow_once"
+
+
+async def test_a_second_question_under_one_id_shows_what_it_asks_about() -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+        for title, told in (("touch one", {"rawInput": {"command": "touch one"}}), ("touch two", {})):
+            call = {"toolCallId": "c", "title": title, "kind": "execute", **told}
+            params = {"sessionId": turn.session_id, "toolCall": call, "options": options}
+            await turn.request("session/request_permission", params)
+
+    shown: list[object] = []
+
+    def look(asked: PermissionAsked) -> bool:
+        shown.append((asked.call.title, asked.call.input))
+        return True
+
+    await agents.ask(ScriptedAgent([turn]), "go", permissions=look)
+    assert shown == [("touch one", {"command": "touch one"}), ("touch two", None)]

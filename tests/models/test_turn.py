@@ -1,19 +1,25 @@
-"""Which session is asked, and what it is told."""
+"""Which session is asked, and how its turns end."""
 
 from __future__ import annotations
 
 import asyncio
 
 import pytest
-from pydantic_ai import Agent, AudioUrl, BinaryContent, ImageUrl, UploadedFile
-from pydantic_ai.exceptions import ModelRequestRejectedError
+from pydantic_ai import Agent, AudioUrl, BinaryContent, UploadedFile
+from pydantic_ai.exceptions import (
+    ModelConnectionError,
+    ModelRequestRejectedError,
+    ModelRequestTimeout,
+)
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.models.test import TestModel
+from pydantic_ai.settings import ModelSettings
 
 from agents.players import ALL, Players
 from machine.processes.watching import runs, until
-from models.conversing import Making, prompts, texts
+from models.conversing import Making, answer_of, prompts, texts
 from serai import agents
+from serai.errors import AgentClosed
 from serai.models import AgentModel, AgentModelWarning
 
 PICTURE = BinaryContent(b"png", media_type="image/png")
@@ -39,13 +45,6 @@ async def test_a_session_goes_on_and_stays_open(players: Players) -> None:
         assert (await session.ask("echo d")).text == "d"
     assert texts(players) == ["pid", "pid", "echo c", "echo d"]
     assert players.methods.count("session/new") == 1
-
-
-async def test_turns_of_one_session_wait_for_one_another(players: Players) -> None:
-    async with agents.session("player", **players.options) as session:
-        agent = Agent(AgentModel.of(session))
-        results = await asyncio.gather(*(agent.run(f"echo {number}") for number in range(4)))
-    assert [result.output for result in results] == ["0", "1", "2", "3"]
 
 
 async def test_a_session_survives_a_run_that_is_cancelled(players: Players) -> None:
@@ -183,12 +182,6 @@ async def test_a_prompt_of_which_nothing_is_left_is_refused(model: Making) -> No
         await Agent(model()).run([PICTURE])
 
 
-async def test_a_picture_in_an_address_is_a_picture(players: Players, model: Making) -> None:
-    players.add("able", capabilities=ALL)
-    await Agent(model("able")).run(["echo a", ImageUrl(PICTURE.data_uri)])
-    assert prompts(players)[0][1] == {"type": "image", "data": "cG5n", "mimeType": "image/png"}
-
-
 async def test_instructions_do_not_go_without_what_they_are_for(players: Players) -> None:
     async with agents.session("player", **players.options) as session:
         agent = Agent(AgentModel.of(session), instructions="Be brief.")
@@ -198,3 +191,32 @@ async def test_instructions_do_not_go_without_what_they_are_for(players: Players
     with pytest.warns(AgentModelWarning), pytest.raises(ModelRequestRejectedError):
         await Agent(AgentModel("player", **players.options), instructions="Be brief.").run([PICTURE])
     assert "session/prompt" not in players.methods
+
+
+async def test_cancelling_a_run_cancels_the_turn_and_ends_the_agent(model: Making, players: Players) -> None:
+    running = asyncio.create_task(Agent(model()).run("wait"))
+    await until(lambda: players._record.exists() and "session/prompt" in players.methods)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert players.methods[-1] == "session/cancel"  # and the fixture sees that nothing is left
+
+
+async def test_a_stream_that_takes_too_long_leaves_nothing(model: Making) -> None:
+    agent = Agent(model(), model_settings=ModelSettings(request_timeout=0.3))
+    with pytest.raises(ModelRequestTimeout):
+        async with agent.run_stream_events("wait") as events:
+            [_ async for _ in events]
+
+
+async def test_an_agent_that_ends_in_a_turn_fails_it(model: Making) -> None:
+    with pytest.raises(ModelConnectionError) as raised:
+        await Agent(model()).run("crash")
+    assert isinstance(raised.value.__cause__, AgentClosed)
+    assert raised.value.in_stream
+    assert raised.value.provider_error_code == "connection_closed"
+
+
+async def test_a_refusal_is_one_for_pydantic_ai(model: Making) -> None:
+    result = await Agent(model()).run("refuse")
+    assert answer_of(result.all_messages()).finish_reason == "content_filter"

@@ -10,7 +10,8 @@ import pytest
 from agents.players import Players
 from machine.processes.watching import runs, until
 from serai import agents
-from serai.agents import CostTracker, Stage
+from serai.agents import AgentPool, Context, CostTracker, Renewed, Retries, Stage, Why
+from serai.agents.testing import EVERYTHING, ScriptedAgent
 from serai.errors import (
     AgentClosed,
     AgentInactive,
@@ -262,3 +263,37 @@ async def test_a_client_has_defaults_that_can_be_joined(several: Players) -> Non
     assert not (await client.capabilities()).load_session
     async with client.host() as host:
         assert host.name == "player"
+
+
+# -- workers whose agent has ended -------------------------------------------------------------------------
+
+
+async def end(pool: AgentPool, agent: ScriptedAgent) -> str:
+    """End the agent of a worker that has nothing to do; the id of its session."""
+    async with pool.worker() as session:
+        agent.exit(3)
+        await until(lambda: not session.host.is_running)
+        return session.id
+
+
+@pytest.mark.parametrize("retries", [0, Retries(waits=())])
+async def test_a_worker_goes_on_in_its_session_where_the_agent_can(retries: Any) -> None:
+    renewed: list[Renewed] = []
+    agent = ScriptedAgent(["one", "two"], capabilities=EVERYTHING)
+    async with agents.pool([agent], retries=retries, on_renewed=renewed.append) as pool:
+        await pool.ask("go")
+        before = await end(pool, agent)
+        result = await pool.ask("go on")
+        assert (result.text, result.session_id) == ("two", before)
+    assert renewed == [Renewed(Why.GONE, Context.RESUMED, before)]
+
+
+async def test_a_session_that_its_user_has_closed_is_replaced_by_a_new_one() -> None:
+    agent = ScriptedAgent(["one", "two"], capabilities=EVERYTHING)
+    async with agents.pool([agent]) as pool:
+        async with pool.worker() as session:
+            await session.ask("go")
+            await session.close()
+            before = session.id
+        result = await pool.ask("go on")
+        assert (result.text, result.session_id != before) == ("two", True)
