@@ -9,6 +9,8 @@ other than what is ignored.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import os
 import re
 import stat
@@ -19,7 +21,7 @@ from pathlib import Path
 from serai.changes.diff import DIFF_TREE, parse
 from serai.changes.git import Answer, Git, TooMuchOutput
 from serai.changes.records import Change, Side
-from serai.changes.repository import EMPTY_TREES, Repository
+from serai.changes.repository import EMPTY_TREES, IndexFacts, Repository
 from serai.errors import FolderTooLarge, GitFailed
 
 __all__ = ["MAX_BYTES", "MAX_FILES", "MAX_FILE_BYTES", "Recorded", "Recorder"]
@@ -32,7 +34,6 @@ MAX_FILE_BYTES = 50 << 20
 """Largest file that is recorded."""
 
 _MAX_LISTED = 32 << 20
-_REFS = "refs/serai/"
 _PRIVATE = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1"}
 _BYTE_FOR_BYTE = "* -text -eol -ident -filter -working-tree-encoding\n"
 _WITHOUT_PROGRAMS = "* -filter\n"
@@ -71,7 +72,7 @@ class Recorder:
         settings: Mapping[str, str],
         home: Path,
     ) -> None:
-        self.refs: dict[str, str] = {}
+        self.bases: dict[str, str] = {}
         """The trees that are kept, by name."""
         self.folder = folder
         self._git = git
@@ -82,8 +83,9 @@ class Recorder:
         self._prefix = repository.prefix if repository else ""
         self._format = repository.object_format if repository else "sha1"
         self._home = home
-        self._forced: frozenset[str] = frozenset()
-        self._index_seen: tuple[int, int, int] | None = None
+        self._facts = IndexFacts()
+        self._lists: tuple[int, ...] | None = None
+        self._shown: set[str] = set()
         self._same: dict[tuple[str, str], bool] = {}
         self._too_large: FolderTooLarge | None = None
 
@@ -100,12 +102,8 @@ class Recorder:
         """
         await self._init("git", _BYTE_FOR_BYTE)
         is_same = await asyncio.to_thread(self._join_repository)
-        answer = await self._run(
-            "for-each-ref", "--format=%(refname) %(objectname)", _REFS, doing="read refs"
-        )
-        for line in answer.output.decode().splitlines():
-            name, _, tree = line.partition(" ")
-            self.refs[name.removeprefix(_REFS)] = tree
+        with contextlib.suppress(OSError, ValueError):
+            self.bases = json.loads(await asyncio.to_thread((self.folder / "bases.json").read_text))
         return is_same
 
     async def _init(self, name: str, attributes: str) -> None:
@@ -184,7 +182,8 @@ class Recorder:
         """Bring the private index up to date. Returns the files that were left out."""
         if self._too_large is not None:
             raise self._too_large
-        await asyncio.to_thread(self._note_ignored)
+        if await asyncio.to_thread(self._note_ignored):
+            self._forget()
         try:
             answer = await self._run(
                 *("ls-files", "-z", "-m", "-o", "--exclude-standard"),
@@ -193,8 +192,15 @@ class Recorder:
             )
         except TooMuchOutput:
             raise self._is_too_large() from None
-        await self._note_forced()
-        names = dict.fromkeys([*answer.names, *self._forced])
+        names = dict.fromkeys(answer.names)
+        if any(name.endswith((".gitignore", ".gitattributes")) for name in names):
+            self._forget()
+        self._shown.update(names)
+        if self._repository is not None:
+            with contextlib.suppress(GitFailed):  # told where it matters
+                facts = await self._repository.index_facts()
+                names |= dict.fromkeys(facts.forced if facts is not self._facts else ())
+                self._facts = facts
         if len(names) > MAX_FILES:
             raise self._is_too_large()
         there, gone, left_out, size = await asyncio.to_thread(self._sort, names)
@@ -220,31 +226,28 @@ class Recorder:
         )
         return self._too_large
 
-    def _note_ignored(self) -> None:
-        """Take over what the person's repository ignores beside its `.gitignore` files. Reads the disk."""
-        said = ""
+    def _forget(self) -> None:
+        """Ask git again what is ignored, and what form files have."""
+        self._shown.clear()
         if self._repository is not None:
-            try:
-                path = Path(self._repository.common_dir, "info/exclude")
-                said = path.read_text("utf-8", "surrogateescape")
-            except OSError:
-                said = ""
+            self._repository.forget()
+
+    def _note_ignored(self) -> bool:
+        """Take over the other lists of what is ignored. Returns whether one has changed. Reads the disk."""
+        repository, said = self._repository, ""
+        lists = [Path(path) for name, path in self._settings.items() if name.endswith("file")]
+        if repository is not None:
+            exclude = Path(repository.common_dir, "info/exclude")
+            with contextlib.suppress(OSError):
+                said = exclude.read_text("utf-8", "surrogateescape")
+            above = list(Path(self._directory).parents)[: repository.prefix.count("/")]
+            lists += [exclude, exclude.with_name("attributes")]
+            lists += [folder / name for folder in above for name in (".gitignore", ".gitattributes")]
         own = os.path.relpath(self._home, self._top)
         hidden = "" if own.split("/")[0] == ".." else "/" + re.sub(r"([\\*?\[\]!# ])", r"\\\1", own) + "\n"
         _write(self.folder / "git/info/exclude", f"{said.rstrip()}\n{_DRAFTS}{hidden}")
-
-    async def _note_forced(self) -> None:
-        """Look which ignored files the person tracks all the same, when their index has changed."""
-        if self._repository is None:
-            return
-        try:
-            info = await asyncio.to_thread(os.stat, f"{self._repository.git_dir}/index")
-        except OSError:
-            return
-        seen = (info.st_mtime_ns, info.st_size, info.st_ino)
-        if seen != self._index_seen:
-            self._forced = await self._repository.kept_although_ignored()
-            self._index_seen = seen
+        before, self._lists = self._lists, tuple(_changed(path) for path in lists)
+        return before != self._lists
 
     def _sort(self, names: Iterable[str]) -> tuple[bytes, bytes, tuple[str, ...], int]:
         """Tell files that are there from those that are gone or not to be recorded. Reads the disk."""
@@ -293,19 +296,11 @@ class Recorder:
         raise GitFailed("git could not record the files: some of what they had is gone")
 
     async def keep(self, trees: Mapping[str, str | None]) -> None:
-        """Keep trees by their names; `None` lets go of one."""
-        lines = [
-            f"update {_REFS}{name} {tree}\n" if tree else f"delete {_REFS}{name}\n"
-            for name, tree in trees.items()
-            if tree != self.refs.get(name)
-        ]
-        if lines:
-            await self._run(
-                "update-ref", "--stdin", doing="keep what it recorded", data="".join(lines).encode()
-            )
-        self.refs.update({name: tree for name, tree in trees.items() if tree})
-        for name in [name for name, tree in trees.items() if not tree]:
-            self.refs.pop(name, None)
+        """Keep trees by their names; `None` lets go of one. Nothing here is ever collected as garbage."""
+        kept = {name: tree for name, tree in {**self.bases, **trees}.items() if tree}
+        if kept != self.bases:
+            await asyncio.to_thread(_write, self.folder / "bases.json", json.dumps(kept))
+            self.bases = kept
 
     async def has(self, tree: str) -> bool:
         """Whether a tree is there with all that it names."""
@@ -325,7 +320,7 @@ class Recorder:
             self._git, other, self._directory, repository=self._repository, settings={}, home=self._home
         )
         await source.open()
-        trees = {name: tree for name, tree in source.refs.items() if name.startswith(tuple(keys))}
+        trees = {name: tree for name, tree in source.bases.items() if name.startswith(tuple(keys))}
         if not trees:
             return
         await source._run(
@@ -353,10 +348,13 @@ class Recorder:
 
     async def ignored(self, paths: Collection[str]) -> frozenset[str]:
         """Which files are ignored by now, and not tracked by the person."""
-        if not paths:
+        unknown = [path for path in paths if path not in self._shown]
+        if not unknown:
             return frozenset()
-        answer = await self._git_ignores(paths)
-        return frozenset(name[2:] for name in answer.names) - self._forced
+        answer = await self._git_ignores(unknown)
+        ignored = frozenset(name[2:] for name in answer.names) - self._facts.forced
+        self._shown.update(path for path in unknown if path not in ignored)
+        return ignored
 
     async def _git_ignores(self, paths: Collection[str]) -> Answer:
         return await self._git.run(
@@ -376,8 +374,15 @@ class Recorder:
             accept=(0, 1),
         )
 
-    async def same_for_git(self, changes: Collection[Change]) -> frozenset[str]:
-        """Which modified files differ from what is committed in nothing but line ends or encoding."""
+    async def same_for_git(self, changes: Collection[Change], converted: Collection[str]) -> frozenset[str]:
+        """Which modified files differ from what is committed in nothing but line ends or encoding.
+
+        Args:
+            changes: What changed.
+            converted: The files that git converts by their attributes.
+        """
+        if self._settings.get("core.autocrlf", "false") == "false":
+            changes = [change for change in changes if change.path in converted]
         asked = {
             (change.path, change.after.content): change.before.content
             for change in changes
@@ -456,6 +461,14 @@ def _make_private(folder: Path) -> None:
     """Make a folder, and those above, for nobody but their owner."""
     for one in (*reversed(folder.parents), folder):
         one.mkdir(mode=0o700, exist_ok=True)
+
+
+def _changed(path: Path) -> int:
+    """When a file was last changed; nothing when it is not there."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _mode(path: str) -> int:
