@@ -37,6 +37,7 @@ _MAX_LISTED = 32 << 20
 _PRIVATE = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1"}
 _BYTE_FOR_BYTE = "* -text -eol -ident -filter -working-tree-encoding\n"
 _WITHOUT_PROGRAMS = "* -filter\n"
+_CONVERSIONS = ("core.autocrlf", "core.eol", "core.attributesfile")
 _DRAFTS = ".serai-*.tmp\n"
 """Names of files that the host is about to put in their place."""
 
@@ -141,11 +142,13 @@ class Recorder:
         index: Path | None = None,
         accept: tuple[int, ...] = (0,),
         max_bytes: int = 64 << 20,
+        variables: Mapping[str, str] | None = None,
     ) -> Answer:
         place = self.folder / name
-        settings = ("-c", f"core.excludesFile={self._settings.get('core.excludesfile', '')}")
+        obeyed = _CONVERSIONS if name == "converted" else ("core.excludesfile",)
+        settings = [f"{key}={value}" for key, value in self._settings.items() if key in obeyed]
         return await self._git.run(
-            *(settings if "core.excludesfile" in self._settings else ()),
+            *(word for setting in settings for word in ("-c", setting)),
             *arguments,
             doing=doing,
             folder=self._directory,
@@ -154,6 +157,7 @@ class Recorder:
                 "GIT_DIR": str(place),
                 "GIT_WORK_TREE": self._top,
                 "GIT_INDEX_FILE": str(index or place / "index"),
+                **(variables or {}),
             },
             data=data,
             accept=accept,
@@ -351,28 +355,16 @@ class Recorder:
         unknown = [path for path in paths if path not in self._shown]
         if not unknown:
             return frozenset()
-        answer = await self._git_ignores(unknown)
+        answer = await self._run(
+            *("check-ignore", "--no-index", "-z", "--stdin"),
+            doing="see what is ignored",
+            data=_listed([f"./{path}" for path in unknown]),  # so that it has no magic
+            accept=(0, 1),
+            variables={"GIT_LITERAL_PATHSPECS": "0"},
+        )
         ignored = frozenset(name[2:] for name in answer.names) - self._facts.forced
         self._shown.update(path for path in unknown if path not in ignored)
         return ignored
-
-    async def _git_ignores(self, paths: Collection[str]) -> Answer:
-        return await self._git.run(
-            *("-c", f"core.excludesFile={self._settings['core.excludesfile']}")
-            if "core.excludesfile" in self._settings
-            else (),
-            *("check-ignore", "--no-index", "-z", "--stdin"),
-            doing="see what is ignored",
-            folder=self._directory,
-            environment={
-                **_PRIVATE,
-                "GIT_DIR": str(self.folder / "git"),
-                "GIT_WORK_TREE": self._top,
-                "GIT_LITERAL_PATHSPECS": "0",  # with a dot before it, a path has no magic
-            },
-            data=_listed([f"./{path}" for path in paths]),
-            accept=(0, 1),
-        )
 
     async def same_for_git(self, changes: Collection[Change], converted: Collection[str]) -> frozenset[str]:
         """Which modified files differ from what is committed in nothing but line ends or encoding.
@@ -393,7 +385,6 @@ class Recorder:
         if news:
             await self._init("converted", _WITHOUT_PROGRAMS)
             answer = await self._run(
-                *self._conversions,
                 *("hash-object", "--stdin-paths"),
                 doing="compare the files",
                 data=b"".join(os.fsencode(path) + b"\n" for path, _ in news),
@@ -403,16 +394,6 @@ class Recorder:
             ids = answer.output.decode().split()
             self._same.update({key: found == asked[key] for key, found in zip(news, ids, strict=False)})
         return frozenset(path for path, content in asked if self._same.get((path, content)))
-
-    @property
-    def _conversions(self) -> tuple[str, ...]:
-        names = ("core.autocrlf", "core.eol", "core.attributesfile")
-        return tuple(
-            word
-            for name in names
-            if name in self._settings
-            for word in ("-c", f"{name}={self._settings[name]}")
-        )
 
     async def read(self, blob: str) -> bytes:
         """Recorded content.
@@ -443,7 +424,6 @@ class Recorder:
             index=index,
         )
         await self._run(
-            *self._conversions,
             *("checkout-index", "-a", "-q"),
             doing="put the files back",
             name=name,

@@ -1,4 +1,4 @@
-"""`serai changes`: the discards of the last week, and undoing one. It works on the disk, with a host or without."""
+"""`serai changes`: lists the discards of the last week, and undoes one. It works with a host or without."""
 
 from __future__ import annotations
 

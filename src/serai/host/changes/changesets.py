@@ -56,7 +56,7 @@ def changes_folder(home: Path, session: URI) -> Path:
 
 
 def erase_changes(home: Path, session: URI) -> None:
-    """Delete all that was recorded of a session's changes, also what its discards took away. Writes the disk."""
+    """Delete all that was recorded of a session's changes, and what its discards took away."""
     shutil.rmtree(changes_folder(home, session), ignore_errors=True)
     trash = Trash(home)
     for discard in trash.discards(id_of_session(session)):
