@@ -262,10 +262,11 @@ class Recorder:
         plain: dict[str, bool] = {"": True}
 
         def is_plain(folder: str) -> bool:
-            """Whether a folder is reached without any link."""
+            """Whether a folder is reached without any link, and not in a repository of its own."""
             if folder not in plain:
-                above = is_plain(folder.rpartition("/")[0])
-                plain[folder] = above and stat.S_ISDIR(_mode(f"{self._directory}/{folder}"))
+                full = f"{self._directory}/{folder}"
+                is_folder = is_plain(folder.rpartition("/")[0]) and stat.S_ISDIR(_mode(full))
+                plain[folder] = is_folder and not _mode(f"{full}/.git")
             return plain[folder]
 
         for name in names:
