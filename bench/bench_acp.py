@@ -26,10 +26,10 @@ from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
 from serai.harness.acp.harness import AcpHarness
 from serai.host.host import Host
-from serai.host.session import Session
+from serai.host.session.session import Session
 from serai.machine.processes.processes import Processes
 from serai.serve.frames import text_frame
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 UPDATES = 20_000
 AGENTS = 50
@@ -174,7 +174,6 @@ async def _hear_sdk(updates: int) -> float:
 async def _start() -> float:
     with tempfile.TemporaryDirectory() as directory:
         processes = Processes(Path(directory))
-        await processes.prepare()  # as the host does when it has started
         start = time.perf_counter()
         agent = await _agent(processes, TYPICAL)
         took = time.perf_counter() - start

@@ -23,7 +23,7 @@ from serai.host.turn import Turn as AgentTurn
 from serai.journal.sessions import KeptSession
 from serai.serve.frames import text_frame
 from serai.store.contract import Batch, Row
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 KEY = b"0123456789abcdef0123456789abcdef"
 HERE = Path(__file__).parent

@@ -26,11 +26,11 @@ from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import ROOT, MarkdownResponsePart, UsageInfo, UserMessage
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
-from serai.host.session import Session
+from serai.host.session.session import Session
 from serai.host.turn import Turn
-from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 ROUNDS = 12
 STEADY_ROUNDS = 8
@@ -105,7 +105,7 @@ async def _fan_out() -> list[Result]:  # noqa: C901 - the subjects stand side by
         session = await _session(host, "fan-out")
         watcher = _Watcher()
         for socket in sockets:
-            host.journal.subscriptions.add(session.uri, AhpPeer(host, socket))
+            host.journal.subscriptions.add(session.uri, ahp_peer(host, socket))
         host.journal.subscriptions.add(session.uri, watcher)
         actions = [
             a.SessionDeltaAction(turn_id="t", part_id=f"p{n % 2}", content="some words of text ")
@@ -299,7 +299,7 @@ async def _echo() -> Result:
     async with _host() as host:
         session = await _session(host, "echo")
         link = _Link()
-        peer = AhpPeer(host, link)
+        peer = ahp_peer(host, link)
         hello = InitializeParams(channel=ROOT, protocol_versions=["0.2.0"], client_id="c")
         peer.received(codec.encode(jsonrpc.Request(id=1, method="initialize", params=hello)))
         await link.came

@@ -16,11 +16,10 @@ from queue import Empty, SimpleQueue
 from harness import Result, against_limit, against_peer, take_turns
 from serai.ahp import wire
 from serai.ahp.actions import SessionDeltaAction
-from serai.store.connection import connect
 from serai.store.contract import Batch, HeadRow, Row
-from serai.store.opening import PAGE_SIZE
-from serai.store.queries import SQL
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.connection import SQL, connect
+from serai.store.sqlite.file import PAGE_SIZE
+from serai.store.sqlite.store import SqliteStore
 
 KEY = os.urandom(32)
 

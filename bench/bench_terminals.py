@@ -27,10 +27,10 @@ from serai.host.host import Host
 from serai.machine.processes.processes import Processes
 from serai.machine.terminals.terminal import Terminal
 from serai.redact import Redactor
-from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
 from serai.serve.port import PortSettings, serve_port
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 BYTES = 100_000_000
 ROUNDS = 7
@@ -148,7 +148,7 @@ async def _follower(host: Host, seen: Path) -> AsyncGenerator[None]:
     serving = asyncio.create_task(
         serve_port(
             PortSettings(port=0),
-            lambda connection: AhpPeer(host, connection),
+            lambda connection: ahp_peer(host, connection),
             lambda: (True, {}),
             started=port.set_result,
         )

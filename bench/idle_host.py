@@ -18,13 +18,13 @@ from serai.ahp.types import MarkdownResponsePart, SessionState, SessionSummary, 
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.journal.sessions import KeptSession
-from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.run import settle
 from serai.store.contract import Batch
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 KEY = b"0123456789abcdef0123456789abcdef"
 SESSIONS, CONNECTIONS = 1_000, 200
@@ -64,7 +64,7 @@ async def main(folder: Path) -> None:
     serving = asyncio.create_task(
         serve_port(
             settings,
-            lambda connection: AhpPeer(host, connection),
+            lambda connection: ahp_peer(host, connection),
             lambda: (True, {}),
             started=port.set_result,
         )

@@ -18,7 +18,7 @@ from serai.host.host import Host
 from serai.host.settings import HostSettings
 from serai.redact import Redactor
 from serai.serve import Limits
-from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
@@ -46,7 +46,7 @@ from serai.host.settings import HostSettings
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings
 from serai.serve.run import run_host
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 from hosts import KEY
 import apsw, serai.serve.websocket, store.faults
 
@@ -245,7 +245,7 @@ class House:
                     token_digests=frozenset(map(digest, self.tokens)),
                     limits=self._limits,
                 ),
-                lambda connection: AhpPeer(self.host, connection),
+                lambda connection: ahp_peer(self.host, connection),
                 self._readiness,
                 started=ready.set_result,
             )

@@ -35,7 +35,7 @@ from serai.ahp.wire import to_json
 from serai.client import Disconnected, QuestionAsked, SessionClient, ToolWaiting, connect
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.turn import Turn
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]

@@ -28,8 +28,8 @@ from serai.acp import (
     PermissionRequest,
     ReadTextFile,
     WriteTextFile,
-    connection,
 )
+from serai.acp.process import connection
 from serai.errors import ProtocolError
 from serai.machine.processes.census import census
 from serai.machine.processes.processes import Processes

@@ -73,6 +73,15 @@ async def test_an_agent_that_ends_at_once_tells_why(start: Any) -> None:
     assert caught.value.data["exitCode"] == 3
 
 
+async def test_what_an_agent_prints_before_it_exits_is_in_the_error(start: Any) -> None:
+    with pytest.raises(AgentInitFailed) as failed:
+        await start(
+            initialize="exit", printed="Error: no config at all\n", log="Trace:\n  at main\nNode v20\n"
+        )
+    for words in ("Error: no config at all", "Trace:", "Node v20"):
+        assert words in failed.value.message
+
+
 @pytest.mark.parametrize(
     ("log", "error"), [("Error: not logged in", AuthRequired), ("usage limit reached", UsageLimitReached)]
 )

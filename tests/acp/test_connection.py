@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from serai.acp import AcpSession, Agent, ClientCapabilities
-from serai.acp import lines as acp_lines
-from serai.acp import peer as acp_peer
+from serai.acp.process import peer as acp_peer
 from serai.errors import AgentClosed, AgentInactive, LineTooLong
 
 
@@ -138,8 +137,7 @@ async def test_a_large_update_is_one_update(session: AcpSession, converse: Any) 
 async def test_a_line_without_end_ends_the_agent(
     agent: Agent, session: AcpSession, converse: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert acp_lines.LONGEST == 64 << 20
-    monkeypatch.setattr(acp_peer, "LONGEST", 4 << 20)
+    monkeypatch.setattr(acp_peer, "LONGEST_LINE", 4 << 20)
     error = (await converse(session, "endless 8")).error
     assert isinstance(error, LineTooLong)
     assert "was ended" in str(error)

@@ -6,19 +6,26 @@ from typing import Any
 import pytest
 
 from serai.acp import Handshake
-from serai.acp.failures import Failures, meaning
+from serai.acp.process.failures import Failures, meaning
 from serai.errors import (
+    AgentError,
     AgentInitFailed,
     AgentOverloaded,
     AgentRequestFailed,
     AuthRequired,
     CapabilityNotSupportedError,
     ContextTooLong,
+    ProtocolError,
     RateLimited,
     SessionCreateFailed,
     SessionLoadFailed,
     UsageLimitReached,
 )
+
+
+def of(failures: Failures, method: str, told: dict[str, Any]) -> AgentError:
+    error = ProtocolError(told.get("message", ""), number=told.get("code", -32603), data=told.get("data"))
+    return failures.of(method, error)
 
 
 @pytest.fixture
@@ -86,8 +93,8 @@ def failures() -> Failures:
 )
 def test_words_tell_of_the_known_troubles(words: str, error: Any, failures: Failures) -> None:
     assert meaning(words) is error
-    told = failures.of(
-        "session/prompt", {"code": -32603, "message": "Internal error", "data": {"deep": [words]}}
+    told = of(
+        failures, "session/prompt", {"code": -32603, "message": "Internal error", "data": {"deep": [words]}}
     )
     assert type(told) is (error or AgentRequestFailed)
     assert (told.agent, told.number) == ("x", -32603)
@@ -98,7 +105,7 @@ def test_the_number_counts_more_than_the_words(failures: Failures) -> None:
         {"authMethods": [{"id": "t", "name": "T", "type": "terminal", "args": ["login"]}]}
     ).auth_methods
     failures.argv = ("x",)
-    error = failures.of("session/new", {"code": -32000, "message": "rate limit"})
+    error = of(failures, "session/new", {"code": -32000, "message": "rate limit"})
     assert isinstance(error, AuthRequired)
     assert error.login_command == ("x", "login")
     assert error.methods == ({"id": "t", "name": "T", "type": "terminal", "args": ["login"]},)
@@ -112,9 +119,9 @@ def test_the_number_counts_more_than_the_words(failures: Failures) -> None:
 def test_a_models_status_is_known_by_its_number_where_no_words_say_more(
     number: int, error: Any, failures: Failures
 ) -> None:
-    told = failures.of("session/prompt", {"code": number, "message": "try later"})
+    told = of(failures, "session/prompt", {"code": number, "message": "try later"})
     assert (type(told), told.number) == (error, number)
-    told = failures.of("session/prompt", {"code": number, "message": "Your credit balance is too low"})
+    told = of(failures, "session/prompt", {"code": number, "message": "Your credit balance is too low"})
     assert type(told) is UsageLimitReached
 
 
@@ -142,7 +149,7 @@ def test_without_a_command_the_ways_are_named(failures: Failures) -> None:
 def test_a_method_that_is_not_there_is_a_missing_capability(
     method: str, capability: str, failures: Failures
 ) -> None:
-    error = failures.of(method, {"code": -32601, "message": "Method not found"})
+    error = of(failures, method, {"code": -32601, "message": "Method not found"})
     assert isinstance(error, CapabilityNotSupportedError)
     assert error.capability == capability
 
@@ -159,7 +166,7 @@ def test_a_method_that_is_not_there_is_a_missing_capability(
     ],
 )
 def test_other_errors_say_what_was_asked(method: str, error: Any, failures: Failures) -> None:
-    told = failures.of(method, {"code": 1001, "message": "odd: hunter2", "data": {"x": ["hunter2", 1]}})
+    told = of(failures, method, {"code": 1001, "message": "odd: hunter2", "data": {"x": ["hunter2", 1]}})
     assert type(told) is error
     assert (told.number, told.data) == (1001, {"x": ["***", 1]})
     assert method in str(told)
@@ -188,7 +195,7 @@ def test_other_errors_say_what_was_asked(method: str, error: Any, failures: Fail
 def test_a_session_is_refused_for_good_unless_a_person_can_wait_pay_or_sign_in(
     method: str, number: int, words: str, error: Any, failures: Failures
 ) -> None:
-    assert type(failures.of(method, {"code": number, "message": words})) is error
+    assert type(of(failures, method, {"code": number, "message": words})) is error
 
 
 @pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
@@ -233,9 +240,9 @@ def test_a_session_is_refused_for_good_unless_a_person_can_wait_pay_or_sign_in(
 def test_a_name_or_a_stray_word_in_a_refusal_does_not_keep_a_session_from_being_made_anew(
     method: str, words: str, failures: Failures
 ) -> None:
-    assert type(failures.of(method, {"code": -32603, "message": words})) is SessionLoadFailed
+    assert type(of(failures, method, {"code": -32603, "message": words})) is SessionLoadFailed
     told = {"code": -32603, "message": "Internal error", "data": {"details": [words]}}
-    assert type(failures.of(method, told)) is SessionLoadFailed
+    assert type(of(failures, method, told)) is SessionLoadFailed
 
 
 @pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
@@ -285,9 +292,9 @@ def test_a_name_or_a_stray_word_in_a_refusal_does_not_keep_a_session_from_being_
 def test_a_refusal_that_is_unmistakable_keeps_the_session(
     method: str, words: str, error: Any, failures: Failures
 ) -> None:
-    assert type(failures.of(method, {"code": -32603, "message": words})) is error
+    assert type(of(failures, method, {"code": -32603, "message": words})) is error
     told = {"code": -32603, "message": "Internal error", "data": {"errorKind": words}}
-    assert type(failures.of(method, told)) is error
+    assert type(of(failures, method, told)) is error
 
 
 @pytest.mark.parametrize(
@@ -302,14 +309,14 @@ def test_a_refusal_that_is_unmistakable_keeps_the_session(
 )
 def test_a_status_in_the_data_counts_like_the_number(data: Any, error: Any, failures: Failures) -> None:
     told = {"code": -32603, "message": "Internal error", "data": data}
-    assert type(failures.of("session/load", told)) is (error or SessionLoadFailed)
-    assert type(failures.of("session/prompt", told)) is (error or AgentRequestFailed)
+    assert type(of(failures, "session/load", told)) is (error or SessionLoadFailed)
+    assert type(of(failures, "session/prompt", told)) is (error or AgentRequestFailed)
 
 
 @pytest.mark.parametrize("key", ["sessionId", "title", "name", "path", "session"])
 def test_what_the_data_names_is_a_name(key: str, failures: Failures) -> None:
     told = {"code": -32603, "message": "broken", "data": {key: "rate limit reached"}}
-    assert type(failures.of("session/load", told)) is SessionLoadFailed
+    assert type(of(failures, "session/load", told)) is SessionLoadFailed
 
 
 @pytest.mark.parametrize("method", ["session/load", "session/prompt"])
@@ -340,24 +347,24 @@ def test_what_the_data_names_is_a_name(key: str, failures: Failures) -> None:
 def test_a_long_refusal_is_read_in_little_time(method: str, piece: str, failures: Failures) -> None:
     words = piece * (60_000 // len(piece))
     since = time.process_time()
-    failures.of(method, {"code": -32603, "message": words, "data": [words]})
+    of(failures, method, {"code": -32603, "message": words, "data": [words]})
     assert time.process_time() - since < 1
 
 
 @pytest.mark.parametrize("method", ["session/new", "session/prompt"])
 def test_elsewhere_a_conversation_that_is_too_long_is_one(method: str, failures: Failures) -> None:
-    told = failures.of(method, {"code": -32603, "message": "prompt is too long"})
+    told = of(failures, method, {"code": -32603, "message": "prompt is too long"})
     assert type(told) is ContextTooLong
 
 
 def test_words_that_say_nothing_are_helped_by_the_data(failures: Failures) -> None:
     told = {"code": -32603, "message": "Internal error", "data": {"details": "no disk, hunter2"}}
-    assert str(failures.of("session/prompt", told)).endswith("Internal error (no disk, ***)")
+    assert str(of(failures, "session/prompt", told)).endswith("Internal error (no disk, ***)")
 
 
-@pytest.mark.parametrize("told", ["oops", 5, {}, {"code": "x", "message": 3}, {"code": True}])
+@pytest.mark.parametrize("told", [{}, {"message": ""}])
 def test_an_error_may_have_any_shape(told: Any, failures: Failures) -> None:
-    error = failures.of("session/prompt", told)
+    error = of(failures, "session/prompt", told)
     assert type(error) is AgentRequestFailed
     assert error.number == -32603
 

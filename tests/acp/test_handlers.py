@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from serai.acp import BasicClient, CreateTerminal, PermissionRequest
-from serai.acp.handlers import HANDLERS
+from serai.acp.requests import HANDLERS
 
 
 class Choosing(BasicClient):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from serai.acp.pipes import Pipes
+from serai.acp.process.pipes import Pipes
 from serai.errors import ProcessNotStarted
 from serai.machine.processes.processes import Processes
 

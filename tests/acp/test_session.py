@@ -356,3 +356,31 @@ async def test_an_answer_passes_updates_that_nobody_takes(agent: Agent, session:
         while not agent._connection.is_held:  # noqa: ASYNC110 - nobody announces it
             await asyncio.sleep(0.005)
         assert await agent.request("_echo", {"a": 1}) == {"a": 1}
+
+
+# -- what an agent says about itself -----------------------------------------------------------------------
+
+
+async def test_models_without_an_option_are_a_choice(start: Any, tmp_path: Path) -> None:
+    models = [{"modelId": "small", "name": "Small"}, {"modelId": "large", "name": "Large"}]
+    agent = await start(models={"currentModelId": "small", "availableModels": models})
+    session = await agent.new_session(tmp_path)
+    (option,) = session.config_options
+    assert (option.category, option.value) == ("model", "small")
+    assert [choice.value for choice in option.choices] == ["small", "large"]
+    await session.set_config_option(option.id, "large")
+    assert session.config_options[0].value == "large"
+
+
+async def test_no_secret_is_in_what_an_agent_says_about_itself(
+    start: Any, tmp_path: Path, converse: Any
+) -> None:
+    method = {"id": "m", "name": "Use hunter2", "description": "hunter2"}
+    agent = await start(methods=[method], capabilities={"_meta": {"key": "hunter2"}})
+    session = await agent.new_session(tmp_path)
+    conversation = await converse(session, "secretive")
+    told = [agent.handshake.raw, agent.handshake.auth_methods, session.reply, session.modes]
+    told += [session.config_options, session.commands, session.title]
+    told += [item.raw for item in conversation.items]
+    assert "hunter2" not in repr(told)
+    assert session.title == "Fix ***"

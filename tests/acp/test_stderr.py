@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from serai.acp.stderr import LINES, Tail
+from serai.acp.process.stderr import LINES, Tail
 
 
 def shown(*data: bytes) -> str:

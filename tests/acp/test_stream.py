@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from serai.acp import Finished, RawUpdate
-from serai.acp.limbo import MOST, Limbo
-from serai.acp.stream import FULL, Stream
+from serai.acp.process.stream import FULL, MOST_UNKNOWN, Limbo, Stream
 
 
 def item(number: int) -> RawUpdate:
@@ -60,11 +59,11 @@ async def test_whoever_hears_is_told_at_once_and_may_fail(caplog: pytest.LogCapt
 def test_limbo_gives_up_what_it_heard_of_first() -> None:
     lost: list[str] = []
     limbo = Limbo(lost.append)
-    limbo.put("a", item(1), MOST // 2)
-    limbo.put("b", item(2), MOST // 2)
+    limbo.put("a", item(1), MOST_UNKNOWN // 2)
+    limbo.put("b", item(2), MOST_UNKNOWN // 2)
     limbo.put("b", item(3), 10)
     assert lost == ["a"]
     assert limbo.take("a") == []
     assert [update for update, _ in limbo.take("b")] == [item(2), item(3)]
-    limbo.put("c", item(4), MOST - 1000)
+    limbo.put("c", item(4), MOST_UNKNOWN - 1000)
     assert len(limbo.take("c")) == 1

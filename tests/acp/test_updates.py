@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from serai.acp import PermissionRequest, RawUpdate, SessionInfoUpdate, frames
-from serai.acp.frames import SessionUpdate
-from serai.acp.handlers import HANDLERS
-from serai.acp.updates import Update
+from serai.acp import PermissionRequest, RawUpdate, SessionInfoUpdate
+from serai.acp.requests import HANDLERS
+from serai.acp.updates import Update, read_update
 
 CHUNK = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hi"}}
 CALL = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "ls"}
@@ -21,12 +20,7 @@ USAGE = {"sessionUpdate": "usage_update", "used": 3, "size": 10}
 
 def read(update: dict[str, Any]) -> Update:
     """What comes of an update on the wire."""
-    message = frames.read(
-        json.dumps({"method": "session/update", "params": {"sessionId": "s", "update": update}}).encode()
-    )
-    assert isinstance(message, SessionUpdate)
-    assert message.update.raw == update
-    return message.update
+    return read_update(json.loads(json.dumps(update)))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from serai import agents
 from serai.agents import Adapter, AgentDefinition, Catalogue, Launch, ModelsFrom, Options, Way
 from serai.agents.catalogue.finder import Finder
 from serai.agents.testing import ScriptedAgent, ScriptedTurn
-from serai.errors import AgentNotInstalled, AuthRequired, ConfigInvalid, UsageLimitReached
+from serai.errors import AgentNotInstalled, AuthRequired, UsageLimitReached
 
 PLAY = ("-I", "-S", "-u", str(PLAYER))
 MINE = AgentDefinition(id="mine", label="Mine", ways=(Way(program=sys.executable, args=PLAY),))
@@ -30,9 +30,6 @@ async def test_an_agent_can_be_described_where_it_is_asked(players: Players) -> 
     listed = agents.built_in().adding(MINE)
     options["catalogue"] = listed
     assert (await agents.ask("mine", "echo b", **options)).text == "b"
-    assert listed.without("mine").resolve("mine") is None
-    with pytest.raises(ConfigInvalid):
-        listed.without("claude")
 
 
 async def test_an_adapter_works_out_how_its_agent_is_started(players: Players) -> None:

@@ -81,36 +81,6 @@ async def test_an_opening_that_fails_and_is_cancelled_then_leaves_nothing() -> N
     assert agent.is_gone
 
 
-async def test_a_race_is_won_by_the_first_answer_and_not_by_the_first_end() -> None:
-    has_answered = asyncio.Event()
-
-    async def early(turn: ScriptedTurn) -> None:
-        turn.say("early")
-
-    async def late(turn: ScriptedTurn) -> None:
-        await has_answered.wait()
-        turn.say("late")
-
-    first = SlowToEnd([early], name="first")
-    second = ScriptedAgent([late], name="second")
-
-    async def go_on() -> None:
-        await first.is_ending.wait()
-        has_answered.set()
-        await several_steps()
-        first.may_end.set()
-
-    async with asyncio.timeout(LIMIT):
-        going_on = asyncio.create_task(go_on())
-        race = await agents.race("go", [second, first], cancel_losers=False)
-        await going_on
-    assert (race.winner, race.result.text) == ("first", "early")
-    assert [(one.agent, one.result.text if one.result else None) for one in race.losers] == [
-        ("second", "late")
-    ]
-    assert first.is_gone
-
-
 async def test_a_race_that_is_cancelled_twice_returns_when_all_are_gone() -> None:
     async def wait(turn: ScriptedTurn) -> None:
         await turn.cancelled()
@@ -158,7 +128,7 @@ async def test_a_pool_that_is_closed_while_a_worker_gets_a_new_agent_ends_all() 
     async with asyncio.timeout(LIMIT):
         await agent.is_starting.wait()
         await pool.close()
-        with pytest.raises(AgentClosed, match="pool is closed"):
+        with pytest.raises(AgentClosed):
             await asking
     assert (agent.starts, len(agent.prompts)) == (1, 1)
 

@@ -135,41 +135,6 @@ def test_a_schema_that_refers_elsewhere_fetches_nothing() -> None:
     assert read_answer("3", shape_of(local))[0] == 3
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"type": "object", "$ref": "#/nope"},
-        {"properties": {"a": {"items": {"$ref": "#/$defs/missing"}}}, "$defs": {}},
-        {"$ref": "#/x", "x": {"$ref": "#/y"}},
-        {"$schema": "http://json-schema.org/draft-07/schema#", "allOf": [{"$ref": "other.json"}]},
-        {"$dynamicRef": "#nowhere"},
-        {"$id": "http://a.example/s", "$ref": "t#/nope", "$defs": {"t": {"$id": "t"}}},
-    ],
-)
-def test_a_schema_that_refers_to_nothing_is_refused_before_anyone_is_asked(schema: Any) -> None:
-    with pytest.raises(Mismatch, match="not in it"):
-        shape_of(schema)
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"properties": {"$ref": {"type": "string"}}},
-        {"const": {"$ref": "#/nope"}},
-        {"properties": {"next": {"$ref": "#"}}},
-        {"$id": "http://a.example/s", "$ref": "t", "$defs": {"t": {"$id": "t", "type": "object"}}},
-        {"$ref": "http://json-schema.org/draft-07/schema#"},
-        {"$dynamicAnchor": "node", "properties": {"a": {"$dynamicRef": "#node"}}},
-        {"$ref": "#/x", "x": {"$ref": "#/y"}, "y": {"type": "object"}},
-    ],
-)
-def test_one_that_refers_to_what_is_there_is_not(schema: Any) -> None:
-    shape = shape_of(schema)
-    assert shape.schema == schema
-    answer = schema.get("const", {})
-    assert read_answer(json.dumps(answer), shape)[0] == answer
-
-
 # -- asking ------------------------------------------------------------------------------------------------
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from machine.processes.watching import until
 from serai import agents
-from serai.agents import Context, Renewed, Retries
-from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
+from serai.agents import Renewed, Retries
+from serai.agents.testing import ScriptedAgent, ScriptedTurn
 
 LIMIT = 10.0
 QUESTION = "How many files?"
@@ -43,42 +42,12 @@ async def test_an_agent_is_not_started_anew_before_it_has_mended_its_answer() ->
     assert agent.starts == 2
 
 
-@pytest.mark.parametrize(
-    ("capabilities", "again"), [({}, "question"), (EVERYTHING, "repair")], ids=["forgets", "remembers"]
-)
-async def test_a_new_agent_that_knows_nothing_is_asked_the_whole_question(
-    capabilities: Any, again: str
-) -> None:
-    renewed: list[Renewed] = []
-    agent = ScriptedAgent(["many", leave, "7"], capabilities=capabilities)
-    async with agents.session(
-        agent, retries=AT_ONCE, on_renewed=renewed.append, on_warning=lambda _: None
-    ) as session:
+async def test_after_an_agent_has_died_over_the_repair_all_of_it_is_asked_again() -> None:
+    agent = ScriptedAgent(["many", leave, "7"])
+    async with agents.session(agent, retries=AT_ONCE, on_warning=lambda _: None) as session:
         answer = await session.ask_json([QUESTION], int)
-    assert (answer.data, answer.repaired) == (7, True)
-    assert kinds(agent) == ["question", "repair", again]
-    assert "JSON Schema" in agent.prompts[-1]
-    assert [one.context for one in renewed] == [Context.LOST if again == "question" else Context.RESUMED]
-
-
-@pytest.mark.parametrize("options", [{"recycle_after": 1}, {"retries": AT_ONCE}], ids=["recycled", "retried"])
-async def test_so_is_one_after_another_that_has_left_with_its_answer(
-    options: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent = ScriptedAgent(["many", "7"])
-    async with agents.session(agent, on_warning=lambda _: None, **options) as session:
-        at_rest, host = session.acp.at_rest, session.host
-
-        async def leave_first() -> None:
-            await at_rest()
-            if agent.prompts:
-                agent.exit(0)
-                await until(lambda: not host.is_running)
-
-        monkeypatch.setattr(session.acp, "at_rest", leave_first)
-        answer = await session.ask_json(QUESTION, int)
-    assert answer.data == 7
-    assert kinds(agent) == ["question", "question"]
+    assert (answer.data, answer.repaired) == (7, False)
+    assert kinds(agent) == ["question", "repair", "question"]
 
 
 @pytest.mark.parametrize("options", [{}, {"retries": AT_ONCE}], ids=["once", "retried"])

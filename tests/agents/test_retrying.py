@@ -11,7 +11,8 @@ import pytest
 from machine.processes.watching import until
 from serai import agents
 from serai.agents import Context, CostTracker, Renewed, Retries, Why
-from serai.agents.ask.retries import is_anothers_turn, is_transient
+from serai.agents.ask.retries import is_transient
+from serai.agents.several.failover import is_anothers_turn
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.agents.testing.pipes import Ended, Wire
 from serai.errors import (

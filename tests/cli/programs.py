@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from serai.config.keys import find_database_key
 from serai.config.paths import find_paths
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 WITHIN = 30.0
 """Seconds after which something that was to happen has not."""

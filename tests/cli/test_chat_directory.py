@@ -45,12 +45,12 @@ async def test_a_new_session_works_where_the_person_is(tmp_path: Path) -> None:
 def test_the_folder_of_the_chat_is_meant_where_nothing_else_is_said(
     words: tuple[str, ...], expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def remember(options: object) -> int:
+    def remember(_command: object, options: object) -> int:
         seen.append(getattr(options, "directory", None))
         return 0
 
     seen: list[object] = []
-    monkeypatch.setattr(chat, "_main", remember)
+    monkeypatch.setattr(chat, "run_connected", remember)
     monkeypatch.setenv("SERAI_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     options = parse("chat", *words)
@@ -60,12 +60,12 @@ def test_the_folder_of_the_chat_is_meant_where_nothing_else_is_said(
 
 @pytest.mark.usefixtures("gone")
 def test_a_folder_that_is_gone_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def remember(options: object) -> int:
+    def remember(_command: object, options: object) -> int:
         seen.append(getattr(options, "directory", ""))
         return 0
 
     seen: list[object] = []
-    monkeypatch.setattr(chat, "_main", remember)
+    monkeypatch.setattr(chat, "run_connected", remember)
     monkeypatch.setenv("SERAI_HOME", str(tmp_path))
     assert main(["chat"]) == 0
     assert seen == [None]

@@ -11,7 +11,13 @@ import pytest
 from client.hosts import House, soon
 from client.screens import Desk, parse
 from serai.ahp.commands import ResourceRequestParams
-from serai.ahp.types import ROOT, SessionInputRequest, ToolCallConfirmationReason, UserMessage
+from serai.ahp.types import (
+    ROOT,
+    SessionInputRequest,
+    ToolCallConfirmationReason,
+    ToolCallPendingConfirmationState,
+    UserMessage,
+)
 from serai.cli.chat.command import converse
 from serai.client import Client, SessionClient
 from serai.errors import ProtocolError
@@ -253,34 +259,26 @@ class TestSubagents:
 class TestSeveral:
     async def test_equal_questions_are_counted_and_come_one_after_the_other(self) -> None:
         desk = Desk()
-        async with House(agent=agent) as house, house.client() as client:
-            chat = chatting(client, desk)
-            desk.keyboard.type("calls 3")
-            await desk.screen.shows("(question 1 of 3)\nYour choice: ")
-            desk.keyboard.type("y")
-            await desk.screen.shows("Question 2 of 3\nRun?")
-            desk.keyboard.type("n")
-            await desk.screen.shows("Question 3 of 3\nRun?")
-            desk.keyboard.type("y")
-            await desk.screen.shows("1=True 2=False 3=True")
-            desk.keyboard.type("calls 1")
-            await desk.screen.shows("1=True", times=1)
-            await desk.screen.shows("Your choice:", times=6)
-            assert not desk.text.rpartition("Run?")[0].endswith("Question 4 of 4\n")
-            desk.keyboard.type("/cancel", "/quit")
-            assert await chat == 0
-
-    async def test_when_one_is_answered_elsewhere_it_says_which_and_asks_the_next(self) -> None:
-        desk = Desk()
         async with House(agent=agent) as house, house.client() as client, house.client() as other:
             chat = chatting(client, desk)
-            desk.keyboard.type("calls 2")
-            await desk.screen.shows("(question 1 of 2)")
+            desk.keyboard.type("calls 4")
+            await desk.screen.shows("Run?\n")
             theirs = await the_session(other)
-            await soon(theirs.approve(f"{theirs.active_turn_id}-call-1"))
-            await desk.screen.shows("(question 1 is no longer asked")
-            await desk.screen.shows("Question 2 of 2\nRun?")
+            call = theirs.active_turn_id
+            await soon(theirs.until(lambda _: theirs.live is not None and _waiting(theirs) == 4))
+            desk.keyboard.type("y")
+            await desk.screen.shows("Question 2 of 4\nRun?")
+            await soon(theirs.deny(f"{call}-call-2"))
+            await desk.screen.shows("(no longer asked")
+            await desk.screen.shows("Question 3 of 4\nRun?")
             desk.keyboard.type("n")
-            await desk.screen.shows("1=True 2=False")
+            await desk.screen.shows("Question 4 of 4\nRun?")
+            desk.keyboard.type("y")
+            await desk.screen.shows("1=True 2=False 3=False 4=True")
             desk.keyboard.end()
             assert await chat == 0
+
+
+def _waiting(session: SessionClient) -> int:
+    turn = session.live.turn if session.live else None
+    return sum(isinstance(call, ToolCallPendingConfirmationState) for call in turn.calls()) if turn else 0

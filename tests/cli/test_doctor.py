@@ -23,10 +23,10 @@ from hosts import TOKEN, WITHIN
 from serai.cli import main
 from serai.cli.doctor import _watches
 from serai.config.trust import Trust
-from serai.machine.processes.census import MARK, Identity, look
+from serai.machine.processes.census import Identity, look
 from serai.machine.processes.records import Record, Records
-from serai.store.connection import connect
-from serai.store.lock import say_where
+from serai.store.sqlite.connection import connect
+from serai.store.sqlite.lock import say_where
 
 
 def doctor(home: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, str]]:
@@ -149,7 +149,7 @@ def test_processes_of_a_host_that_is_gone_are_told_and_left_alone(
     gone.wait()
     mark = "0123456789abcdef"
     sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
-    with subprocess.Popen(sleep, env={**os.environ, MARK: mark}, start_new_session=True) as left:
+    with subprocess.Popen(sleep, start_new_session=True) as left:
         try:
             process = look(left.pid)
             assert process is not None

@@ -15,7 +15,7 @@ from serai.config.paths import find_paths
 from serai.harness.demo import DemoHarness
 from serai.host.changes.changesets import changes_folder
 from serai.host.host import Host
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 SESSIONS = ("ahp-session:/first", "ahp-session:/second")
 

@@ -9,7 +9,7 @@ import pytest
 from cli.programs import run
 from serai.config.keys import find_database_key
 from serai.config.paths import Paths, find_paths
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 
 @pytest.fixture

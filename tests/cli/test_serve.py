@@ -14,13 +14,13 @@ import pytest
 
 from cli.programs import Program, make_database, run, running
 from machine.processes.watching import runs, until
-from serai.cli.serve import called_by, is_everywhere, url_of
+from serai.cli.console.target import called_by, url_of
 from serai.client import Client, connect
 from serai.config.keys import find_database_key
 from serai.config.paths import find_paths
 from serai.machine.processes.census import census
-from serai.store.connection import connect as open_database
-from serai.store.opening import PAGE_SIZE
+from serai.store.sqlite.connection import connect as open_database
+from serai.store.sqlite.file import PAGE_SIZE
 from store.kinds import damage
 
 
@@ -210,14 +210,12 @@ def lead_in_circles(folder: Path, other: Path) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]"])
 def test_a_machine_is_called_by_its_own_names(host: str) -> None:
-    assert is_everywhere(host)
     here, *others = called_by(host)
     assert here == ("127.0.0.1" if host == "0.0.0.0" else "::1")
     assert not {"0.0.0.0", "::", here} & set(others)
 
 
 def test_a_host_on_one_address_is_called_by_it() -> None:
-    assert not is_everywhere("127.0.0.1")
     assert called_by("127.0.0.1") == ["127.0.0.1"]
     assert called_by("[::1]") == ["::1"]
     assert url_of("::1", 80, "t") == "http://[::1]:80/?tkn=t"

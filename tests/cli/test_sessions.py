@@ -11,7 +11,7 @@ from client.hosts import House, soon
 from client.screens import parse
 from serai.ahp.types import SessionSummary
 from serai.cli.console import target
-from serai.cli.sessions import ago, find_session, status_words, table
+from serai.cli.sessions import ago, find_session, session_table, status_words
 from serai.client import Client, SessionGone, ToolWaiting
 from serai.errors import ConfigInvalid
 from serai.host.turn import Turn
@@ -173,7 +173,9 @@ class TestWords:
         assert ago(0, seconds * 1000) == words
 
     def test_ids_are_as_long_as_they_must_be_and_the_title_gives_way(self) -> None:
-        rows = table([summary("0123456789-a", title="x" * 200 + "\n\x1b[2J"), summary("0123456789-b")], 0, 70)
+        rows = session_table(
+            [summary("0123456789-a", title="x" * 200 + "\n\x1b[2J"), summary("0123456789-b")], 0, 70
+        )
         assert [row.split()[0] for row in rows] == ["ID", "0123456789-a", "0123456789-b"]
         assert all(len(row) <= 70 for row in rows)
         assert "x…" in rows[1]
@@ -181,10 +183,10 @@ class TestWords:
 
     def test_no_title_turns_the_direction_of_what_stands_behind_it(self) -> None:
         turning = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-        rows = table([summary("a", title=f"one{turning}two"), summary("b", title="שלום עולם")], 0, 80)
+        rows = session_table([summary("a", title=f"one{turning}two"), summary("b", title="שלום עולם")], 0, 80)
         assert "onetwo" in rows[1]
         assert not set(turning) & set("".join(rows))
         assert "שלום עולם" in rows[2]
 
     def test_a_session_without_a_title(self) -> None:
-        assert "(no title)" in table([summary("a", title=" ")], 0, 80)[1]
+        assert "(no title)" in session_table([summary("a", title=" ")], 0, 80)[1]

@@ -18,7 +18,7 @@ from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.host import Host
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn
-from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
 from serai.store.memory import MemoryStore
 
@@ -87,7 +87,7 @@ class MemoryLink:
     """What the host's peer has of its client."""
 
     def __init__(self, house: House) -> None:
-        self.peer = AhpPeer(house.host, self)
+        self.peer = ahp_peer(house.host, self)
         self.transport = MemoryTransport(self.peer.received, self.peer.disconnected)
         self.is_open = True
         self.remote = "memory"

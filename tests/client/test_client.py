@@ -543,11 +543,11 @@ class TestQuestionsOfASession:
             questions = session.questions()
             on_host = house.host.sessions.get(session.uri)
             assert on_host is not None
-            asked = asyncio.ensure_future(on_host.ask(SessionInputRequest(id="q", message="Well?")))
+            asked = asyncio.ensure_future(on_host.questions.ask(SessionInputRequest(id="q", message="Well?")))
             assert isinstance(await soon(anext(questions)), QuestionAsked)
             house.is_reachable = False
             house.cut()
-            on_host.take_back("q")
+            on_host.questions.conclude("q")
             await soon(asked)
             house.is_reachable = True
             assert await soon(anext(questions)) == QuestionClosed("q")

@@ -14,10 +14,10 @@ from serai.client import AccessRefused, Client, Connected, ConnectionLost, conne
 from serai.client.address import DEFAULT_URL, find_address
 from serai.errors import ConfigInvalid
 from serai.host.turn import Turn
-from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.commands import ahp_peer
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 TOKEN = "a-token-that-nobody-guesses"
 
@@ -33,7 +33,7 @@ async def serving(house: House, port: int = 0) -> AsyncGenerator[str, None]:
     settings = PortSettings(port=port, token_digests=frozenset({digest(TOKEN)}))
     serve = serve_port(
         settings,
-        lambda connection: AhpPeer(house.host, connection),
+        lambda connection: ahp_peer(house.host, connection),
         lambda: (True, {}),
         started=started.set_result,
     )

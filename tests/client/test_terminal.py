@@ -55,15 +55,17 @@ class TestTerminal:
             # A second reader gets what is there, from the beginning.
             assert "42\r\n" in await shown(terminal, str(tmp_path))
 
-    async def test_its_size_can_be_changed_by_anyone(self, tmp_path: Path) -> None:
+    async def test_its_size_is_changed_by_who_holds_it_and_all_see_it(self, tmp_path: Path) -> None:
         async with House(agent=agent) as house, house.client() as client, house.client() as other:
-            theirs = await self.opened(client, tmp_path)
-            ours = await soon(other.open_terminal(theirs.uri))
+            ours = await self.opened(client, tmp_path)
+            theirs = await soon(other.open_terminal(ours.uri))
             await soon(ours.resize(100, 30))
             await soon(ours.write("stty size\n"))
             await shown(theirs, "30 100\r\n")
             with pytest.raises(Rejected, match="bad_size"):
                 await soon(ours.resize(0, 0))
+            with pytest.raises(Rejected, match="not_holder"):
+                await soon(theirs.resize(80, 24))
 
     async def test_the_stream_ends_with_the_program(self, tmp_path: Path) -> None:
         async with House(agent=agent) as house, house.client() as client:

@@ -11,7 +11,7 @@ import pytest
 
 from conformance.client import Client, connecting
 from hosts import KEY, House, housing
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 ROOT = "ahp-root://"
 ONE = "ahp-session:/one"

@@ -9,7 +9,7 @@ from typing import Any
 
 from serai.ahp.types import ROOT
 from serai.host.host import Host
-from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.commands import ahp_peer
 
 
 class Link:
@@ -61,7 +61,7 @@ class Wire:
 
     def __init__(self, host: Host, token: str = "") -> None:
         self.link = Link(token)
-        self.peer = AhpPeer(host, self.link)
+        self.peer = ahp_peer(host, self.link)
         self._ids = 0
 
     def request(self, method: str, channel: str = ROOT, **params: Any) -> int:

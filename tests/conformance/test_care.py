@@ -7,9 +7,9 @@ from pathlib import Path
 from conformance.client import Client, connecting
 from conformance.conftest import ONE, ROOT, Connect, new_session, say
 from hosts import KEY, House
-from serai.store.care import restore
-from serai.store.connection import connect as open_database
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.backup import restore
+from serai.store.sqlite.connection import connect as open_database
+from serai.store.sqlite.store import SqliteStore
 
 
 async def comes_back(house: House, before: Client, *channels: str) -> None:

@@ -15,7 +15,7 @@ from conformance.conftest import new_session, over, say
 from hosts import TOKEN, WITHIN, House, housing
 from requirements import proves
 from serai.harness.callback import CallbackHarness
-from serai.host.deliveries import deliveries_channel
+from serai.host.session.deliveries import deliveries_channel
 from serai.host.turn import Turn
 
 

@@ -365,7 +365,8 @@ class Interleaving(RuleBasedStateMachine):
             await _step(20)
             await asyncio.sleep(0.002)  # summaries are gathered for so long
             unread = any(guest.wire is not None and guest.wire.link.inbox for guest in self.guests.values())
-            busy = any(session._tasks and not _waits(session) for session in self.host.sessions.in_memory())
+            in_memory = self.host.sessions.in_memory()
+            busy = any(session.core.tasks and not _waits(session) for session in in_memory)
             for guest in self.guests.values():
                 guest.read(10_000)
             quiet = 0 if unread or busy else quiet + 1
@@ -385,7 +386,7 @@ class Interleaving(RuleBasedStateMachine):
 
 def _waits(session: Any) -> bool:
     """Whether its turn waits for someone, who does not come."""
-    return bool(session.expecting._futures)
+    return bool(session.questions._futures)
 
 
 async def _at_once(what: Callable[..., Any], *arguments: Any, **more: Any) -> Any:

@@ -14,7 +14,7 @@ from conformance.conftest import ONE, ROOT, new_session
 from hosts import House, housing
 from serai.ahp.methods import EXTENSIONS, REQUESTS
 from serai.serve import Limits
-from serai.serve.ahp.table import COMMANDS
+from serai.serve.ahp.commands import COMMANDS
 
 NOT_JSON = ["", "{", "hello", '{"jsonrpc":"2.0",}', "[1, 2", '{"a":\x00}', '"\\ud800"', "NaN", "\ufeff{}"]
 NOT_A_MESSAGE = [

@@ -11,8 +11,8 @@ from conformance.conftest import ONE, ROOT, Connect, new_session, over, say
 from hosts import KEY, House
 from serai.ahp.client import ClientState
 from serai.ahp.types import TerminalState
-from serai.journal import recent
-from serai.store.sqlite import SqliteStore
+from serai.journal import envelopes
+from serai.store.sqlite.store import SqliteStore
 
 TWO = "ahp-session:/two"
 
@@ -98,7 +98,7 @@ async def test_what_the_ring_has_lost_comes_from_the_store(
 ) -> None:
     await leave(client, session)
     other = await connect("other", session)
-    monkeypatch.setattr(recent, "MAX_ENVELOPES", 5)
+    monkeypatch.setattr(envelopes, "MAX_ENVELOPES", 5)
     for number in range(30):
         await other.dispatch(session, "titleChanged", title=f"title {number}")
     await other.hear("titleChanged", title="title 29")
@@ -119,7 +119,7 @@ async def test_past_a_bound_there_are_snapshots_instead(
 ) -> None:
     await leave(client, session)
     other = await connect("other", session)
-    for module in ("serai.journal.recent", "serai.serve.ahp.handshake"):
+    for module in ("serai.journal.envelopes", "serai.serve.ahp.handshake"):
         monkeypatch.setattr(f"{module}.{bound}", 5)
     for number in range(30):
         await other.dispatch(session, "titleChanged", title=f"title {number}")

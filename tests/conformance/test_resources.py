@@ -146,7 +146,7 @@ async def test_additional_folders_are_served_whether_or_not_their_session_is_in_
     session = await new_session(client, workingDirectory=(tmp_path / "work").as_uri(), config=config)
     await client.notify("unsubscribe", channel=session)
     async with asyncio.timeout(WITHIN):
-        while not house.host.sessions.put_out(session):
+        while not house.host.eviction.put_out(session):
             await client.ping()
     assert (await client.request("resourceRead", uri=uri))["data"] == "more"
     await client.close()
@@ -247,6 +247,22 @@ async def test_a_person_is_asked_and_what_they_allow_can_be_had(
     assert (await refused(client, "resourceRead", uri=f"{other.as_uri()}/plan.txt")).code == -32009
 
 
+async def test_a_client_cannot_answer_its_own_question(
+    client: Client, connect: Connect, folder: Path
+) -> None:
+    guest = await connect("guest", ROOT, "ahp-session:/one")
+    asking = asyncio.create_task(guest.request("resourceRequest", uri=folder.parent.as_uri()))
+    request = (await guest.hear(ASK))["action"]["request"]
+    answers = {"access": {"state": "submitted", "value": {"kind": "selected", "value": "day"}}}
+    answer = {"requestId": request["id"], "response": "accept", "answers": answers}
+    seq = await guest.dispatch("ahp-session:/one", "inputCompleted", **answer)
+    rejection = await guest.hear("inputCompleted")
+    assert (rejection["origin"]["clientSeq"], rejection["rejectionReason"][:12]) == (seq, "own_question")
+    assert not asking.done()
+    await client.dispatch("ahp-session:/one", "inputCompleted", **answer)
+    assert await asking == {}
+
+
 @pytest.mark.parametrize("response", ["decline", "cancel"])
 async def test_a_person_who_says_no_is_obeyed(client: Client, folder: Path, response: str) -> None:
     asking = asyncio.create_task(refused(client, "resourceRequest", uri=folder.parent.as_uri(), write=True))
@@ -264,10 +280,14 @@ async def test_a_question_ends_with_who_asked(client: Client, connect: Connect, 
     await client.hear("inputCompleted", response="cancel")
 
 
-async def test_a_question_that_goes_with_a_turn_is_asked_again(client: Client, folder: Path) -> None:
+async def test_a_question_that_goes_with_a_turn_is_asked_again(
+    client: Client, connect: Connect, folder: Path
+) -> None:
     await client.dispatch("ahp-session:/one", "turnStarted", turnId="t", userMessage={"text": "work 600"})
     await client.hear("turnStarted")
-    asking = asyncio.create_task(client.request("resourceRequest", uri=folder.parent.as_uri()))
+    asking = asyncio.create_task(
+        (await connect("guest", ROOT)).request("resourceRequest", uri=folder.parent.as_uri())
+    )
     first = (await client.hear(ASK))["action"]["request"]
     await client.dispatch("ahp-session:/one", "turnCancelled", turnId="t")
     await client.hear("turnCancelled")
@@ -304,9 +324,9 @@ async def test_what_no_grant_would_help_with_is_not_asked_for(client: Client, fo
     assert not client.session("ahp-session:/one").input_requests
 
 
-async def test_what_is_not_there_yet_can_be_asked_for(client: Client, folder: Path) -> None:
+async def test_what_is_not_there_yet_can_be_asked_for(client: Client, connect: Connect, folder: Path) -> None:
     new = {"uri": f"{folder.parent.as_uri()}/not/there/yet", "write": True}
-    asking = asyncio.create_task(client.request("resourceRequest", **new))
+    asking = asyncio.create_task((await connect("guest", ROOT)).request("resourceRequest", **new))
     request = (await client.hear(ASK))["action"]["request"]
     answers = {"access": {"state": "submitted", "value": {"kind": "selected", "value": "quarter"}}}
     await client.dispatch(

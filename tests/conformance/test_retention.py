@@ -10,8 +10,8 @@ import pytest
 from conformance.client import Client, connecting, timeless
 from conformance.conftest import ROOT, Connect, over, say
 from hosts import KEY, House, housing
-from serai.host.retention import Retention
-from serai.store.sqlite import SqliteStore
+from serai.host.session.retention import Retention
+from serai.store.sqlite.store import SqliteStore
 from store.kinds import Calendar
 
 

@@ -15,7 +15,7 @@ from serai.ahp.types import SessionConfigPropertySchema, SessionConfigSchema
 from serai.harness.callback import CallbackHarness
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 TWO = "ahp-session:/two"
 

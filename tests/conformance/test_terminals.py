@@ -112,6 +112,40 @@ async def test_only_the_holder_hands_a_terminal_over(client: Client, connect: Co
     await other.until(lambda: [one.claim for one in other.root.terminals or ()] == held)
 
 
+USES: dict[str, dict[str, Any]] = {
+    "terminal/input": {"data": "echo intruder\r"},
+    "terminal/resized": {"cols": 61, "rows": 17},
+    "terminal/titleChanged": {"title": "theirs"},
+    "terminal/cleared": {},
+}
+
+
+async def test_a_claim_protects_a_terminal_and_looking_is_free(client: Client, connect: Connect) -> None:
+    await start(client, name="mine")
+    other = await connect("other", ROOT, TERMINAL)
+    for kind, fields in USES.items():
+        assert (await rejected(other, kind, **fields)).startswith("not_holder"), kind
+    with pytest.raises(Refused) as refused:
+        await other.request("disposeTerminal", TERMINAL)
+    assert refused.value.code == -32009
+    await type_in(client, "echo $((40 + 2))\r")
+    await other.until(lambda: "42" in shown(other))
+    assert "intruder" not in shown(other)
+    assert (terminal(client).title, terminal(client).cols) == ("mine", 80)
+    await client.request("disposeTerminal", TERMINAL)
+
+
+async def test_a_terminal_of_a_session_is_for_those_who_follow_it(client: Client, connect: Connect) -> None:
+    session = await new_session(client)
+    await start(client, claim={"kind": "session", "session": session})
+    other = await connect("other", ROOT, TERMINAL)
+    assert (await rejected(other, "terminal/input", data="x")).startswith("not_holder")
+    await other.subscribe(session)
+    await type_in(other, "echo $((40 + 2))\r")
+    await client.until(lambda: "42" in shown(client))
+    await other.request("disposeTerminal", TERMINAL)
+
+
 @pytest.mark.parametrize(
     "claim",
     [
@@ -297,6 +331,7 @@ async def test_a_terminal_of_a_session_that_is_not_in_memory_starts_in_its_folde
     assert not house.host.is_loaded(session)
     await start(again, claim={"kind": "session", "session": session})
     assert terminal(again).cwd == folder.as_uri()
+    await again.subscribe(session)
     await type_in(again, "pwd -P\r")
     await again.until(lambda: f"{folder.resolve()}\r\n" in shown(again))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.client import Client
 from hosts import KEY, House, housing
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 from store.faults import Disk
 
 SESSION = "ahp-session:/one"

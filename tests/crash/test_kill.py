@@ -16,7 +16,7 @@ from hosts import KEY, HostProcess, host_process
 from serai.ahp.client import ClientState
 from serai.ahp.types import SessionState
 from serai.errors import DatabaseLocked
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 ROUNDS = 30
 SESSIONS = [f"ahp-session:/{name}" for name in ("writes", "works", "asks", "confirms")]

@@ -14,9 +14,9 @@ from conformance.conftest import ROOT
 from crash.disks import SESSION, house_on, new_disk, ready_session
 from hosts import KEY, housing
 from serai.ahp.client import ClientState
-from serai.host.deliveries import deliveries_channel
+from serai.host.session.deliveries import deliveries_channel
 from serai.store.contract import StoredRow
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 CHEAP = {"session/delta", "session/reasoning", "session/toolCallDelta"}
 """What may be committed without a sync, where nothing else is."""

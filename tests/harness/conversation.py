@@ -30,7 +30,7 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.host.host import Host
-from serai.host.session import Session
+from serai.host.session.session import Session
 
 __all__ = ["Conversation", "calls", "frame", "kinds", "prose", "thoughts"]
 
@@ -101,7 +101,7 @@ class Conversation:
     async def quiet(self) -> None:
         """Wait until nothing runs in the session."""
         async with asyncio.timeout(_PATIENCE):
-            while tasks := self.session._tasks:
+            while tasks := self.session.core.tasks:
                 await asyncio.wait(tasks)
 
     @property

@@ -19,7 +19,7 @@ from serai.ahp.types import (
     Turn,
 )
 from serai.host.host import Host
-from serai.host.seat import MOST_READ
+from serai.host.session.session import MOST_READ
 from serai.host.surroundings.terminals import HostTerminal
 
 

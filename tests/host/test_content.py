@@ -13,7 +13,7 @@ from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.ahp.types import ToolResultContent, ToolResultEmbeddedResourceContent, ToolResultResourceContent
 from serai.harness.callback import CallbackHarness
-from serai.host.content import LARGE, moved_out
+from serai.host.blobs import LARGE, moved_out
 from serai.host.host import Host
 from serai.host.turn import Turn
 from serai.redact import Redactor

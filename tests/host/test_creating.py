@@ -14,7 +14,7 @@ from serai.ahp.types import SessionConfigPropertySchema, SessionConfigSchema, Us
 from serai.errors import InvalidParams
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
-from serai.host.session import Session
+from serai.host.session.session import Session
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore

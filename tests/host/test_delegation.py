@@ -13,7 +13,7 @@ from serai.ahp.types import MarkdownResponsePart, ToolResultSubagentContent, Tur
 from serai.errors import CapabilityUnsupported, ProtocolError, SeraiError, SessionFailed, SessionGone
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.host import Host
-from serai.host.session import Session
+from serai.host.session.session import Session
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore

@@ -20,10 +20,11 @@ from serai.ahp.types import (
 )
 from serai.harness.callback import CallbackHarness
 from serai.harness.demo import DemoHarness
-from serai.host.deliveries import deliveries_channel, unsettled
 from serai.host.host import Host
 from serai.host.messages import user_message
-from serai.host.session import Session
+from serai.host.session.deliveries import deliveries_channel
+from serai.host.session.recovery import unsettled
+from serai.host.session.session import Session
 from serai.host.turn import Turn
 from serai.redact import Redactor
 from serai.store.memory import MemoryStore

@@ -6,7 +6,7 @@ import pytest
 
 from serai.ahp import actions as a
 from serai.ahp.types import MarkdownResponsePart, ToolCallConfirmationReason
-from serai.host.masking import Masking
+from serai.host.redaction import Redaction
 from serai.redact import Redactor
 
 VALUE = "correct-horse-battery-staple-77"
@@ -31,7 +31,7 @@ def says(text: str) -> a.SessionDeltaAction:
 
 
 def told(*actions: a.StateAction) -> list[a.StateAction]:
-    masking = Masking(Redactor({"MAN": VALUE}))
+    masking = Redaction(Redactor({"MAN": VALUE}))
     return [each for action in actions for each in masking.masked(action)]
 
 

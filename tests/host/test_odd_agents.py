@@ -14,7 +14,7 @@ from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import MarkdownResponsePart, TurnState, UsageInfo, UserMessage
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.host import Host
-from serai.host.session import Session
+from serai.host.session.session import Session
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore

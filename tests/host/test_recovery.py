@@ -12,11 +12,12 @@ from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import ModelSelection, UserMessage
 from serai.harness.callback import STEERABLE, CallbackHarness
-from serai.host.deliveries import deliveries_channel, unsettled
 from serai.host.host import Host
+from serai.host.session.deliveries import deliveries_channel
+from serai.host.session.recovery import unsettled
+from serai.host.session.turns import HELD
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn
-from serai.host.turns import HELD
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import StoredRow
 from serai.store.memory import MemoryStore
@@ -96,9 +97,9 @@ async def test_a_message_being_handed_over_gets_its_receipt_and_a_deferred_choic
     assert recovered is not None
     assert recovered.live.head.summary.model == ModelSelection(id="large")
     await again.close()
-    for task in list(session._tasks):
+    for task in list(session.core.tasks):
         task.cancel()
-    await asyncio.gather(*session._tasks, return_exceptions=True)
+    await asyncio.gather(*session.core.tasks, return_exceptions=True)
     host.journal.ended.cancel()
     await asyncio.gather(host.journal.ended, return_exceptions=True)
 

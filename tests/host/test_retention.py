@@ -16,10 +16,10 @@ from serai.config.load import load
 from serai.config.paths import Paths, find_paths
 from serai.errors import ConfigInvalid, StorageUnavailable
 from serai.harness.callback import CallbackHarness
-from serai.host.deliveries import deliveries_channel
 from serai.host.host import Host
-from serai.host.retention import Retention
-from serai.host.session import Session
+from serai.host.session.deliveries import deliveries_channel
+from serai.host.session.retention import Retention
+from serai.host.session.session import Session
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber

@@ -8,7 +8,7 @@ from harness.conversation import Conversation
 from host.test_turns import queued, said, settled
 from serai.ahp import actions as a
 from serai.ahp.types import PendingMessageKind, UserMessage
-from serai.host.turns import HELD
+from serai.host.session.turns import HELD
 
 STEERING = PendingMessageKind.STEERING.value
 

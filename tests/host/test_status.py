@@ -16,7 +16,7 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.contract import AgentStatus
-from serai.host.status import status_of
+from serai.host.session.core import status_of
 
 READY = a.SessionReadyAction()
 BEGUN = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="hi"))

@@ -38,7 +38,7 @@ from serai.ahp.wire import convert
 from serai.client import Client, ClientTool, ToolWaiting, connect
 from serai.harness.callback import CallbackHarness
 from serai.host.turn import Turn
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 S = "ahp-session:/one"
 

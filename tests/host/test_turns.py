@@ -15,11 +15,11 @@ from serai.ahp import actions as a
 from serai.ahp.types import ModelSelection, SessionInputRequest, UserMessage
 from serai.errors import AuthRequired, CapabilityNotSupportedError
 from serai.harness.callback import CallbackHarness
-from serai.host import turns
-from serai.host.deliveries import deliveries_channel
 from serai.host.host import Host
+from serai.host.session import turns
+from serai.host.session.deliveries import deliveries_channel
+from serai.host.session.turns import HELD
 from serai.host.turn import Turn
-from serai.host.turns import HELD
 from serai.store.memory import MemoryStore
 
 
@@ -56,7 +56,7 @@ async def test_a_message_that_is_queued_just_before_the_turn_is_interrupted_is_h
 async def test_what_an_agent_queues_just_before_its_turn_is_cancelled_is_held_too(talk: Conversation) -> None:
     talk.start("work")
     await talk.heard("session/delta")
-    talk.session.enqueue(UserMessage(text="later"), "agent")
+    talk.session.turns.enqueue(UserMessage(text="later"), "agent")
     talk.cancel()
     await settled(talk)
     assert (talk.state.meta or {})[HELD] == "cancelled"
@@ -141,14 +141,14 @@ async def test_an_ordinary_refusal_is_one_line_of_the_log_and_a_mistake_says_whe
             assert talk.state.lifecycle == "creationFailed"
         finally:
             await host.close()
-        return [each.getMessage() for each in caplog.records if each.name == "serai.host.turns"]
+        return [each.getMessage() for each in caplog.records if each.name == "serai.host.session.turns"]
 
     [line] = await lines()
     first, *where = line.splitlines()
     assert first.startswith("the agent of ahp-session:/")
     assert first.endswith(f"did not start: {type(error).__name__}")
     assert bool(where) is isinstance(error, ZeroDivisionError)
-    with caplog.at_level(logging.DEBUG, "serai.host.turns"):
+    with caplog.at_level(logging.DEBUG, "serai.host.session.turns"):
         assert any("in create\n    raise error" in line for line in await lines())
 
 
@@ -212,7 +212,9 @@ async def test_so_much_may_wait_for_the_end_of_a_turn(
 
 async def test_what_turns_have_nothing_to_do_with_is_asked_again_at_once(talk: Conversation) -> None:
     await talk.say("one")
-    asked = asyncio.create_task(talk.session.keep_asking(SessionInputRequest(id="q", message="Well?")))
+    asked = asyncio.create_task(
+        talk.session.questions.keep_asking(SessionInputRequest(id="q", message="Well?"))
+    )
     await talk.heard("session/inputRequested")
     talk.dispatch(a.SessionTruncatedAction())
     await talk.heard("session/inputRequested", 2)

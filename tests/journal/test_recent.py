@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from serai.ahp.actions import TerminalDataAction
-from serai.journal.items import Item
-from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES, Recent
+from serai.journal.batches import Item
+from serai.journal.envelopes import MAX_BYTES, MAX_ENVELOPES, Recent
 
 
 def test_what_is_no_longer_here_is_said_to_be_missing() -> None:

@@ -8,7 +8,7 @@ import pytest
 from pydantic_ai import BinaryContent, CachePoint, DocumentUrl, ImageUrl, TextContent
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
-from serai.models.contents import downloaded, parts_of
+from serai.models.history import downloaded, parts_of
 
 
 def test_texts_are_texts_and_marks_are_nothing() -> None:

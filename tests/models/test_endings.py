@@ -9,7 +9,7 @@ import pytest
 
 from serai.acp import Cost
 from serai.agents.ask.events import AskResult
-from serai.models.endings import details_of, finish_reason, usage_of
+from serai.models.response import details_of, finish_reason, usage_of
 
 
 def result(**told: Any) -> AskResult:

@@ -48,7 +48,7 @@ from serai.errors import (
     SessionCreateFailed,
     UsageLimitReached,
 )
-from serai.models.failures import failure_of
+from serai.models.problems import failure_of
 
 
 @pytest.mark.parametrize(

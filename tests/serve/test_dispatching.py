@@ -335,7 +335,7 @@ async def test_the_count_of_who_leaves_within_the_handshake_is_forgotten(host: H
 class TestCommitThatHangs:
     @pytest.fixture(autouse=True)
     def bounds(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("serai.serve.ahp.burden._MOST_BYTES", 20_000)
+        monkeypatch.setattr("serai.serve.ahp.peer._MOST_BYTES", 20_000)
         monkeypatch.setattr("serai.serve.ahp.peer._MAX_BACKLOG_BYTES", 40_000)
 
     @pytest.fixture

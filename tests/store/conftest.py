@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from serai.store.contract import Opening, Store
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 from store.kinds import KEY, Kind, Memory, Sqlite
 
 Opened = Callable[[Store], Awaitable[Opening]]

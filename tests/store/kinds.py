@@ -10,7 +10,7 @@ from pathlib import Path
 
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 KEY = b"thirty-two bytes make a raw key."
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from serai.errors import DatabaseLocked
-from serai.store.lock import FileLock, say_where
+from serai.store.sqlite.lock import FileLock, say_where
 
 
 def test_a_holder_is_told_with_where_it_is_once_it_has_said_so(tmp_path: Path) -> None:

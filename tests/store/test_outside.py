@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from serai.errors import DatabaseCorrupt, SchemaNewer, StorageUnavailable, StorageUnreadable
-from serai.store.connection import connect
 from serai.store.contract import Batch, HeadRow, Row, SessionRow
-from serai.store.opening import PAGE_SIZE
-from serai.store.outside import back_up, disposed_sessions, look_over
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.backup import back_up, disposed_sessions, look_over
+from serai.store.sqlite.connection import connect
+from serai.store.sqlite.file import PAGE_SIZE
+from serai.store.sqlite.store import SqliteStore
 from store.conftest import Opened
 from store.kinds import KEY, damage, put
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serai.store.locator import Tail, decode, encode, numbers_after
-from serai.store.queries import SQL, parse
-from serai.store.worker import Worker
+from serai.store.sqlite.connection import SQL, parse
+from serai.store.sqlite.locator import Tail, decode, encode, numbers_after
+from serai.store.sqlite.worker import Worker
 
 NUMBERS = st.sets(st.integers(1, 2**50) | st.integers(1, 400)).map(lambda found: array("q", sorted(found)))
 

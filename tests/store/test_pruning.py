@@ -12,15 +12,15 @@ import apsw
 import pytest
 
 from serai.errors import StorageUnavailable
-from serai.store.connection import connect
 from serai.store.contract import Batch, BlobRow, HeadRow, Row, SessionRow, Store, StoredRow, TurnRow
-from serai.store.days import day_of, first_day_kept
-from serai.store.locator import Tail
-from serai.store.migrations import MIGRATIONS
-from serai.store.opening import create
-from serai.store.pruning import Pace, Piece, Plan
-from serai.store.sqlite import SqliteStore
-from serai.store.writer import Writer
+from serai.store.sqlite.connection import connect
+from serai.store.sqlite.file import create
+from serai.store.sqlite.locator import Tail
+from serai.store.sqlite.migrations import MIGRATIONS
+from serai.store.sqlite.prune import Pace, Piece, Plan
+from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.writer import Writer
+from serai.store.upkeep import day_of, first_day_kept
 from store.conftest import Opened
 from store.faults import Disk
 from store.kinds import BLOCK, KEY, Calendar, Kind, Sqlite, size_of

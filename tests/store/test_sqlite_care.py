@@ -12,11 +12,11 @@ import apsw
 import pytest
 
 from serai.errors import DatabaseCorrupt, DatabaseLocked, StorageUnavailable, StorageUnreadable, WrongKey
-from serai.store.care import check, restore
-from serai.store.connection import connect
 from serai.store.contract import Batch, BlobRow, HeadRow, Row, SessionRow, TurnRow
-from serai.store.database import Database
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.backup import restore
+from serai.store.sqlite.care import check
+from serai.store.sqlite.connection import Database, connect
+from serai.store.sqlite.store import SqliteStore
 from store.conftest import Opened
 from store.faults import Disk
 from store.kinds import KEY, copy_files, put, remove, size_of

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from serai.store.contract import Batch, Row
-from serai.store.outside import look_over
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.backup import look_over
+from serai.store.sqlite.store import SqliteStore
 from store.conftest import Opened
 from store.kinds import KEY, copy_files
 
@@ -20,7 +20,7 @@ WRITES = """
 import asyncio, sys
 from pathlib import Path
 from serai.store.contract import Batch, Row, SessionRow, TurnRow
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 async def main():
     store = SqliteStore(Path(sys.argv[1]), sys.argv[2].encode(), locator_interval=30, checkpoint_pages=40)

@@ -13,10 +13,10 @@ import apsw
 import pytest
 
 from serai.errors import StorageFailed, StorageUnavailable, StorageUnreadable
-from serai.store.connection import write_fault
 from serai.store.contract import Batch, Row, TurnRow
-from serai.store.sqlite import SqliteStore
-from serai.store.writer import Writer
+from serai.store.sqlite.connection import write_fault
+from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.writer import Writer
 from store.conftest import Opened
 from store.faults import Disk, failure
 from store.kinds import KEY
@@ -216,7 +216,7 @@ class TestSyncs:
         self, store: SqliteStore, now: list[float], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         synced: list[int] = []
-        monkeypatch.setattr("serai.store.writer.os.fsync", synced.append)
+        monkeypatch.setattr("serai.store.sqlite.writer.os.fsync", synced.append)
         writer = writer_of(store)
         await store.append(batch(b"1", durable=False))
         assert writer.do_chores() == pytest.approx(1.0)
@@ -237,7 +237,7 @@ class TestSyncs:
 
         await store.append(batch(b"1", durable=False))
         now[0] += 1.0
-        monkeypatch.setattr("serai.store.writer.os.fsync", fail)
+        monkeypatch.setattr("serai.store.sqlite.writer.os.fsync", fail)
         assert writer_of(store).do_chores() is None
         with pytest.raises(StorageFailed):
             await store.append(batch(b"2"))
@@ -279,7 +279,7 @@ import asyncio, resource, sys
 from pathlib import Path
 from serai.errors import StorageUnavailable
 from serai.store.contract import Batch, Row
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 async def main():
     path = Path(sys.argv[1])

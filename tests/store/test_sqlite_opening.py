@@ -22,11 +22,11 @@ from serai.errors import (
     StorageUnreadable,
     WrongKey,
 )
-from serai.store.connection import connect, raw_key, salt_of
 from serai.store.contract import Batch, Row, SessionRow
-from serai.store.migrations import MIGRATIONS, Migration
-from serai.store.opening import PAGE_SIZE
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.connection import connect, raw_key, salt_of
+from serai.store.sqlite.file import PAGE_SIZE
+from serai.store.sqlite.migrations import MIGRATIONS, Migration
+from serai.store.sqlite.store import SqliteStore
 from store.conftest import Opened
 from store.kinds import KEY, copy_files, damage, put
 
@@ -230,11 +230,11 @@ class TestNewFile:
             raise Killed
 
         if moment == "before it is made":
-            monkeypatch.setattr("serai.store.opening.raw_key", killed)
+            monkeypatch.setattr("serai.store.sqlite.file.raw_key", killed)
         elif moment == "while it is made":
-            monkeypatch.setattr("serai.store.opening.migrate", killed)
+            monkeypatch.setattr("serai.store.sqlite.file.migrate", killed)
         else:
-            monkeypatch.setattr("serai.store.opening.sync", killed)
+            monkeypatch.setattr("serai.store.sqlite.file.sync", killed)
         with pytest.raises(Killed):
             await SqliteStore(path, KEY, was_used=True).open()
         monkeypatch.undo()
@@ -336,7 +336,7 @@ class TestOneHost:
         script = (
             "import asyncio, sys, time\n"
             "from pathlib import Path\n"
-            "from serai.store.sqlite import SqliteStore\n"
+            "from serai.store.sqlite.store import SqliteStore\n"
             "async def main():\n"
             "    await SqliteStore(Path(sys.argv[1]), b'k' * 32).open()\n"
             "    print('open', flush=True)\n"

@@ -1,16 +1,14 @@
 """The client of the Agent Client Protocol: it starts agents and talks to them.
 
-capabilities.py   what an agent says that it can do                     pure
-frames.py         lines to messages and back                            pure
-updates.py        what is told of a session                             pure
-mending.py        lines that are not quite JSON                         pure
-prompts.py, servers.py, options.py, listing.py, failures.py, shapes.py  pure
+link          begin here: one agent with one session, opened in the best way, and again
+agent         one process, one conversation, many sessions
+session       prompts, and what happens while they run
+sessions      how sessions are opened, and who hears what of them
+requests      what the agent asks, and who answers (client_side)
+process/      the process and the conversation below all that
 
-connection.py     a process and the conversation with it
-peer.py           requests and answers, in their order
-serving.py        what the agent asks, and who answers
-session.py        prompts, and what happens while they run
-agent.py          all of it: begin here
+tool_calls    the fold of updates and questions into tool calls         pure
+updates, capabilities, options, prompt, servers, tokens, shapes         pure
 """
 
 from __future__ import annotations
@@ -40,15 +38,13 @@ from serai.acp.client_side import (
     TerminalRequest,
     WriteTextFile,
 )
-from serai.acp.connection import Launch
-from serai.acp.listing import SessionInfo, SessionPage
 from serai.acp.options import Choice, ConfigOption, Mode, Modes
-from serai.acp.prompts import fit_prompt, text_block
+from serai.acp.process.connection import Launch
+from serai.acp.process.stream import Item
+from serai.acp.prompt import Failure, Finished, PromptTurn, fit_prompt, text_block
 from serai.acp.servers import HttpServer, McpServer, SseServer, StdioServer, read_server
 from serai.acp.session import AcpSession
-from serai.acp.sessions import Opening
-from serai.acp.stream import Item
-from serai.acp.turn import Failure, Finished, PromptTurn
+from serai.acp.sessions import Opening, SessionInfo, SessionPage
 from serai.acp.updates import (
     AgentMessageChunk,
     AgentThoughtChunk,

@@ -21,13 +21,12 @@ from typing import Any, Unpack
 
 from serai.acp.capabilities import AgentCapabilities, Handshake
 from serai.acp.client_side import ClientSide, Event
-from serai.acp.connection import Connection, Launch
-from serai.acp.frames import Notification, Request
-from serai.acp.listing import SessionInfo, SessionPage, read_page
-from serai.acp.peer import Listener
-from serai.acp.serving import Serving
+from serai.acp.process.connection import Connection, Launch
+from serai.acp.process.mask import mask_json
+from serai.acp.process.peer import Listener
+from serai.acp.requests import AgentRequests
 from serai.acp.session import AcpSession, Surroundings
-from serai.acp.sessions import Opening, Sessions
+from serai.acp.sessions import Opening, SessionInfo, SessionPage, Sessions, read_page
 from serai.acp.shapes import object_of, text_of
 from serai.acp.updates import Update
 from serai.errors import (
@@ -39,6 +38,7 @@ from serai.errors import (
     CapabilityNotSupportedError,
     VersionMismatch,
 )
+from serai.jsonrpc import Notification, Request
 from serai.machine.processes.child import Exit
 from serai.machine.processes.processes import Processes
 from serai.machine.processes.uninterrupted import to_its_end
@@ -72,7 +72,10 @@ class Agent:
         self.events: deque[Event] = deque(maxlen=_EVENTS)
         """The last notifications that ACP does not have."""
         self._client = client
-        listener = Listener(updated=self._updated, asked=self._asked, notified=self._notified)
+        self._mask = mask
+        listener = Listener(
+            updated=self._updated, asked=self._asked, notified=self._notified, noise=self._noise
+        )
         self._connection = Connection(
             launch,
             listener,
@@ -83,7 +86,7 @@ class Agent:
             overhear=overhear,
         )
         self._has = client.capabilities
-        self._serving = Serving(self._connection.peer, client, self._has, self._heard, self._open_ids)
+        self._serving = AgentRequests(self._connection.peer, client, self._has, self._heard, self._open_ids)
         self._handshake = Handshake.of(None)
         self._patience = _limit(inactivity_timeout)
         self._sessions = Sessions(
@@ -92,6 +95,7 @@ class Agent:
                 serving=self._serving,
                 capabilities=self._handshake.capabilities,
                 warn=warn,
+                mask=mask,
                 patience=self._patience,
                 cancel_patience=cancel_timeout,
                 cumulative_tokens=launch.cumulative_tokens,
@@ -373,7 +377,7 @@ class Agent:
         except AgentClosed as error:
             failed = AgentInitFailed(error.message, agent=self.name, data=error.to_wire())
             raise connection.failures.of_log(self.stderr_tail) or failed from None
-        self._handshake = Handshake.of(told)
+        self._handshake = Handshake.of(mask_json(told, self._mask))
         connection.failures.methods = self._handshake.auth_methods
         self._sessions.around = replace(self._sessions.around, capabilities=self._handshake.capabilities)
         version = self._handshake.protocol_version
@@ -411,6 +415,9 @@ class Agent:
             event = Event(message.method, message.params)
             self.events.append(event)
             self._client.notified(event)
+
+    def _noise(self, line: bytes) -> None:
+        self._connection.tail.add(line)
 
     def _over(self) -> None:
         self._serving.stop()

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from serai.acp.frames import METHOD_NOT_FOUND
 from serai.acp.shapes import is_object, object_of, objects_of, text_of
 from serai.acp.updates import ToolCallUpdate, read_update
 from serai.errors import ProtocolError
+from serai.jsonrpc.messages import METHOD_NOT_FOUND
 
 __all__ = [
     "BasicClient",

@@ -6,9 +6,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from serai.acp.shapes import is_object, objects_of, text_of
+from serai.acp.shapes import is_object, object_of, objects_of, text_of
 
-__all__ = ["Choice", "ConfigOption", "Mode", "Modes", "read_modes", "read_options"]
+__all__ = [
+    "MODEL_OPTION",
+    "Choice",
+    "ConfigOption",
+    "Mode",
+    "Modes",
+    "read_models",
+    "read_modes",
+    "read_options",
+]
+
+MODEL_OPTION = "serai.model"
+"""The id of the option that stands for `models`, which some agents offer in place of options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +86,18 @@ def read_modes(told: Any) -> Modes | None:
         if isinstance(each.get("id"), str)
     )
     return Modes(current, tuple(modes))
+
+
+def read_models(told: Any) -> ConfigOption | None:
+    """The `models` in an answer, as an option; `None` without any."""
+    models = [
+        {"value": each.get("modelId"), "name": each.get("name"), "description": each.get("description")}
+        for each in objects_of(object_of(told).get("availableModels"))
+    ]
+    if not models:
+        return None
+    option = {"id": MODEL_OPTION, "name": "Model", "category": "model", "options": models}
+    return read_options([{**option, "currentValue": object_of(told).get("currentModelId")}])[0]
 
 
 def read_options(told: Any) -> tuple[ConfigOption, ...]:

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from serai.acp.capabilities import AgentCapabilities
-from serai.acp.connection import Connection
-from serai.acp.options import ConfigOption, Modes, read_modes, read_options
-from serai.acp.prompts import fit_prompt, text_block
-from serai.acp.serving import Serving
+from serai.acp.options import MODEL_OPTION, ConfigOption, Modes, read_models, read_modes, read_options
+from serai.acp.process.connection import Connection
+from serai.acp.process.mask import mask_json
+from serai.acp.process.stream import Item, Stream
+from serai.acp.prompt import Failure, Finished, PromptTurn, Silence, fit_prompt, text_block
+from serai.acp.requests import AgentRequests
 from serai.acp.shapes import object_of
-from serai.acp.stream import Item, Stream
 from serai.acp.tokens import SessionTokens
-from serai.acp.turn import Failure, Finished, PromptTurn, Silence
 from serai.acp.updates import (
     AvailableCommandsUpdate,
     ConfigOptionUpdate,
@@ -25,6 +25,7 @@ from serai.acp.updates import (
     TypedUpdate,
     Update,
     UsageUpdate,
+    read_update,
 )
 from serai.errors import (
     AgentError,
@@ -33,6 +34,7 @@ from serai.errors import (
     CapabilityNotSupportedError,
     PromptInvalid,
     PromptUnderWay,
+    ProtocolError,
 )
 
 __all__ = ["AcpSession", "Surroundings", "history_told"]
@@ -41,6 +43,8 @@ _STATE: frozenset[type[TypedUpdate]] = frozenset(
     {AvailableCommandsUpdate, ConfigOptionUpdate, CurrentModeUpdate, SessionInfoUpdate, UsageUpdate}
 )
 """What the session remembers."""
+_ABOUT_ITSELF = _STATE - {UsageUpdate}
+"""What an agent says about itself: secrets are taken out of it before anyone hears it."""
 _QUIET = 0.15
 """What an earlier session tells is history until it was silent for so many seconds: some answer first."""
 _LONGEST_HISTORY = 2.0
@@ -52,9 +56,11 @@ class Surroundings:
     """What a session has from its agent."""
 
     connection: Connection
-    serving: Serving
+    serving: AgentRequests
     capabilities: AgentCapabilities
     warn: Callable[[str], None]
+    mask: Callable[[str], str]
+    """Takes secrets out of what the agent says about itself."""
     patience: float | None
     """How long nothing may be heard during a prompt, in seconds; `None` for ever."""
     cancel_patience: float
@@ -105,6 +111,9 @@ class AcpSession:
         self._replaying = replaying
         self._replayed_last = 0.0
         self._told_options: tuple[ConfigOption, ...] = ()  # as the agent told them last
+        self._models: ConfigOption | None = (
+            None  # from an agent that has a choice of models, and no option for it
+        )
         self._stream = Stream(on_update, self._filled)
         self._tokens = SessionTokens() if surroundings.cumulative_tokens else None
         self._turn: PromptTurn | None = None
@@ -138,6 +147,7 @@ class AcpSession:
         """Something has happened. The agent's connection calls it."""
         is_state = type(update) in _STATE
         if is_state:
+            update = self._masked(update)
             self._keep(update)
         if self._replaying:
             self.replayed.append(update)
@@ -151,8 +161,9 @@ class AcpSession:
     def opened(self, reply: Any, *, settles: bool = False) -> None:
         """The agent has opened it. What comes now is new; with `settles`, only what comes after `settle`."""
         self._replaying = settles
-        self.reply = object_of(reply)
+        self.reply = mask_json(object_of(reply), self._around.mask)
         self.modes = read_modes(self.reply.get("modes")) or self.modes
+        self._models = read_models(self.reply.get("models")) or self._models
         self._tell_options(read_options(self.reply.get("configOptions")) or self.config_options)
 
     async def settle(self) -> None:
@@ -190,8 +201,17 @@ class AcpSession:
             case _:
                 pass
 
+    def _masked(self, update: Update) -> Update:
+        if type(update) not in _ABOUT_ITSELF:
+            return update
+        clean = mask_json(update.raw, self._around.mask)
+        return update if clean == update.raw else read_update(clean)
+
     def _tell_options(self, options: tuple[ConfigOption, ...]) -> None:
-        self.config_options = self._told_options = options
+        others = tuple(option for option in options if option.id != MODEL_OPTION)
+        if self._models is not None and all(option.category != "model" for option in others):
+            others = (self._models, *others)
+        self.config_options = self._told_options = others
 
     def _filled(self, full: bool) -> None:
         self._connection.fill(self.id, full=full)
@@ -264,14 +284,14 @@ class AcpSession:
         loop = asyncio.get_running_loop()
         self._deadline = loop.call_later(self._around.cancel_patience, self._ignored, turn)
 
-    def _answered(self, turn: PromptTurn, result: Any, error: Any) -> None:
+    def _answered(self, turn: PromptTurn, result: Any, error: ProtocolError | None) -> None:
         if self._turn is not turn:
             return
         self._rest()
         if error is None:
             outcome = Finished.of(result, self._tokens)
         elif turn.cancelled:  # some agents call it an error to have been stopped
-            outcome = Finished("cancelled", raw={"error": error})
+            outcome = Finished("cancelled", raw={"error": {"code": error.number, "message": error.message}})
         else:
             outcome = Failure(self._connection.failures.of("session/prompt", error))
         self._conclude(turn, outcome)
@@ -342,6 +362,11 @@ class AcpSession:
             CapabilityNotSupportedError: The agent has no options (`setSessionConfigOption`).
             AgentError: The agent refused, or is gone.
         """
+        if self._models is not None and config_id == MODEL_OPTION:
+            await self._call("session/set_model", {"modelId": value})
+            self._models = self._models.at(value)
+            self._tell_options(self.config_options)
+            return
         params: dict[str, Any] = {"configId": config_id, "value": value}
         if isinstance(value, bool):
             params["type"] = "boolean"

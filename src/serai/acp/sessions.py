@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict
 
-from serai.acp.limbo import Limbo
+from serai.acp.process.stream import Item, Limbo
 from serai.acp.servers import McpServer, write_servers
 from serai.acp.session import AcpSession, Surroundings
-from serai.acp.shapes import object_of, text_of
-from serai.acp.stream import Item
+from serai.acp.shapes import line_of, object_of, objects_of, text_of
 from serai.acp.updates import Update
 from serai.errors import AgentError, SessionCreateFailed, SessionLoadFailed
 
-__all__ = ["Opening", "Servers", "Sessions"]
+__all__ = ["Opening", "Servers", "SessionInfo", "SessionPage", "Sessions", "read_page"]
 
 _PAST = 1024
 """How many closed sessions are remembered, so that late news of them are not kept."""
@@ -201,3 +201,43 @@ async def _settled(session: AcpSession) -> None:
     except BaseException:
         session.forget()
         raise
+
+
+# -- the sessions that an agent has kept --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A session that the agent has kept."""
+
+    id: str
+    cwd: str | None = None
+    title: str | None = None
+    updated_at: str | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Some of the sessions that the agent has kept."""
+
+    sessions: tuple[SessionInfo, ...]
+    next_cursor: str | None = None
+    """What to ask the next page with; `None` when this is the last."""
+
+
+def read_page(told: Any) -> SessionPage:
+    """The page in an answer. What is no session is left out."""
+    reply = object_of(told)
+    sessions = tuple(
+        SessionInfo(
+            session_id,
+            text_of(each.get("cwd")),
+            line_of(each.get("title")),
+            text_of(each.get("updatedAt")),
+            each,
+        )
+        for each in objects_of(reply.get("sessions"))
+        if (session_id := text_of(each.get("sessionId"))) is not None
+    )
+    return SessionPage(sessions, text_of(reply.get("nextCursor")) or None)

@@ -27,10 +27,9 @@ def usage_in(answer: Mapping[str, Any]) -> dict[str, Any]:
     """
     meta = object_of(answer.get("_meta"))
     quota = object_of(meta.get("quota"))
-    told = dict(object_of(answer.get("usage"))) or next(
-        (found for each in (meta.get("usage"), quota.get("token_count"), quota) if (found := _named(each))),
-        {},
-    )
+    places = (meta.get("usage"), quota.get("token_count"), quota)
+    named = (_named(place) for place in places)
+    told = dict(object_of(answer.get("usage"))) or next((each for each in named if each), dict[str, Any]())
     return {
         name: value for name, value in told.items() if not isinstance(value, int | float) or is_amount(value)
     }

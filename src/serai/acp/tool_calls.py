@@ -214,8 +214,8 @@ class CallChange(NamedTuple):
     @property
     def is_retold(self) -> bool:
         """Whether people should see another title or input."""
-        before = self.before
-        return before is None or (self.use.title, self.use.input) != (before.title, before.input)
+        had = ("", None) if self.before is None else (self.before.title, self.before.input)
+        return (self.use.title, self.use.input) != had
 
 
 class ToolCalls:

@@ -16,8 +16,8 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import Meta, Struct, field
 
-from serai.acp.mending import mended
 from serai.acp.shapes import MOST, is_amount, is_list, is_object, line_of
+from serai.jsonrpc.lines import mended
 
 __all__ = [
     "AgentMessageChunk",

@@ -28,6 +28,7 @@ from serai.acp import (
     SseServer,
     StdioServer,
 )
+from serai.acp.tool_calls import Diff, ToolUse
 from serai.agents.ask.ask import (
     AgentClient,
     Detected,
@@ -60,13 +61,19 @@ from serai.agents.ask.events import (
 )
 from serai.agents.ask.host import WireHost, host
 from serai.agents.ask.options import Options, SessionOptions
-from serai.agents.ask.permissions import PermissionAsked, PermissionPolicy, Policy
+from serai.agents.ask.permissions import (
+    TOOL_KINDS,
+    OnToolUse,
+    PermissionAsked,
+    PermissionPolicy,
+    Policy,
+    ToolFilter,
+)
 from serai.agents.ask.prompt import Command, Part, Prompt, audio, embedded, image, link
 from serai.agents.ask.retries import Context, Renewed, Retries, Why, is_transient
 from serai.agents.ask.session import WireSession
 from serai.agents.ask.start import Adapter, AgentRef
 from serai.agents.ask.stream import AgentStream
-from serai.agents.ask.tools import TOOL_KINDS, Diff, OnToolUse, ToolFilter, ToolUse
 from serai.agents.catalogue.agents import Catalogue, built_in
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.introduction import EffortKind, Models, ModelsFrom

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from serai.acp.capabilities import AgentCapabilities
-from serai.acp.mending import mended
 from serai.acp.shapes import is_object, object_of
 from serai.cli.console.output import print_json
+from serai.cli.console.terminal import read_input
 from serai.depth import checked
-from serai.errors import FileUnreadable, Mismatch, ParseError
+from serai.errors import Mismatch, ParseError
+from serai.jsonrpc.lines import mended
 
 __all__ = ["configure"]
 
@@ -41,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _capabilities(options: argparse.Namespace) -> int:
-    capabilities = AgentCapabilities.of(_result(_read(options.file)))
+    capabilities = AgentCapabilities.of(_result(read_input(options.file)))
     print_json(capabilities)
     return 0
 
@@ -74,10 +73,3 @@ def _document(data: bytes) -> Any:
         return msgspec.json.decode(checked(mended(data)))
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise ParseError(f"this is not readable JSON: {problem}") from None
-
-
-def _read(name: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise FileUnreadable(f"{name} cannot be read: {error.strerror}") from None

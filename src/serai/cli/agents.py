@@ -26,8 +26,9 @@ from serai.agents.catalogue.registry import load_registry
 from serai.cli.agents_table import table_of
 from serai.cli.console.output import clean, print_json
 from serai.cli.console.signin import SignInDialog
-from serai.cli.console.target import add_connection_options, client_of
+from serai.cli.console.target import add_client_command
 from serai.cli.console.terminal import open_terminal
+from serai.client import Client
 from serai.config.load import load
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
@@ -66,8 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     signin.add_argument("agent", metavar="NAME", help="an agent's name, or another name of it")
     signin.add_argument("--method", metavar="ID", help="one of the ways that there are")
-    add_connection_options(signin)
-    signin.set_defaults(run=_sign_in)
+    add_client_command(signin, _sign_in, again=False)
 
 
 def managed_secrets(definitions: Iterable[AgentDefinition]) -> dict[str, str]:
@@ -176,16 +176,10 @@ def _remember(options: argparse.Namespace, found: FoundAgent, told: Introduction
     return memory.recall(found)
 
 
-def _sign_in(options: argparse.Namespace) -> int:
-    return asyncio.run(_have_signed_in(options))
-
-
-async def _have_signed_in(options: argparse.Namespace) -> int:
+async def _sign_in(client: Client, options: argparse.Namespace) -> int:
     agent = built_in().resolve(options.agent) or options.agent
-    async with client_of(options) as client:
-        with open_terminal(apart=False) as terminal:
-            dialog = SignInDialog(client, terminal, terminal.lines.read)
-            return 0 if await dialog.run(agent, options.method) else 1
+    with open_terminal(apart=False) as terminal:
+        return 0 if await SignInDialog(client, terminal).run(agent, options.method) else 1
 
 
 # -- what is shown -----------------------------------------------------------------------------------------

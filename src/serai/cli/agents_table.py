@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from serai.acp import AgentCapabilities
 from serai.agents.catalogue.finder import FoundAgent
 from serai.agents.catalogue.memory import Remembered, signed_in_of, version_of
-from serai.cli.console.output import clean
+from serai.cli.console.output import clean, table
 
 __all__ = ["table_of"]
 
 _HEAD = ("AGENT", "INSTALLED", "VERSION", "SIGNED IN", "CAN")
-_NARROWEST = 20
 _LONGEST_VERSION = 16
 
 
@@ -27,16 +24,8 @@ def table_of(
         agents: The agents, each with what it said of itself when it last ran.
         width: That of the terminal; by default it is asked.
     """
-    width = shutil.get_terminal_size().columns if width is None else width
     rows = [_HEAD, *(_row(found, remembered) for found, remembered in agents)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD) - 1)]
-    room = max(width - sum(widths) - 2 * len(widths), _NARROWEST)
-    for *cells, can in rows:
-        first, *more = textwrap.wrap(can, room) or [""]
-        line = "  ".join(cell.ljust(size) for cell, size in zip(cells, widths, strict=True))
-        yield f"{line}  {first}".rstrip()
-        for rest in more:
-            yield " " * (sum(widths) + 2 * len(widths)) + rest
+    yield from table(rows, gives_way=len(_HEAD) - 1, wraps=True, width=width)
     advice = [(found.id, told) for found, remembered in agents if (told := _advice(found, remembered))]
     if advice:
         longest = max(len(name) for name, _ in advice)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -15,7 +13,8 @@ from serai.ahp.actions import StateAction
 from serai.ahp.reducers import CHANNEL_TYPES, fold
 from serai.ahp.types import Number
 from serai.cli.console.output import print_json
-from serai.errors import FileUnreadable, Mismatch
+from serai.cli.console.terminal import read_input
+from serai.errors import Mismatch
 
 __all__ = ["configure"]
 
@@ -47,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _reduce(options: argparse.Namespace) -> int:
-    case = wire.decode(_read(options.file), _Case)
+    case = wire.decode(read_input(options.file), _Case)
     state_type = _REDUCERS.get(case.reducer)
     if state_type is None:
         raise Mismatch(f"must be one of {', '.join(_REDUCERS)}", field="reducer")
@@ -56,13 +55,6 @@ def _reduce(options: argparse.Namespace) -> int:
     now = round(time.time() * 1000) if case.now is None else case.now
     print_json(fold(state, actions, now))
     return 0
-
-
-def _read(name: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise FileUnreadable(f"{name} cannot be read: {error.strerror}") from None
 
 
 def _convert(plain: Any, as_type: Any, place: str) -> Any:

@@ -28,13 +28,13 @@ from serai.agents import (
     ask_json,
     stream,
 )
-from serai.agents.ask.tools import TOOL_KINDS
+from serai.agents.ask.permissions import TOOL_KINDS
 from serai.agents.catalogue.agents import Catalogue, known_agents
 from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.programs import Surroundings
 from serai.cli.agents import managed_secrets
 from serai.cli.console.output import print_json
-from serai.cli.console.terminal import Terminal, open_terminal
+from serai.cli.console.terminal import Terminal, open_terminal, read_input
 from serai.config.load import load
 from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
@@ -283,8 +283,8 @@ def _is_json(text: str) -> bool:
 
 def _read(name: str) -> str:
     try:
-        return Path(name).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_input(name).decode()
+    except UnicodeDecodeError as error:
         raise FileUnreadable(f"{name} cannot be read: {error}") from None
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from serai.ahp.types import SessionSummary
-from serai.cli.console.target import is_on_this_machine, match_session
+from serai.cli.console.target import is_on_this_machine, match
 from serai.cli.console.terminal import StdinLines
 from serai.config.keys import DatabaseKey, find_database_key
 from serai.config.load import load
@@ -17,9 +17,8 @@ from serai.config.paths import Paths, find_paths
 from serai.errors import ConfigInvalid, SessionGone, StorageUnreadable
 from serai.host.changes.changesets import erase_changes
 from serai.journal.sessions import listed
-from serai.store.care import restore
-from serai.store.outside import back_up, disposed_sessions
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.backup import back_up, disposed_sessions, restore
+from serai.store.sqlite.store import SqliteStore
 
 __all__ = ["configure_backup", "configure_purge", "configure_restore", "database_key", "find_disposed"]
 
@@ -128,7 +127,7 @@ async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
     try:
         known = [row.uri for row in await store.sessions()]
         known += [row.uri for row in await asyncio.to_thread(disposed_sessions, paths.database, key.value)]
-        uris = list(dict.fromkeys(match_session(name, known, lists=_LISTS) for name in names))
+        uris = list(dict.fromkeys(match("session", name, known, _LISTS) for name in names))
         for uri in uris:
             if uri not in known and await store.head(uri) is None:
                 raise SessionGone(f"there is no session {uri}", remedy=_LISTS)

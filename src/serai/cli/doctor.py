@@ -18,20 +18,20 @@ from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.registry import Registry, load_registry
 from serai.changes.git import find_git
 from serai.cli.console.output import about_size, print_json
+from serai.cli.console.target import called_by
 from serai.cli.database import database_key
-from serai.cli.serve import called_by
 from serai.config.keys import find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import Paths, find_paths
 from serai.config.trust import Trust
 from serai.errors import SeraiError
 from serai.harness.demo import DemoHarness
-from serai.machine.processes.census import census, look, members
-from serai.machine.processes.records import Record, Records
+from serai.machine.processes.census import census, members
+from serai.machine.processes.records import Records
 from serai.machine.terminals.environment import default_shell
 from serai.machine.terminals.pty import open_pty
-from serai.store.lock import FileLock, Holder
-from serai.store.outside import look_over
+from serai.store.sqlite.backup import look_over
+from serai.store.sqlite.lock import FileLock, Holder
 
 __all__ = ["Finding", "bad", "configure", "machine_findings", "process_findings"]
 
@@ -111,10 +111,10 @@ def _terminals() -> Finding:
 
 def process_findings(home: Path) -> Iterator[Finding]:
     """Processes of a host that is gone. They are told, and left alone."""
-    records = {mark: one for mark, one in Records(home / "processes").all().items() if _is_orphan(one)}
+    records = Records(home / "processes").orphaned()
     everyone = census() if records else []
     for mark, record in records.items():
-        left = members(everyone, mark, record.child, record.keeper)
+        left = members(everyone, mark, record.child)
         pids = ", ".join(str(process.pid) for process in left)
         if pids:
             yield Finding(
@@ -123,13 +123,6 @@ def process_findings(home: Path) -> Iterator[Finding]:
                 says=f"{record.what} still runs ({pids}), and its host is gone",
                 remedy="The next 'serai serve' on this home ends it",
             )
-
-
-def _is_orphan(record: Record) -> bool:
-    if record.host is None:
-        return True
-    host = look(record.host.pid)
-    return host is None or host.dead or host.started != record.host.started
 
 
 _LITTLE_ROOM = 16 * 1024 * 1024

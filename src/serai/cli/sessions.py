@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import shutil
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from serai.ahp.types import (
@@ -24,14 +23,12 @@ from serai.ahp.types import (
 )
 from serai.cli.chat.queue import why_held
 from serai.cli.chat.view import call_told
-from serai.cli.console.output import clean, plain, print_json, rows_of, short_ids
-from serai.cli.console.target import add_connection_options, client_of, match_session, session_id
+from serai.cli.console.output import clean, plain, print_json, short_ids, table
+from serai.cli.console.target import ClientCommand, add_client_command, match, run_connected, session_id
 from serai.cli.database import configure_purge, find_disposed
 from serai.client import Client
 
 __all__ = ["configure", "find_session"]
-
-_Command = Callable[[Client, argparse.Namespace], Awaitable[int]]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -67,23 +64,17 @@ def _add_disposed(parser: argparse.ArgumentParser, default: object) -> None:
     )
 
 
-def _options(parser: argparse.ArgumentParser, command: _Command, *, again: bool = False) -> None:
+def _options(parser: argparse.ArgumentParser, command: ClientCommand, *, again: bool = False) -> None:
     # A subcommand must not overwrite, with its defaults, what stood before it.
     default = argparse.SUPPRESS if again else False
     parser.add_argument("--json", action="store_true", default=default, help="print JSON")
-    add_connection_options(parser, again=again)
-    parser.set_defaults(run=partial(_start, command))
+    add_client_command(parser, command, again=again)
+    if command is _list:
+        parser.set_defaults(run=partial(_start_list, command))
 
 
-def _start(command: _Command, options: argparse.Namespace) -> int:
-    if command is _list and options.disposed:
-        return _list_disposed(options)
-    return asyncio.run(_run(command, options))
-
-
-async def _run(command: _Command, options: argparse.Namespace) -> int:
-    async with client_of(options) as client:
-        return await command(client, options)
+def _start_list(command: ClientCommand, options: argparse.Namespace) -> int:
+    return _list_disposed(options) if options.disposed else run_connected(command, options)
 
 
 # -- finding -----------------------------------------------------------------------------------------------
@@ -95,7 +86,7 @@ async def find_session(client: Client, name: str) -> URI:
     Raises:
         SessionGone: There is none, or more than one.
     """
-    return match_session(name, [summary.resource for summary in await client.list_sessions()])
+    return match("session", name, [summary.resource for summary in await client.list_sessions()])
 
 
 # -- commands ----------------------------------------------------------------------------------------------
@@ -126,7 +117,7 @@ def _print_list(
         print_json(summaries)
     elif summaries:
         width = shutil.get_terminal_size().columns
-        print("\n".join(table(summaries, time.time() * 1000, width, status=status or status_words)))
+        print("\n".join(session_table(summaries, time.time() * 1000, width, status=status or status_words)))
     else:
         print(none, file=sys.stderr)
 
@@ -200,7 +191,7 @@ def ago(then: Number, now: Number) -> str:
     return "now"
 
 
-def table(
+def session_table(
     summaries: Sequence[SessionSummary],
     now: Number,
     width: int,
@@ -213,7 +204,7 @@ def table(
     for name, summary in zip(shown, summaries, strict=True):
         changed = ago(summary.modified_at, now)
         rows.append([name, summary.provider, _title(summary), status(summary), changed])
-    return rows_of(rows, gives_way=2, width=width)
+    return table(rows, gives_way=2, width=width)
 
 
 def _title(summary: SessionSummary) -> str:

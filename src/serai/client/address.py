@@ -73,7 +73,7 @@ def find_address(
 
 
 def _own_host(paths: Paths) -> str | None:
-    """Where the host of a home is, or was last: it writes that into its lock (`serai.store.lock`)."""
+    """Where the host of a home is, or was last: it writes that into its lock (`serai.store.sqlite.lock`)."""
     try:
         holder = json.loads(paths.database.with_name(f"{paths.database.name}.lock").read_bytes())
         address: str = holder["address"]

@@ -251,7 +251,7 @@ class Client(ChannelClient):
         directory: URI | None = None,
         size: tuple[int, int] | None = None,
     ) -> TerminalClient:
-        """Start a shell in a terminal of the host, held by this client. Others may use it all the same.
+        """Start a shell in a terminal of the host, held by this client: others may look.
 
         Args:
             uri: The terminal's URI; by default a new one.

@@ -112,7 +112,7 @@ class TerminalClient:
         """Type something. Returns when the host has it.
 
         Raises:
-            Rejected: The program has ended, or does not read what is typed.
+            Rejected: Someone else holds it, or the program has ended, or does not read what is typed.
         """
         await self._client.dispatch(self.uri, a.TerminalInputAction(data=text))
 
@@ -120,7 +120,7 @@ class TerminalClient:
         """Give it another size, for all who look at it.
 
         Raises:
-            Rejected: There is no such size.
+            Rejected: Someone else holds it, or there is no such size.
         """
         await self._client.dispatch(self.uri, a.TerminalResizedAction(cols=cols, rows=rows))
 

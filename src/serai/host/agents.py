@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from logging import Logger
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from serai.ahp.actions import StateAction
 from serai.ahp.extensions import SignInMethod, SignInMethodsResult
@@ -13,14 +13,11 @@ from serai.ahp.rules import Judgement
 from serai.ahp.types import AgentInfo, SessionConfigSchema, ToolDefinition
 from serai.contract import AgentIdentity, AgentSession
 from serai.customizations import Definition
-
-if TYPE_CHECKING:
-    from serai.host.seat import Seat
-    from serai.host.turn import Turn
+from serai.host.seat import Seat
+from serai.host.turn import Turn
 
 __all__ = [
     "Attentive",
-    "Drowsy",
     "Exacting",
     "Guarded",
     "HostContext",
@@ -173,13 +170,4 @@ class Attentive(Protocol):
 
     def happened(self, action: StateAction) -> None:
         """A client's action is committed. It must not block."""
-        ...
-
-
-@runtime_checkable
-class Drowsy(Protocol):
-    """The agent of a session that is started with its next turn only."""
-
-    async def wake(self) -> None:
-        """Start it now: a turn is about to begin. It never fails; why it does not start, the turn tells."""
         ...

@@ -14,7 +14,7 @@ from serai.ahp import actions as a
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.reducers import LiveState
 from serai.ahp.rules import Judgement, Verdict, judge
-from serai.host.masking import written
+from serai.host.redaction import written
 from serai.journal.journal import Journal
 from serai.journal.subscriptions import Subscriber
 

@@ -32,14 +32,15 @@ from serai.host.agents import HostContext, HostedHarness
 from serai.host.changes.changesets import Changesets
 from serai.host.channels import Channels
 from serai.host.clients import ClientLink, Clients
-from serai.host.creating import first_state
-from serai.host.customizing.customized_folders import CustomizedFolders
-from serai.host.retention import Retention
+from serai.host.customizations.folders import CustomizedFolders
 from serai.host.root import Root
-from serai.host.session import Session
-from serai.host.sessions import Sessions
+from serai.host.session.core import SessionCore
+from serai.host.session.creation import first_state, fork_source
+from serai.host.session.retention import Eviction, Retention
+from serai.host.session.session import Session
+from serai.host.session.sessions import Sessions
 from serai.host.settings import HostSettings
-from serai.host.signing_in import SignIns
+from serai.host.sign_in import SignIns
 from serai.host.surroundings.completions import Completions
 from serai.host.surroundings.files import Files
 from serai.host.surroundings.terminals import Terminals
@@ -48,8 +49,8 @@ from serai.host.telemetry import HostTelemetry
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
-from serai.machine.processes.leftovers import end_leftovers
 from serai.machine.processes.processes import Processes
+from serai.machine.processes.records import end_leftovers
 from serai.machine.watch.watch import Watches
 from serai.redact import Redactor
 from serai.store.contract import Opening, Store
@@ -117,7 +118,15 @@ class Host:
         self.journal.subscriptions.followed = self._followed
         self.journal.subscriptions.emptied = self.left
         self.journal.subscriptions.abandoned = partial(self.left, abandoned=True)
-        self.sessions = Sessions(self, settings_of or (lambda _: self.settings))
+        self.sessions = Sessions(
+            self.journal,
+            partial(Session, self),
+            settings_of or (lambda _: self.settings),
+            known=self._session_known,
+            entered=self._session_entered,
+            released=partial(self.left, abandoned=True),
+        )
+        self.eviction = Eviction(self.sessions, self.settings.memory_budget, self._is_watched, self.run)
         self._borrowed_home = None if home else Path(gettempdir()) / f"serai-{uuid.uuid4()}"
         self.home = home or self._borrowed_home or Path()
         self.is_trusted = is_trusted
@@ -133,7 +142,14 @@ class Host:
         self.completions = Completions()
         self.terminals = Terminals(self, self.processes)
         self.sign_ins = SignIns(self, home_of_person)
-        self.telemetry = HostTelemetry(self, frame)
+        self.telemetry = HostTelemetry(
+            self.journal,
+            frame,
+            self.redactor.redact,
+            sessions=self.sessions.count,
+            active_turns=lambda: int(self.root.live.head.active_sessions or 0),
+            connections=self.clients.count,
+        )
         days = self.settings.retention_days
         self._retention = None if days is None else Retention(self, days)
         self._looking: asyncio.Task[None] | None = None
@@ -201,13 +217,37 @@ class Host:
             self.channels.left(uri, abandoned=abandoned)
             self.telemetry.left(uri)
 
+    def _session_known(self, uri: str, directory: str | None, more: list[str]) -> None:
+        self.files.session_known(uri, directory, more)
+
+    def _session_entered(self) -> None:
+        self.eviction.evict()
+
+    def _is_watched(self, uri: str) -> bool:
+        """Whether someone follows a session, or the root channel has not been told yet what changed in it."""
+        return self.journal.subscriptions.is_followed(uri) or self.root.is_to_tell_of(uri)
+
+    async def provider_for(self, directory: str | None) -> str:
+        """The agent of sessions that name none: their folder's own choice, else the host's."""
+        return await self.sessions.provider_for(directory) or self.root.default_provider
+
+    def summary_changed(self, session: SessionCore) -> None:
+        """Something has happened in a session: its summary may be another one."""
+        self.root.summary_changed(session)
+
+    async def signed_in(self, provider: str) -> None:
+        """Have the sessions go on that an agent has refused for want of a sign-in."""
+        sessions = self.sessions.in_memory()
+        theirs = [session for session in sessions if session.live.head.summary.provider == provider]
+        await asyncio.gather(*(session.signed_in() for session in theirs))
+
     def run(self, work: Coroutine[Any, Any, Any]) -> None:
         """Have something done in the background that ends by itself. Closing the host waits for it."""
         self._chores.add(task := asyncio.create_task(work))
         task.add_done_callback(self._chores.discard)
 
     async def create(
-        self, params: CreateSessionParams, client_id: str, *, meta: FreeForm | None = None
+        self, params: CreateSessionParams, client_id: str, meta: FreeForm | None = None
     ) -> Session:
         """Make a session. It is `creating` until its agent is there.
 
@@ -223,7 +263,20 @@ class Host:
         params = self.redactor.redact_value(params, observed=False)
         if self.sessions.knows(uri):
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
-        state = await first_state(self, params, client_id, meta)
+        source = None
+        if params.fork is not None:
+            forked = await self.sessions.bring(params.fork.session)
+            source = fork_source(params.fork, forked.kept if forked else None)
+        state = await first_state(
+            params,
+            client_id,
+            meta,
+            source,
+            default_directory=self.settings.default_directory,
+            default_provider=self.provider_for,
+            harness_of=self.sought,
+            now=self.now(),
+        )
         kept = KeptSession.create(uri, state)
         session = await self.sessions.add(kept)
         session.seat.forked_from = params.fork
@@ -232,7 +285,7 @@ class Host:
         if not self.clients.is_connected(client_id):
             session.client_left(client_id)  # before there was a session that could have heard of it
         self.journal.then(lambda _seq: session.begin())
-        self.sessions.evict()
+        self.eviction.evict()
         return session
 
     async def dispose(self, uri: str) -> None:

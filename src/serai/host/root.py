@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
@@ -17,21 +17,31 @@ from serai.ahp.notifications import (
     SessionSummaryChangedParams,
     SessionSummaryChanges,
 )
-from serai.ahp.reducers import LiveRoot
+from serai.ahp.reducers import LiveRoot, LiveSession
 from serai.ahp.rules import Judgement, Verdict, judge, rejected
 from serai.ahp.types import ROOT, FreeForm, RootState, SessionSummary
-from serai.host.masking import written
-from serai.host.root_config import DEFAULT_AGENT, Chosen, first_config, problem_with_agent
+from serai.host.redaction import written
+from serai.host.settings import DEFAULT_AGENT, ChosenSettings, first_config, problem_with_agent
 from serai.journal.journal import Journal
 from serai.journal.subscriptions import Subscriber
 
-if TYPE_CHECKING:
-    from serai.host.session import Session
-
-__all__ = ["Root"]
+__all__ = ["Root", "Summarized"]
 
 _NEVER_CHANGES = {"resource", "provider", "created_at", "extra"}
 _EMPTY: dict[str, Any] = {"activity": "", "changesets": []}
+
+
+class Summarized(Protocol):
+    """A session whose summary the root channel tells."""
+
+    uri: str
+    told_summary: SessionSummary
+    """The summary as those who follow the root channel know it."""
+
+    @property
+    def live(self) -> LiveSession:
+        """Its state."""
+        ...
 
 
 class Root:
@@ -57,12 +67,12 @@ class Root:
     ) -> None:
         config = first_config(default_provider)
         self.live = LiveRoot(replace(state, config=config))
-        self._chosen = Chosen(journal, config.values)
+        self._chosen = ChosenSettings(journal, config.values)
         self._journal = journal
         self._now = now
         self._frame = frame
         self._delay = delay
-        self._changed: dict[str, Session] = {}
+        self._changed: dict[str, Summarized] = {}
         self._told: asyncio.TimerHandle | None = None
 
     async def restore(self) -> None:
@@ -121,7 +131,7 @@ class Root:
         self._changed.pop(uri, None)
         self._tell("root/sessionRemoved", SessionRemovedParams(channel=ROOT, session=uri))
 
-    def summary_changed(self, session: Session) -> None:
+    def summary_changed(self, session: Summarized) -> None:
         """Tell soon, if the summary has changed: several changes become one notification."""
         self._changed[session.uri] = session
         if self._told is None:

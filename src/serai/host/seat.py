@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 
 from serai.ahp import actions as a
-from serai.ahp.commands import CreateSessionParams, ResourceReadParams, ResourceReadResult, SessionForkSource
+from serai.ahp.commands import ResourceReadResult, SessionForkSource
 from serai.ahp.types import (
-    ROOT,
     AgentSelection,
     ModelSelection,
     PendingMessage,
-    PendingMessageKind,
     SessionInputRequest,
     SessionInputResponseKind,
     Turn,
@@ -24,17 +21,12 @@ from serai.ahp.types import (
 from serai.completions.sources import Prompt
 from serai.contract import AgentSession
 from serai.errors import SessionGone
-from serai.host.expecting import Answers
-from serai.machine.files import read as read_file
+from serai.host.session.core import SessionCore
+from serai.host.session.questions import Answers, Questions
+from serai.host.session.turns import Turns
 from serai.machine.processes.processes import Processes
 
-if TYPE_CHECKING:
-    from serai.host.session import Session
-
-__all__ = ["MOST_READ", "Seat", "agent_channel"]
-
-MOST_READ = 8 * 1024 * 1024
-"""So many bytes of a file an agent gets at once."""
+__all__ = ["AroundSeat", "Seat", "agent_channel"]
 
 
 def agent_channel(session: str) -> str:
@@ -42,15 +34,31 @@ def agent_channel(session: str) -> str:
     return f"serai-agent:{session}"
 
 
+class AroundSeat(Protocol):
+    """What an agent reaches beyond its session's state."""
+
+    @property
+    def processes(self) -> Processes:
+        """Where processes are started."""
+        ...
+
+    async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
+        """Read a file, or some of its lines."""
+        ...
+
+    async def fork(self, source: SessionForkSource) -> AgentSession:
+        """Begin a session that goes on from a turn of this one, and return its agent."""
+        ...
+
+
 class Seat:
-    """What a harness has from the host for one session. All it changes are actions, as everywhere.
+    """What a harness has from the host for one session. All it changes are actions, as everywhere."""
 
-    Args:
-        session: The session.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, core: SessionCore, turns: Turns, questions: Questions, around: AroundSeat) -> None:
+        self._core = core
+        self._turns = turns
+        self._questions = questions
+        self._around = around
         self.forked_from: SessionForkSource | None = None
         """Where the session began, when it is new and began in another one."""
         self.commands: Sequence[Prompt] = ()
@@ -61,52 +69,52 @@ class Seat:
     @property
     def settings(self) -> Mapping[str, Any]:
         """The session's settings as they are now."""
-        config = self._session.live.head.config
+        config = self._core.live.head.config
         return config.values if config is not None else {}
 
     @property
     def known_settings(self) -> frozenset[str]:
         """The names of all settings that the session can have."""
-        config = self._session.live.head.config
+        config = self._core.live.head.config
         return frozenset(config.schema.properties) if config is not None else frozenset()
 
     @property
     def model(self) -> ModelSelection | None:
         """The model that is chosen."""
-        return self._session.live.head.summary.model
+        return self._core.live.head.summary.model
 
     @property
     def custom_agent(self) -> AgentSelection | None:
         """The custom agent that is chosen."""
-        return self._session.live.head.summary.agent
+        return self._core.live.head.summary.agent
 
     @property
     def title(self) -> str:
         """The session's title."""
-        return self._session.live.head.summary.title
+        return self._core.live.head.summary.title
 
     @property
     def turns(self) -> list[Turn]:
         """The turns that have ended. They are only to be looked at."""
-        return self._session.live.head.turns
+        return self._core.live.head.turns
 
     @property
     def steering(self) -> PendingMessage | None:
         """The message that someone wants to reach the agent in the turn that runs."""
-        return self._session.live.head.steering_message
+        return self._core.live.head.steering_message
 
     @property
     def processes(self) -> Processes:
         """Where processes are started."""
-        return self._session.host.processes
+        return self._around.processes
 
     def mask(self, text: str) -> str:
         """Text without secrets."""
-        return self._session.host.redactor.redact(text)
+        return self._core.redactor.redact(text)
 
     def masked(self, value: Any) -> Any:
         """JSON without secrets."""
-        return self._session.host.redactor.redact_value(value, observed=True)
+        return self._core.redactor.redact_value(value, observed=True)
 
     async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
         """Read a file, or some of its lines: below the session's folders, or what a person has allowed it.
@@ -117,29 +125,20 @@ class Seat:
             last: The first line that is not wanted any more; `None` for all.
 
         Raises:
-            ProtocolError: It is not there, may not be read, or is more than `MOST_READ` bytes.
+            ProtocolError: It is not there, may not be read, or is too large.
         """
-        files = self._session.host.files
-        roots = await files.for_session(self._session)
-        read = partial(read_file, first=first, last=last, most=MOST_READ)
-        return await files.run(read, ResourceReadParams(channel=ROOT, uri=uri), roots)
+        return await self._around.read(uri, first=first, last=last)
 
     # -- what may be done ----------------------------------------------------------------------------------
 
     def note(self, name: str, value: Any) -> None:
         """Let the session's `_meta` have something, or (`None`) no longer. What is so already is not told."""
-        meta = self._session.live.head.meta or {}
-        if meta.get(name) == value:
-            return
-        changed = {key: kept for key, kept in meta.items() if key != name}
-        if value is not None:
-            changed[name] = value
-        self._session.act(a.SessionMetaChangedAction(meta=changed or None))
+        self._core.note(name, value)
 
     def entitle(self, title: str) -> None:
         """Give the session a title."""
         if title and title != self.title:
-            self._session.act(a.SessionTitleChangedAction(title=title))
+            self._core.act(a.SessionTitleChangedAction(title=title))
 
     def configure(self, values: Mapping[str, Any], gone: Collection[str] = ()) -> None:
         """Tell what settings really are, and which have no value any more.
@@ -154,18 +153,18 @@ class Seat:
         }
         if any(name in now for name in gone):
             kept = {name: value for name, value in {**now, **news}.items() if name not in gone}
-            self._session.act(a.SessionConfigChangedAction(config=kept, replace=True))
+            self._core.act(a.SessionConfigChangedAction(config=kept, replace=True))
         elif news:
-            self._session.act(a.SessionConfigChangedAction(config=news))
+            self._core.act(a.SessionConfigChangedAction(config=news))
 
     def choose_model(self, model: ModelSelection) -> None:
         """Tell which model it really is."""
         if model != self.model:
-            self._session.act(a.SessionModelChangedAction(model=model))
+            self._core.act(a.SessionModelChangedAction(model=model))
 
     def queue(self, message: UserMessage, sender: str) -> None:
         """Have a message wait as the next one. After a turn that was interrupted, someone has to go on."""
-        self._session.enqueue(message, sender)
+        self._turns.enqueue(message, sender)
 
     def take_steering(self, message: PendingMessage, evidence: str) -> None:
         """The agent has a steering message, also when its turn is over. One that was replaced is not there.
@@ -175,21 +174,20 @@ class Seat:
             evidence: How that is known: it stands in the receipt.
         """
         if self.steering is message:
-            self._session.turns.take_steering(message, evidence)
+            self._turns.take_steering(message, evidence)
 
     def queue_steering(self, message: PendingMessage, sender: str) -> None:
         """A steering message does not reach the agent in its turn: if it still waits, it is the next one."""
         if self.steering is message:
-            self._session.drop_pending(PendingMessageKind.STEERING.value, message.id, "requeued")
-            self._session.enqueue(message.user_message, sender)
+            self._turns.queue_steering(message, sender)
 
     async def ask(self, request: SessionInputRequest) -> Answers:
         """Ask the person something, in a turn or not. Cancelling takes the question back."""
-        return await self._session.ask(request)
+        return await self._questions.ask(request)
 
     def answered(self, request_id: str) -> None:
         """A question was answered elsewhere, and well."""
-        self._session.conclude(request_id, SessionInputResponseKind.ACCEPT.value)
+        self._questions.conclude(request_id, SessionInputResponseKind.ACCEPT.value)
 
     async def fork(self) -> AgentSession:
         """Begin a session that goes on from here, and return its agent.
@@ -198,24 +196,19 @@ class Seat:
             SessionGone: There is no turn yet to go on from.
             SessionFailed: Its agent did not start.
         """
-        session, host = self._session, self._session.host
+        uri = self._core.uri
         if not self.turns:
-            raise SessionGone(f"{session.uri} has no turn yet that another session could go on from")
-        fork = SessionForkSource(session=session.uri, turn_id=self.turns[-1].id)
-        params = CreateSessionParams(channel=f"ahp-session:/{host.new_id()}", fork=fork)
-        forked = await host.create(params, session.live.head.summary.provider)
-        await forked.ready()
-        return await forked.agent()
+            raise SessionGone(f"{uri} has no turn yet that another session could go on from")
+        return await self._around.fork(SessionForkSource(session=uri, turn_id=self.turns[-1].id))
 
     # -- what survives the host ----------------------------------------------------------------------------
 
     def record(self, record: Mapping[str, Any]) -> None:
         """Write something down that only the harness needs."""
-        session = self._session
-        session.journal.record(agent_channel(session.uri), msgspec.json.encode(record))
+        self._core.journal.record(agent_channel(self._core.uri), msgspec.json.encode(record))
 
     async def records(self, session: str | None = None) -> list[dict[str, Any]]:
         """What was written down, oldest first; of this session or of another one."""
-        await self._session.journal.committed()
-        rows = await self._session.journal.store.rows(agent_channel(session or self._session.uri), 0)
+        await self._core.journal.committed()
+        rows = await self._core.journal.store.rows(agent_channel(session or self._core.uri), 0)
         return [msgspec.json.decode(row.action) for row in rows]

@@ -1,41 +1,62 @@
-"""The host's telemetry: what is measured, and how it reaches those who follow its channels."""
+"""The host's telemetry: what is measured, and what happens in each session, as spans."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from serai import jsonrpc
+from serai.ahp import actions as a
 from serai.ahp import codec
 from serai.ahp.notifications import OtlpExportParams
-from serai.journal.journal import Measured
+from serai.ahp.types import SessionSummary
+from serai.contract import DeliveryMode, DeliveryReason, MessageReceipt, ReceiptStatus
+from serai.journal.journal import Journal, Measured
 from serai.journal.subscriptions import Subscriber
+from serai.telemetry.activities import Activities, DeliverySpan, ToolCallSpan, TurnSpan
 from serai.telemetry.channels import METHODS, TelemetryChannel, parse
 from serai.telemetry.telemetry import Telemetry
 
-if TYPE_CHECKING:
-    from serai.host.host import Host
+__all__ = ["HostTelemetry", "SessionTelemetry"]
 
-__all__ = ["HostTelemetry"]
-
+_log = logging.getLogger(__name__)
 
 _BATCHES_UNCOUNTED = 100
 
 
 class HostTelemetry(Telemetry):
-    """The telemetry of one host, on channels that have no state."""
+    """The telemetry of one host, on channels that have no state.
 
-    def __init__(self, host: Host, frame: Callable[[bytes], bytes]) -> None:
-        super().__init__(host.redactor.redact, time.time_ns, self._export)
-        self._subscriptions = host.journal.subscriptions
+    Args:
+        journal: What it measures, and whose subscribers follow it.
+        frame: How a message becomes bytes on the wire.
+        redact: Masks secrets.
+        sessions: Counts the sessions there are.
+        active_turns: Counts the turns that run.
+        connections: Counts the connections of clients.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        frame: Callable[[bytes], bytes],
+        redact: Callable[[str], str],
+        *,
+        sessions: Callable[[], int],
+        active_turns: Callable[[], int],
+        connections: Callable[[], int],
+    ) -> None:
+        super().__init__(redact, time.time_ns, self._export)
+        self._subscriptions = journal.subscriptions
         self._frame = frame
-        self.metrics.sessions.read_from(host.sessions.count)
-        self.metrics.active_turns.read_from(lambda: host.root.live.head.active_sessions or 0)
-        self.metrics.connections.read_from(host.clients.count)
+        self.metrics.sessions.read_from(sessions)
+        self.metrics.active_turns.read_from(active_turns)
+        self.metrics.connections.read_from(connections)
         self._batches: list[Measured] = []
         self.metrics.catch_up = self._count_batches
-        host.journal.measured = self._measured
+        journal.measured = self._measured
 
     def subscribe(self, uri: str, subscriber: Subscriber) -> bool:
         """Let someone follow a channel. Returns whether there is such a channel."""
@@ -72,3 +93,129 @@ class HostTelemetry(Telemetry):
             metrics.bytes_written.add(batch.size)
             metrics.commit_time.record(batch.commit_seconds)
             metrics.publish_time.record(batch.publish_seconds)
+
+
+class SessionTelemetry:
+    """Makes spans of one session's turns, tool calls and deliveries."""
+
+    def __init__(self, activities: Activities, session: str, summary: SessionSummary) -> None:
+        self._activities = activities
+        self._session = session
+        self._summary = summary
+        self._turn: TurnSpan | None = None
+        self._calls: dict[str, ToolCallSpan] = {}
+        self._deliveries: dict[str, DeliverySpan] = {}
+        self._begun_by: DeliverySpan | None = None
+
+    # -- turns and tool calls ------------------------------------------------------------------------------
+
+    def happened(self, action: a.StateAction) -> None:
+        """An action was applied."""
+        observe = self._OBSERVED.get(type(action))
+        if observe is None:
+            return
+        try:
+            observe(self, action)
+        except Exception:  # noqa: BLE001 - telemetry must not keep anything from happening
+            _log.exception("%s was not observed", type(action).__name__)
+
+    @property
+    def turn(self) -> TurnSpan | None:
+        """The turn that runs."""
+        return self._turn
+
+    def _turn_started(self, action: a.SessionTurnStartedAction) -> None:
+        summary = self._summary
+        self._turn = self._activities.turn(
+            summary.provider,
+            self._session,
+            turn_id=action.turn_id,
+            provider=summary.provider,
+            model=summary.model.id if summary.model else None,
+            prompt=action.user_message.text,
+            parent=self._begun_by,
+        )
+
+    def _used(self, action: a.SessionUsageAction) -> None:
+        if self._turn is not None:
+            usage = action.usage
+            self._turn.used(
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                cache_read_tokens=usage.cache_read_tokens,
+                model=usage.model,
+            )
+
+    def _call_started(self, action: a.SessionToolCallStartAction) -> None:
+        if self._turn is not None:
+            self._calls[action.tool_call_id] = self._turn.tool(action.tool_name, action.tool_call_id)
+
+    def _call_confirmed(self, action: a.SessionToolCallConfirmedAction) -> None:
+        if not action.approved and (call := self._calls.pop(action.tool_call_id, None)):
+            call.cancel()
+
+    def _call_completed(self, action: a.SessionToolCallCompleteAction) -> None:
+        call = self._calls.pop(action.tool_call_id, None)
+        if call is None:
+            return
+        error = action.result.error
+        if action.result.success:
+            call.complete()
+        else:
+            code = error.code if error and error.code else "tool_error"
+            call.fail(code, error.message if error else None)
+
+    def _turn_completed(self, _action: a.SessionTurnCompleteAction) -> None:
+        self._end(TurnSpan.complete)
+
+    def _turn_cancelled(self, _action: a.SessionTurnCancelledAction | a.SessionTruncatedAction) -> None:
+        self._end(TurnSpan.cancel)
+
+    def _failed(self, action: a.SessionErrorAction) -> None:
+        self._end(lambda turn: turn.fail(action.error.error_type, action.error.message))
+
+    def _end(self, end: Callable[[TurnSpan], None]) -> None:
+        for call in self._calls.values():
+            call.cancel()
+        self._calls.clear()
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            end(turn)
+
+    _OBSERVED: ClassVar[dict[type, Callable[[SessionTelemetry, Any], None]]] = {
+        a.SessionTurnStartedAction: _turn_started,
+        a.SessionUsageAction: _used,
+        a.SessionToolCallStartAction: _call_started,
+        a.SessionToolCallConfirmedAction: _call_confirmed,
+        a.SessionToolCallCompleteAction: _call_completed,
+        a.SessionTurnCompleteAction: _turn_completed,
+        a.SessionTurnCancelledAction: _turn_cancelled,
+        a.SessionTruncatedAction: _turn_cancelled,
+        a.SessionErrorAction: _failed,
+    }
+
+    # -- deliveries ----------------------------------------------------------------------------------------
+
+    def entered(self, delivery_id: str, mode: DeliveryMode, reason: DeliveryReason) -> None:
+        """A message wants in."""
+        self._deliveries[delivery_id] = self._activities.delivery(
+            delivery_id,
+            agent=self._summary.provider,
+            conversation=self._session,
+            mode=mode.value,
+            reason=reason.value,
+        )
+
+    def begins(self, delivery_id: str) -> None:
+        """The turn that starts next is begun by this delivery."""
+        self._begun_by = self._deliveries.get(delivery_id)
+
+    def receipt(self, delivery_id: str, receipt: MessageReceipt) -> None:
+        """What became of it so far."""
+        if receipt.status is ReceiptStatus.ACCEPTED:
+            if delivery := self._deliveries.get(delivery_id):
+                delivery.accepted()
+            return
+        if delivery := self._deliveries.pop(delivery_id, None):
+            failed = receipt.status is ReceiptStatus.FAILED
+            delivery.settle(receipt.status.value, error_type="delivery_failed" if failed else None)

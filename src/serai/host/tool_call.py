@@ -1,11 +1,13 @@
-"""One tool call of a running turn, as the agent sees it."""
+"""One tool call of a running turn, as the agent sees it; and the calls that a turn leaves open."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from serai.ahp import actions as a
+from serai.ahp.reducers import LiveSession
 from serai.ahp.types import (
     ConfirmationOption,
     FileEdit,
@@ -14,28 +16,54 @@ from serai.ahp.types import (
     StringOrMarkdown,
     ToolCallCancellationReason,
     ToolCallError,
+    ToolCallPendingConfirmationState,
+    ToolCallPendingResultConfirmationState,
     ToolCallResult,
+    ToolCallRunningState,
     ToolResultContent,
     ToolResultTextContent,
     UserMessage,
 )
+from serai.host.session.questions import Expected
 
-if TYPE_CHECKING:
-    from serai.host.session import Session
-    from serai.host.turn import Turn
+__all__ = ["OUTCOME_UNKNOWN", "ToolCall", "ends_of_calls", "untold"]
 
-__all__ = ["ToolCall"]
+OUTCOME_UNKNOWN = "outcome_unknown"
+"""The code of the error of a call that ran, and whose end nobody has told."""
 
 
 class ToolCall:
-    """A tool call of a running turn."""
+    """A tool call of a running turn.
 
-    def __init__(self, session: Session, turn: Turn, call_id: str, name: str, tool_input: str | None) -> None:
-        self._session = session
-        self._turn = turn
+    Args:
+        turn_id: The turn.
+        call_id: Its id.
+        name: The tool.
+        act: Lets an action of the turn happen.
+        expect: Gives a future for an answer.
+        begun: Where calls are noted that run already while someone is asked whether they may, by their ids.
+        patience: How long a client may take to run it, in seconds.
+    """
+
+    def __init__(
+        self,
+        turn_id: str,
+        call_id: str,
+        name: str,
+        *,
+        act: Callable[[a.StateAction], None],
+        expect: Callable[[Expected], asyncio.Future[Any]],
+        begun: dict[str, ToolCall],
+        patience: float,
+    ) -> None:
+        self._turn_id = turn_id
+        self._act = act
+        self._expect = expect
+        self._begun = begun
+        self._patience = patience
         self.id = call_id
         self.name = name
-        self.input = tool_input
+        self.input: str | None = None
         """The input that counts: the person may have changed it."""
         self.approved = False
         self.option: str | None = None
@@ -51,11 +79,10 @@ class ToolCall:
     def grow(self, more: str, message: StringOrMarkdown | None = None) -> None:
         """More of the input is known, or what the call is going to do."""
         self.input = (self.input or "") + more
-        self._session.act_in_turn(
-            self._turn,
+        self._act(
             a.SessionToolCallDeltaAction(
-                turn_id=self._turn.id, tool_call_id=self.id, content=more, invocation_message=message
-            ),
+                turn_id=self._turn_id, tool_call_id=self.id, content=more, invocation_message=message
+            )
         )
 
     async def ready(
@@ -77,11 +104,10 @@ class ToolCall:
         asked = confirmed is None
         if asked and self.approved:
             self.begun()
-        answer = self._session.expecting.expect(("call", self.id)) if asked else None
-        self._session.act_in_turn(
-            self._turn,
+        answer = self._expect(("call", self.id)) if asked else None
+        self._act(
             a.SessionToolCallReadyAction(
-                turn_id=self._turn.id,
+                turn_id=self._turn_id,
                 tool_call_id=self.id,
                 meta=meta,
                 invocation_message=message,
@@ -112,10 +138,9 @@ class ToolCall:
             self.input = action.edited_tool_input
 
     def _skip(self) -> None:
-        self._session.act_in_turn(
-            self._turn,
+        self._act(
             a.SessionToolCallConfirmedAction(
-                turn_id=self._turn.id,
+                turn_id=self._turn_id,
                 tool_call_id=self.id,
                 approved=False,
                 reason=ToolCallCancellationReason.SKIPPED.value,
@@ -127,15 +152,14 @@ class ToolCall:
 
         When the turn ends it has failed then, and was not skipped.
         """
-        self._turn.begun[self.id] = self
+        self._begun[self.id] = self
 
     def show(self, *content: ToolResultContent) -> None:
         """Show what the running tool has so far."""
         self.shown = list(content)
-        self._session.act_in_turn(
-            self._turn,
+        self._act(
             a.SessionToolCallContentChangedAction(
-                turn_id=self._turn.id, tool_call_id=self.id, content=list(content)
+                turn_id=self._turn_id, tool_call_id=self.id, content=list(content)
             ),
         )
 
@@ -163,11 +187,10 @@ class ToolCall:
             structured_content=structured,
             error=ToolCallError(message=error) if isinstance(error, str) else error,
         )
-        answer = self._session.expecting.expect(("result", self.id)) if confirm_result else None
-        self._session.act_in_turn(
-            self._turn,
+        answer = self._expect(("result", self.id)) if confirm_result else None
+        self._act(
             a.SessionToolCallCompleteAction(
-                turn_id=self._turn.id,
+                turn_id=self._turn_id,
                 tool_call_id=self.id,
                 meta=meta,
                 result=result,
@@ -183,9 +206,9 @@ class ToolCall:
 
     def expect_result(self) -> None:
         """A client runs this call: be ready for its result before the client knows of it."""
-        self._result = self._session.expecting.expect(("complete", self.id))
+        self._result = self._expect(("complete", self.id))
         # Someone may be asked whether the result may be used, and answer in the same moment.
-        self._leave = self._session.expecting.expect(("result", self.id))
+        self._leave = self._expect(("result", self.id))
 
     async def result(self) -> ToolCallResult:
         """Wait for the result of a call that a client runs, and for leave to use it where that is needed.
@@ -195,7 +218,7 @@ class ToolCall:
         """
         if self._result is None or self._leave is None:
             raise RuntimeError(f"call {self.id!r} is not run by a client")
-        limit = self._session.settings.client_tool_timeout
+        limit = self._patience
         try:
             async with asyncio.timeout(limit):
                 action: a.SessionToolCallCompleteAction = await self._result
@@ -214,3 +237,43 @@ def _failed(message: str, error: str, code: str | None = None) -> ToolCallResult
     return ToolCallResult(
         success=False, past_tense_message=message, error=ToolCallError(message=error, code=code)
     )
+
+
+# -- calls that a turn leaves open -------------------------------------------------------------------------
+
+
+def untold(who: str = "agent") -> ToolCallError:
+    """Why a call that ran has failed: whoever ran it did not tell how it ended."""
+    return ToolCallError(message=f"the {who} did not tell how this ended", code=OUTCOME_UNKNOWN)
+
+
+def ends_of_calls(session: LiveSession, begun: Mapping[str, ToolCall]) -> Iterator[a.StateAction]:
+    """What is to be told of the calls that the turn leaves open, before it ends.
+
+    The end of a turn cancels them as skipped: the protocol has it so. That must not be said of something that
+    was done, or half of it. So what runs has failed, with what it has shown so far. A result that nobody has
+    allowed may not be used. What has not begun is left to the end of the turn.
+
+    Args:
+        session: The session whose turn is about to end.
+        begun: Calls that run already while someone is asked whether they may, by their ids.
+    """
+    turn = session.turn
+    if turn is None:
+        return
+    for call in list(turn.calls()):
+        match call:
+            case ToolCallRunningState():
+                shown, error = call.content, untold("agent" if call.tool_client_id is None else "client")
+            case ToolCallPendingConfirmationState() if call.tool_call_id in begun:
+                shown, error = begun[call.tool_call_id].shown or None, untold()
+            case ToolCallPendingResultConfirmationState():
+                yield a.SessionToolCallResultConfirmedAction(
+                    turn_id=turn.id, tool_call_id=call.tool_call_id, approved=False
+                )
+                continue
+            case _:
+                continue
+        message = call.invocation_message
+        result = ToolCallResult(success=False, past_tense_message=message, content=shown, error=error)
+        yield a.SessionToolCallCompleteAction(turn_id=turn.id, tool_call_id=call.tool_call_id, result=result)

@@ -15,21 +15,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from serai.ahp import actions as a
 from serai.ahp import wire
-from serai.ahp.commands import ContentEncoding, ResourceReadResult, ResourceWriteParams
+from serai.ahp.commands import ResourceReadResult
 from serai.ahp.types import (
-    ROOT,
     ConfirmationOption,
     ContentRef,
     FileEdit,
     FreeForm,
     MarkdownResponsePart,
     ModelSelection,
+    PendingMessage,
     ReasoningResponsePart,
     ResourceResponsePart,
     SessionActiveClient,
@@ -42,23 +40,69 @@ from serai.ahp.types import (
 )
 from serai.customizations import Definition
 from serai.errors import SessionGone
-from serai.host.content import BLOB_SCHEME
-from serai.host.delegation import Subagent, delegate
-from serai.host.expecting import Answers
+from serai.host.blobs import BLOB_SCHEME
+from serai.host.session.core import SessionCore
+from serai.host.session.delegation import Subagent
+from serai.host.session.questions import Answers, Questions
+from serai.host.surroundings.terminals import HostTerminal
 from serai.host.tool_call import ToolCall
-from serai.machine.files import path_of
-from serai.machine.files import write as write_file
 from serai.store.contract import BlobRow
 
-if TYPE_CHECKING:
-    from serai.host.changes.edit import Edit
-    from serai.host.session import Session
-    from serai.host.surroundings.terminals import HostTerminal
-
-__all__ = ["GRANTS", "Answers", "Turn"]
+__all__ = ["GRANTS", "Answers", "AroundTurn", "Turn", "TurnKeeper"]
 
 GRANTS = "serai.grants"
 """In a session's `_meta`: the tools that may run without asking again. Only the host writes it."""
+
+
+class TurnKeeper(Protocol):
+    """Who owns the turns of a session: it knows which one runs, and runs its answer."""
+
+    def is_running(self, turn: Turn) -> bool:
+        """Whether a turn still runs."""
+        ...
+
+    def own(self, turn: Turn, answer: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run the coroutine that answers a turn."""
+        ...
+
+    def take_steering(self, message: PendingMessage, evidence: str) -> None:
+        """The agent takes the steering message."""
+        ...
+
+
+class AroundTurn(Protocol):
+    """What a turn reaches beyond its session's state: files, terminals, other agents."""
+
+    async def definitions(self) -> tuple[Definition, ...]:
+        """The session's customisations."""
+        ...
+
+    async def read(self, uri: str) -> ResourceReadResult:
+        """Read a file."""
+        ...
+
+    async def write(self, uri: str, text: str) -> None:
+        """Write a file as a whole."""
+        ...
+
+    async def start_terminal(
+        self,
+        claim: TerminalSessionClaim,
+        argv: Sequence[str],
+        title: str | None,
+        cwd: str | None,
+        env: Mapping[str, str] | None,
+    ) -> HostTerminal:
+        """Run a program in a terminal."""
+        ...
+
+    async def delegate(self, provider: str, message: UserMessage, title: str) -> Subagent:
+        """Begin a session for another agent."""
+        ...
+
+    def call_ready(self, action: a.SessionToolCallReadyAction) -> None:
+        """A tool call can be run from now on."""
+        ...
 
 
 class Turn:
@@ -67,8 +111,13 @@ class Turn:
     message: UserMessage
     """What the turn answers. The harness takes it from the message that it was handed, and sets it."""
 
-    def __init__(self, session: Session, turn_id: str) -> None:
-        self._session = session
+    def __init__(
+        self, core: SessionCore, turn_id: str, questions: Questions, keeper: TurnKeeper, around: AroundTurn
+    ) -> None:
+        self._core = core
+        self._questions = questions
+        self._keeper = keeper
+        self._around = around
         self.id = turn_id
         self._terminals: list[HostTerminal] = []
         self._part: tuple[type, str] | None = None
@@ -84,39 +133,40 @@ class Turn:
         When it returns the turn is complete; when it raises the turn has failed; when someone cancels the
         turn it is cancelled.
         """
-        self.task = self._session.turns.own(self, answer)
+        self.task = self._keeper.own(self, answer)
         self.task.add_done_callback(lambda _task: self._leave(answer))
 
     def _leave(self, answer: Coroutine[Any, Any, None]) -> None:
         """The answer has ended, one way or another: leave nothing of it behind."""
         answer.close()  # a turn that is cancelled at once never began it
         if self._is_cancelled:
-            self._session.end_terminals(self._terminals)
+            for terminal in self._terminals:
+                self._core.spawn(terminal.close())
 
     # -- the session ---------------------------------------------------------------------------------------
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The session's settings as they are now; someone may change them while the turn runs."""
-        config = self._session.live.head.config
+        config = self._core.live.head.config
         return config.values if config is not None else {}
 
     @property
     def model(self) -> ModelSelection | None:
         """The model that was chosen for the session. A choice during a turn holds from the next one on."""
-        return self._session.live.head.summary.model
+        return self._core.live.head.summary.model
 
     @property
     def active_client(self) -> SessionActiveClient | None:
         """The client that lends its tools to the session now, and those tools."""
-        return self._session.live.head.active_client
+        return self._core.live.head.active_client
 
     async def definitions(self) -> tuple[Definition, ...]:
         """The agents, skills, prompts, rules, hooks and MCP servers that the session has now.
 
         Use those that are `enabled`, and run nothing of those that are not `runnable`.
         """
-        return await self._session.customizations.definitions()
+        return await self._around.definitions()
 
     def granted(self, tool: str) -> bool:
         """Whether someone has allowed a tool for the rest of the session."""
@@ -124,18 +174,17 @@ class Turn:
 
     def grant(self, tool: str) -> None:
         """Remember, with the session, that a tool is allowed. Its calls are then `confirmed` by `setting`."""
-        if not self.granted(tool):
-            meta = {**(self._session.live.head.meta or {}), GRANTS: [*self._grants(), tool]}
-            self._act(a.SessionMetaChangedAction(meta=meta))
+        if not self.granted(tool) and self.is_running:
+            self._core.note(GRANTS, [*self._grants(), tool])
 
     def _grants(self) -> list[str]:
-        return (self._session.live.head.meta or {}).get(GRANTS, [])
+        return (self._core.live.head.meta or {}).get(GRANTS, [])
 
     def keep(self, data: bytes, content_type: str) -> ContentRef:
         """Keep content beside the session, such as a file before and after an edit, and refer to it."""
-        data = self._session.masked_bytes(data)
+        data = self._core.redactor.redact_bytes(data)
         digest = hashlib.sha256(data).hexdigest()
-        self._session.journal.side.blobs.append(BlobRow(digest, content_type, data, self._session.uri))
+        self._core.journal.side.blobs.append(BlobRow(digest, content_type, data, self._core.uri))
         return ContentRef(uri=f"{BLOB_SCHEME}{digest}", size_hint=len(data), content_type=content_type)
 
     # -- files ---------------------------------------------------------------------------------------------
@@ -143,7 +192,7 @@ class Turn:
     @property
     def working_directory(self) -> str | None:
         """The session's folder, as a URI."""
-        return self._session.live.head.summary.working_directory
+        return self._core.live.head.summary.working_directory
 
     async def read(self, uri: str) -> ResourceReadResult:
         """Read a file: below the session's folders, or what a person has allowed it.
@@ -151,7 +200,7 @@ class Turn:
         Raises:
             ProtocolError: It is not there, may not be read, or is too large to be read at once.
         """
-        return await self._session.seat.read(uri)
+        return await self._around.read(uri)
 
     async def write(self, uri: str, text: str) -> None:
         """Write a file as a whole: below the session's folder, or where a person has allowed it.
@@ -159,10 +208,7 @@ class Turn:
         Raises:
             ProtocolError: It may not be written, or cannot be.
         """
-        roots = await self._session.host.files.for_session(self._session)
-        params = ResourceWriteParams(channel=ROOT, uri=uri, data=text, encoding=ContentEncoding.UTF8.value)
-        async with self.editing(path_of(uri)):
-            await self._session.host.files.run(write_file, params, roots)
+        await self._around.write(uri, text)
 
     # -- saying --------------------------------------------------------------------------------------------
 
@@ -189,7 +235,7 @@ class Turn:
 
     async def room(self) -> None:
         """Wait while too much waits for the disk."""
-        await self._session.journal.room()
+        await self._core.journal.room()
 
     async def notice(self, content: StringOrMarkdown) -> None:
         """Tell both the agent and the person something that neither of them said."""
@@ -197,7 +243,7 @@ class Turn:
         self._act(
             a.SessionResponsePartAction(turn_id=self.id, part=SystemNotificationResponsePart(content=content))
         )
-        await self._session.journal.room()
+        await self._core.journal.room()
 
     def apart(self) -> None:
         """What is said or thought next begins a part of its own."""
@@ -214,7 +260,7 @@ class Turn:
     @property
     def is_running(self) -> bool:
         """Whether what is done here still counts: someone may have cancelled the turn."""
-        return self._session.turns.is_running(self)
+        return self._keeper.is_running(self)
 
     async def used(self, usage: UsageInfo) -> None:
         """Report what the turn has used so far.
@@ -233,7 +279,7 @@ class Turn:
 
     async def ask(self, request: SessionInputRequest) -> Answers:
         """Ask the person something, and wait for the answer."""
-        answer = self._session.expecting.expect(("input", request.id))
+        answer = self._questions.expect(("input", request.id))
         self._act(a.SessionInputRequestedAction(request=request))
         return await answer
 
@@ -243,10 +289,10 @@ class Turn:
         Args:
             evidence: How it is known that the agent has it: it stands in the receipt.
         """
-        message = self._session.live.head.steering_message
-        if message is None or not self._session.turns.is_running(self):
+        message = self._core.live.head.steering_message
+        if message is None or not self.is_running:
             return None
-        self._session.turns.take_steering(message, evidence)
+        self._keeper.take_steering(message, evidence)
         return message.user_message
 
     async def delegate(self, provider: str, message: UserMessage, *, title: str) -> Subagent:
@@ -256,7 +302,7 @@ class Turn:
             ProtocolError: There is no such agent.
             CapabilityUnsupported: Too many agents stand one above the other.
         """
-        return await delegate(self._session, provider, message, title)
+        return await self._around.delegate(provider, message, title)
 
     # -- doing ---------------------------------------------------------------------------------------------
 
@@ -323,7 +369,15 @@ class Turn:
         """
         self._part = None
         self._calls += 1
-        call = ToolCall(self._session, self, call_id or f"{self.id}-call-{self._calls}", name, None)
+        call = ToolCall(
+            self.id,
+            call_id or f"{self.id}-call-{self._calls}",
+            name,
+            act=self._act,
+            expect=self._questions.expect,
+            begun=self.begun,
+            patience=self._core.settings.client_tool_timeout,
+        )
         if client_id is not None:
             call.expect_result()
         self._act(
@@ -337,20 +391,6 @@ class Turn:
             )
         )
         return call
-
-    def editing(self, *paths: str | Path, since: int | None = None) -> AbstractAsyncContextManager[Edit]:
-        """Say which files a block is about to make, change or delete, so that it is seen what it did.
-
-            async with turn.editing("notes.md"):
-                ...
-
-        In a git repository this does nothing: changes are seen there without it. It never fails.
-
-        Args:
-            paths: Absolute, or from the working directory. What is outside of that is not looked at.
-            since: For what may have changed them already: when it was first heard of (`time.time_ns()`).
-        """
-        return self._session.changing.bases.editing(self.id, paths, since)
 
     async def terminal(
         self,
@@ -376,13 +416,11 @@ class Turn:
             SessionGone: The turn was cancelled, before or meanwhile.
             SeraiError: The program cannot be started.
         """
-        host = self._session.host
         claim = TerminalSessionClaim(
-            session=self._session.uri, turn_id=self.id, tool_call_id=call.id if call else None
+            session=self._core.uri, turn_id=self.id, tool_call_id=call.id if call else None
         )
-        uri = f"ahp-terminal:/{host.new_id()}"
         if not self._is_cancelled:
-            terminal = await host.terminals.start(uri, claim, argv=argv, title=title, cwd=cwd, env=env)
+            terminal = await self._around.start_terminal(claim, argv, title, cwd, env)
             if not self._is_cancelled:
                 self._terminals.append(terminal)
                 return terminal
@@ -395,4 +433,8 @@ class Turn:
         return self.task is not None and self.task.cancelled()
 
     def _act(self, action: a.StateAction) -> None:
-        self._session.act_in_turn(self, action)
+        """Let an action of the agent happen, unless its turn is over: someone may have cancelled it."""
+        if self._keeper.is_running(self):
+            self._core.act(action)
+            if type(action) is a.SessionToolCallReadyAction:
+                self._around.call_ready(action)

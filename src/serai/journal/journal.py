@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING
 
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
-from serai.journal.batches import Measured, fill, size_of
+from serai.journal.batches import Barrier, Item, Measured, fill, is_delta, size_of
 from serai.journal.envelopes import origin_json
-from serai.journal.items import Barrier, Item, is_delta
-from serai.journal.publishing import Publisher
+from serai.journal.publisher import Publisher
 from serai.journal.standstill import Standstill
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import Batch, Opening, Store

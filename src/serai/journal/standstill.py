@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from serai.errors import StorageUnavailable
-from serai.journal.items import Barrier, Item
+from serai.journal.batches import Barrier, Item
 from serai.store.contract import Batch
 
 __all__ = ["Standstill"]

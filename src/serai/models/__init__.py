@@ -5,11 +5,9 @@
 
     agent = Agent(AgentModel("claude", cwd=project))
 
-model.py       the model: begin here      provider.py    models with defaults
-sources.py     which session is asked     turns.py       one turn, in a task of its own
-history.py     what is said to it         contents.py    pictures, sounds and files
-responses.py   what it answers            endings.py     why it stopped, and what that took
-failures.py    when it fails              ignoring.py    what it cannot do, told as warnings
+model.py       the model and its provider: begin here
+turn.py        which session is asked, and its turn    history.py     what is said to it
+response.py    what it answers                         problems.py    errors and warnings
 """
 
 from __future__ import annotations
@@ -24,9 +22,8 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-from serai.models.ignoring import AgentModelWarning
-from serai.models.model import AgentModel
-from serai.models.provider import AgentProvider, agent_provider
+from serai.models.model import AgentModel, AgentProvider, agent_provider
+from serai.models.problems import AgentModelWarning
 
 __all__ = ["AgentModel", "AgentModelWarning", "AgentProvider", "agent_provider"]
 

@@ -1,4 +1,4 @@
-"""An agent as a model of pydantic-ai."""
+"""An agent as a model of pydantic-ai, and models with the same defaults."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from pydantic_ai.profiles import ModelProfile, ModelProfileSpec, merge_profile
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 
 from serai.agents.ask.ask import AgentClient, client
-from serai.agents.ask.options import Options
+from serai.agents.ask.options import Options, checked_options
 from serai.agents.ask.session import WireSession
+from serai.agents.ask.start import AgentRef
 from serai.agents.several.failover import Candidate
-from serai.models.contents import downloaded
-from serai.models.history import SYSTEM, said_in
-from serai.models.ignoring import refuse_tools, warn_of_history, warn_of_settings
-from serai.models.responses import AgentResponse
-from serai.models.sources import FreshSessions, OpenSession, Source
-from serai.models.turns import Turn
+from serai.models.history import SYSTEM, downloaded, said_in
+from serai.models.problems import refuse_tools, warn_of_history, warn_of_settings
+from serai.models.response import AgentResponse
+from serai.models.turn import FreshSessions, ModelTurn, OpenSession, SessionSource
 
-__all__ = ["AgentModel"]
+__all__ = ["AgentModel", "AgentProvider", "agent_provider"]
 
 _PROFILE = ModelProfile(
     supports_tools=False,
@@ -68,7 +67,7 @@ class AgentModel(Model[Any]):
     ) -> None:
         super().__init__(settings=settings, profile=_profile(profile))
         known = agent if isinstance(agent, AgentClient) else client(agent)
-        self._source: Source = FreshSessions(known.having(**options))
+        self._source: SessionSource = FreshSessions(known.having(**options))
 
     @classmethod
     def of(
@@ -81,11 +80,6 @@ class AgentModel(Model[Any]):
         """A model that asks an open session: its conversation goes on, and it stays open.
 
         Of a message history, only what came after the session's own last answer is sent.
-
-        Args:
-            session: The session.
-            settings: As for a model.
-            profile: As for a model.
         """
         model = cls(session.host.name, settings=settings, profile=profile)
         model._source = OpenSession(session)
@@ -158,7 +152,7 @@ class AgentModel(Model[Any]):
         )
         warn_of_settings(agent, dict(settings or {}))
         warn_of_history(agent, said)
-        async with Turn(lambda: self._source.opened(said), self.model_name) as turn:
+        async with ModelTurn(lambda: self._source.opened(said), self.model_name) as turn:
             await turn.began()
             yield AgentResponse(parameters, turn=turn, name=self.model_name)
 
@@ -168,3 +162,30 @@ def _profile(wanted: ModelProfileSpec | None) -> ModelProfileSpec:
     if callable(wanted):
         return lambda default: wanted(merge_profile(default, _PROFILE))
     return merge_profile(_PROFILE, wanted)
+
+
+class AgentProvider:
+    """Makes models of agents, all with the same defaults. `agent_provider` makes it."""
+
+    def __init__(self, defaults: Options) -> None:
+        self.defaults = defaults
+
+    def __call__(self, agent: AgentRef, **options: Unpack[Options]) -> AgentModel:
+        """A model.
+
+        Raises:
+            TypeError: There is no such option, or two exclude each other.
+        """
+        return AgentModel(client(agent, **self.defaults), **options)
+
+
+def agent_provider(**defaults: Unpack[Options]) -> AgentProvider:
+    """Models with defaults.
+
+        models = agent_provider(cwd=project)
+        agent = Agent(models("claude", model="sonnet"))
+
+    Raises:
+        TypeError: There is no such option, or two exclude each other.
+    """
+    return AgentProvider(checked_options(defaults))

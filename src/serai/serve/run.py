@@ -15,7 +15,7 @@ from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.settings import HostSettings
 from serai.redact import Redactor
-from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.commands import ahp_peer
 from serai.serve.door import raise_descriptor_limit
 from serai.serve.frames import text_frame
 from serai.serve.port import PortSettings, serve_port
@@ -80,7 +80,6 @@ async def run_host(
         if look_for_agents is not None:
             host.look_for(look_for_agents(host))
         started(port)
-        host.run(host.processes.prepare())
 
     settle()
     raise_descriptor_limit()
@@ -88,7 +87,7 @@ async def run_host(
         port = asyncio.create_task(
             serve_port(
                 port_settings,
-                lambda connection: AhpPeer(host, connection),
+                lambda connection: ahp_peer(host, connection),
                 lambda: _readiness(host, log_lost=opening.log_lost),
                 started=can_connect,
             ),

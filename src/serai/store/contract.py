@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -28,6 +28,8 @@ __all__ = [
     "Store",
     "StoredRow",
     "TurnRow",
+    "failed",
+    "settled",
 ]
 
 
@@ -275,3 +277,20 @@ class Store(Protocol):
     async def backup(self, destination: Path) -> None:
         """Write a consistent copy of the live database to a new file, under the same key."""
         ...
+
+
+T = TypeVar("T")
+
+
+def settled(result: T) -> asyncio.Future[T]:
+    """A future that has its result."""
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    future.set_result(result)
+    return future
+
+
+def failed(error: Exception) -> asyncio.Future[Any]:
+    """A future that raises."""
+    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    future.set_exception(error)
+    return future

@@ -25,10 +25,10 @@ from serai.store.contract import (
     SessionRow,
     StoredRow,
     TurnRow,
+    failed,
+    settled,
 )
-from serai.store.days import day_of, first_day_kept
-from serai.store.mentions import RECORDS, ROOT, terminals_of, without
-from serai.store.settled import failed, settled
+from serai.store.upkeep import RECORDS, ROOT, day_of, first_day_kept, terminals_of, without
 
 __all__ = ["MemoryStore"]
 
@@ -80,7 +80,7 @@ class MemoryStore:
         self._users: defaultdict[str, set[str | None]] = defaultdict(set)
 
     async def open(self) -> Opening:
-        """Start, or start again with what was kept before."""
+        """See `Store`."""
         opening = Opening(self._last(), self._next if self._clean else self._ceiling, self._clean)
         self._next = opening.first_new
         self._ceiling = self._next + self._block
@@ -90,7 +90,7 @@ class MemoryStore:
         return opening
 
     async def close(self) -> None:
-        """Stop, cleanly. Closing again does nothing."""
+        """See `Store`."""
         if self._open:
             self._clean, self._open = True, False
 
@@ -99,13 +99,7 @@ class MemoryStore:
         self._open = False
 
     def append(self, batch: Batch) -> asyncio.Future[int]:
-        """Write a batch; the result, which is there at once, is the number of its first item.
-
-        Raises:
-            Fenced: A session has another epoch.
-            StorageUnavailable: The store is not open.
-            ValueError: A turn's ordinal was used before, or a head names an item that is not there.
-        """
+        """See `Store`."""
         try:
             return settled(self._append(batch))
         except (SeraiError, ValueError) as error:
@@ -164,30 +158,30 @@ class MemoryStore:
     # -- reading -------------------------------------------------------------------------------------------
 
     async def sessions(self) -> list[SessionRow]:
-        """All sessions that are not disposed of, the last modified one first."""
+        """See `Store`."""
         listed = [row for uri, row in self._sessions.items() if uri not in self._disposed]
         return sorted(listed, key=lambda row: (-row.modified_at, row.uri))
 
     async def head(self, uri: str) -> HeadRow | None:
-        """The newest head of a session."""
+        """See `Store`."""
         return self._heads.get(uri)
 
     async def turns(self, uri: str, *, before: int | None = None, limit: int | None = None) -> list[TurnRow]:
-        """The last turns of a session that are not truncated, oldest first; those below an ordinal."""
+        """See `Store`."""
         kept = [turn.row for _, turn in sorted(self._turns[uri].items()) if not turn.truncated]
         if before is not None:
             kept = [row for row in kept if row.ordinal < before]
         return kept if limit is None else kept[max(0, len(kept) - limit) :]
 
     async def rows(self, channel: str, after: int) -> list[StoredRow]:
-        """The rows of one channel above a number, ascending."""
+        """See `Store`."""
         start = bisect_right(self._numbers, after)
         return [row for row in self._rows[start:] if row.channel == channel]
 
     async def replay(
         self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
     ) -> list[StoredRow] | None:
-        """The rows of some channels with `after < seq <= until`; `None` when too many, or some are pruned."""
+        """See `Store`."""
         wanted = set(channels)
         if any(self._pruned.get(channel, 0) > after for channel in wanted):
             return None
@@ -197,25 +191,25 @@ class MemoryStore:
         return rows if len(rows) <= max_rows and size <= max_bytes else None
 
     async def gaps(self) -> list[tuple[int, int]]:
-        """For each start, the last committed number before it and the first new one."""
+        """See `Store`."""
         return list(self._gaps)
 
     async def client(self, client_id: str) -> ClientRow | None:
-        """What a client id is bound to."""
+        """See `Store`."""
         return self._clients.get(client_id)
 
     async def mark(self, client_id: str) -> int:
-        """How far a client has counted; 0 when it has not."""
+        """See `Store`."""
         return self._marks.get(client_id, 0)
 
     async def blob(self, digest: str) -> BlobRow | None:
-        """Large content by its digest. `session` is not told: it may belong to several."""
+        """See `Store`."""
         return self._blobs.get(digest)
 
     # -- care ----------------------------------------------------------------------------------------------
 
     async def purge(self, uri: str) -> None:
-        """Erase all that is kept of a session."""
+        """See `Store`."""
         channels = {uri, f"serai-deliveries:{uri}", f"serai-agent:{uri}"}
         erased = [row for row in self._rows if row.channel in channels]
         suspects = set(_references([*(row.action for row in erased), *self._contents(uri)]))
@@ -244,15 +238,7 @@ class MemoryStore:
                 self._blobs.pop(digest, None)
 
     async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
-        """Delete rows that are more than so many days old and that no state needs.
-
-        Returns:
-            The sessions of which old rows stay, because their heads do not reflect them.
-
-        Raises:
-            StorageUnavailable: The store is not open.
-            ValueError: It is not at least one day.
-        """
+        """See `Store`."""
         first_day = first_day_kept(self._now(), days)
         if not self._open:
             raise StorageUnavailable("the store is not open")
@@ -273,15 +259,11 @@ class MemoryStore:
         return sorted(behind)
 
     async def check(self, *, full: bool) -> list[str]:  # noqa: ARG002 - there is only one depth here
-        """What is wrong; with dictionaries, nothing."""
+        """See `Store`."""
         return []
 
     async def backup(self, destination: Path) -> None:
-        """There is no file to copy.
-
-        Raises:
-            StorageUnavailable: Always.
-        """
+        """See `Store`."""
         raise StorageUnavailable(f"a store in memory cannot be copied to {destination}")
 
     def _contents(self, uri: str) -> list[bytes]:

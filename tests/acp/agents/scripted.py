@@ -122,6 +122,15 @@ def crash(session: str, code: str) -> Any:
     os._exit(int(code))
 
 
+def secretive(session: str) -> Any:
+    """Says its secret about itself, in all the ways that there are."""
+    command = {"name": "hunter2", "description": "uses hunter2"}
+    update(session, "available_commands_update", availableCommands=[command])
+    update(session, "session_info_update", title="Fix hunter2")
+    update(session, "current_mode_update", currentModeId="hunter2")
+    update(session, "config_option_update", configOptions=[option("hunter2")])
+
+
 def killed(_session: str) -> Any:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -222,8 +231,6 @@ def malformed(session: str) -> Any:
     say(session, json.dumps(answer_to("m1")["error"]["code"]))
     send({"id": "m2", "method": "session/request_permission", "params": [1]})
     say(session, json.dumps(answer_to("m2")["error"]["code"]))
-    send({"id": "m3", "params": {}})
-    say(session, json.dumps(answer_to("m3")["error"]["code"]))
     send({"id": {"a": 1}, "method": "x"})
     say(session, json.dumps(answer_to(None)["error"]["code"]))
 
@@ -242,8 +249,6 @@ def unreadable(session: str) -> Any:
         b'[{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]}}\n' % session.encode()
     )
     say(session, answer_to("u1")["result"]["outcome"]["outcome"])
-    raw(b'{"jsonrpc": "2.0", "id": "u2", "method": "session/request_permission", "params": {"sess\n')
-    say(session, json.dumps(answer_to("u2")["error"]["code"]))
 
 
 def half(_session: str) -> Any:
@@ -300,6 +305,7 @@ def initialize(params: dict[str, Any]) -> Any:
             while True:
                 receive()
         case "exit":
+            raw(TOLD.get("printed", "").encode())
             sys.stderr.write(TOLD.get("log", "cannot start"))
             sys.exit(3)
         case {"error": error}:
@@ -338,7 +344,7 @@ def new(params: dict[str, Any]) -> Any:
             "currentModeId": "ask",
             "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "do", "name": "Do"}],
         },
-        "configOptions": [option("small")],
+        **({"models": TOLD["models"]} if "models" in TOLD else {"configOptions": [option("small")]}),
         "_meta": {"params": params},
     }
 
@@ -397,6 +403,11 @@ def question(_params: dict[str, Any]) -> Any:
     return ...
 
 
+def set_model(params: dict[str, Any]) -> Any:
+    CALLS.append(params["modelId"])
+    return {}
+
+
 def set_option(params: dict[str, Any]) -> Any:
     if params["configId"] != "model":
         return {"error": {"code": -32601, "message": "no"}}
@@ -424,6 +435,7 @@ METHODS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "session/delete": set_mode,
     "session/set_mode": set_mode,
     "session/set_config_option": set_option,
+    "session/set_model": set_model,
     "session/prompt": prompt,
     "authenticate": set_mode,
     "logout": set_mode,

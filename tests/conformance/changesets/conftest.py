@@ -17,7 +17,7 @@ from serai.ahp.types import ChangesetState, ChangesetSummary
 from serai.harness.callback import CallbackHarness
 from serai.host.changes import folder_watch
 from serai.host.turn import Turn
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 UNCOMMITTED = "ahp-changeset:/one/uncommitted"
 SESSION = "ahp-changeset:/one/session"

@@ -23,7 +23,7 @@ from conformance.changesets.conftest import (
 from conformance.client import Client, connecting
 from conformance.conftest import ONE, say
 from hosts import KEY, housing
-from serai.store.sqlite import SqliteStore
+from serai.store.sqlite.store import SqliteStore
 
 
 async def test_staging_puts_files_into_the_index(client: Client, repository: Path) -> None:

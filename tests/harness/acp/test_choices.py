@@ -10,7 +10,7 @@ import pytest
 from conformance.client import Client
 from harness.acp.conftest import ONE, Inn, begin, ended, notices, said, say
 from serai.acp.options import read_modes, read_options
-from serai.harness.acp.choices import Choices, schema_of
+from serai.harness.acp.settings import Choices, schema_of
 
 FULL: dict[str, Any] = {"modes": True, "options": True}
 HAS = "Quick has these values for"

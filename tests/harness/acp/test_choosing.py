@@ -30,8 +30,8 @@ from harness.acp.test_choices import FULL, asked, model, options, select, values
 from machine.processes.watching import runs, until
 from serai.acp import Choice
 from serai.acp.options import read_modes
-from serai.harness.acp.choices import Choices, schema_of
 from serai.harness.acp.harness import AcpHarness
+from serai.harness.acp.settings import Choices, schema_of
 
 CHOOSY = (sys.executable, "-I", "-S", "-u", str(AGENTS / "choosy.py"))
 TWO = "ahp-session:/two"
@@ -117,16 +117,6 @@ async def test_what_was_chosen_with_a_model_can_be_chosen_otherwise_afterwards(
     await change(client, effort="low")
     assert await asked(client, session) == [["model", "m3"], ["effort", "high"], ["effort", "low"]]
     assert values(client)["effort"] == "low"
-
-
-async def test_what_an_agent_changes_with_its_model_is_brought_back_to_what_was_chosen(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer(CHOOSY, resets=True)
-    session = await inn.session(client, config={"effort": "high"})
-    await change(client, to="m3")
-    assert await asked(client, session) == [["effort", "high"], ["model", "m3"], ["effort", "high"]]
-    assert values(client)["effort"] == "high"
 
 
 # -- while the agent is away -------------------------------------------------------------------------------
@@ -229,31 +219,6 @@ async def test_a_choice_that_cannot_be_is_told_again_when_it_is_made_while_the_a
     assert none in notices(await say(client, session, "echo"))
 
 
-async def test_another_choice_does_not_tell_again_what_was_told_of_the_first(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer(CHOOSY, capabilities=RESUMES)
-    session = await inn.session(client, model={"id": "m3"})
-    client = await back(inn)  # where it has nothing that one can choose: the model stays a wish
-    assert "Quick offers no choice of models." in notices(await say(client, session, "settings"))
-    modes = [{**select("mode"), "category": "mode", "options": [{"value": "a"}, {"value": "b"}]}]
-    again = [{"sessionUpdate": "config_option_update", "configOptions": modes}]
-    assert notices(await say(client, session, f"updates {json.dumps(again)}")) == []
-    await change(client, mode="b")
-    assert (notices(await say(client, session, "settings")), model(client)) == ([], "m3")
-
-
-async def test_what_the_agent_chose_itself_is_nobodys_wish_after_a_restart(inn: Inn, client: Client) -> None:
-    inn.offer(CHOOSY, capabilities=RESUMES)
-    session = await inn.session(client)
-    mode = [{"sessionUpdate": "current_mode_update", "currentModeId": "b"}]
-    await say(client, session, f"updates {json.dumps(mode)}")
-    client = await back(inn)
-    (notice,) = notices(await say(client, session, "settings"))
-    assert "has resumed its session" in notice
-    assert values(client) == {}
-
-
 async def test_what_a_person_chose_is_a_wish_after_a_restart_too(inn: Inn, client: Client) -> None:
     inn.offer(CHOOSY, capabilities=RESUMES)
     session = await inn.session(client, config={"effort": "high"})
@@ -266,28 +231,6 @@ async def test_what_a_person_chose_is_a_wish_after_a_restart_too(inn: Inn, clien
         "Quick has no setting 'mode'.",
         "Quick offers no choice of models.",
     ]
-
-
-@pytest.mark.parametrize("chosen", [[], ["m3", "m1"], ["m1"]])
-async def test_what_a_person_chose_is_theirs_also_when_the_agent_had_chosen_it_before(
-    inn: Inn, client: Client, tmp_path: Path, chosen: list[str]
-) -> None:
-    fewer = tmp_path / "fewer"
-    inn.offer(CHOOSY, capabilities=RESUMES, fewer=str(fewer))
-    session = await inn.session(client)
-    for name in chosen:
-        await change(client, to=name, mode={"m1": "a", "m3": "c"}[name])
-        await client.until(lambda name=name: model(client) == name)
-    await say(client, session, "settings")
-    fewer.touch()  # of m1, m2, m3 and a, b, c only the last ones are left
-    client = await back(inn)
-    told = notices(await say(client, session, "settings"))[1:]
-    mode = "Quick did not set mode to 'a': it has these values for 'mode': c."
-    lost = "Quick did not take the model m1: it has these models: m3."
-    assert told == ([lost, mode] if chosen else [mode])
-    assert (model(client), values(client)["mode"]) == ("m3", "c")
-    client = await back(inn)
-    assert len(notices(await say(client, session, "settings"))) == 1  # that it was resumed
 
 
 # -- whatever other sessions do ----------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serai.harness.acp.contents import link_to
+from serai.harness.acp.content import link_to
 
 
 @pytest.mark.parametrize(

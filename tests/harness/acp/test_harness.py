@@ -107,8 +107,8 @@ async def test_the_process_ends_with_the_session(inn: Inn, client: Client) -> No
     inn.offer()
     session = await inn.session(client)
     agent = await agent_of(inn, session)
-    assert agent._link is not None
-    running = agent._link.agent
+    assert agent._link.last is not None
+    running = agent._link.last.agent.agent
     await client.request("disposeSession", session)
     assert running.exit is not None
 
@@ -120,12 +120,12 @@ async def test_a_session_that_is_put_out_of_memory_ends_its_agent_and_comes_back
     session = await inn.session(client)
     await say(client, session, "echo one")
     agent = await agent_of(inn, session)
-    assert agent._link is not None
-    running = agent._link.agent
+    assert agent._link.last is not None
+    running = agent._link.last.agent.agent
     await client.close()
     again = await inn.connect("again", "ahp-root://")
     async with asyncio.timeout(WITHIN):
-        while not inn.house.host.sessions.put_out(session):
+        while not inn.house.host.eviction.put_out(session):
             await again.ping()
         while running.exit is None:
             await again.ping()

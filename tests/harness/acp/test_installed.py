@@ -11,7 +11,7 @@ from harness.acp.conftest import QUICK, Inn, said, say
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.programs import Surroundings
-from serai.harness.acp.installed import offer_installed
+from serai.harness.acp.harness import offer_installed
 
 TOLD = '{"options": true}'
 

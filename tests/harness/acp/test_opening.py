@@ -11,7 +11,7 @@ import pytest
 from conformance.client import Client, Refused, calls_of
 from harness.acp.conftest import FORKS, LOADS, ONE, RESUMES, Inn, back, notices, said, say
 from serai.acp import Handshake
-from serai.harness.acp import kept as k
+from serai.harness.acp import records as k
 
 
 def opened(client: Client) -> str:
@@ -304,9 +304,9 @@ async def test_that_only_a_part_of_a_long_conversation_is_told_is_said(
 def test_what_was_made_anew_is_untold_until_the_agent_was_prompted() -> None:
     handshake = Handshake.of({})
     anew = [k.opened("a", handshake, anew=False), k.prompted("t"), k.opened("b", handshake, anew=True)]
-    assert k.kept_of(anew).is_untold
-    assert k.kept_of([*anew, k.opened("b", handshake, anew=False)]).is_untold
-    assert not k.kept_of([*anew, k.prompted("u"), k.opened("b", handshake, anew=False)]).is_untold
+    assert k.read_records(anew).is_untold
+    assert k.read_records([*anew, k.opened("b", handshake, anew=False)]).is_untold
+    assert not k.read_records([*anew, k.prompted("u"), k.opened("b", handshake, anew=False)]).is_untold
 
 
 # -- what a session is opened with -------------------------------------------------------------------------
@@ -374,3 +374,35 @@ async def test_a_server_that_the_agent_cannot_reach_is_no_session(inn: Inn, clie
     error = client.session(session).creation_error
     assert error is not None
     assert (error.error_type, "mcpCapabilities.http" in error.message) == ("capability_not_supported", True)
+
+
+# -- history that comes late -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("can", [LOADS, RESUMES])
+@pytest.mark.parametrize("late", [0.01, 0.05])
+async def test_history_that_is_told_after_the_answer_is_history_too(
+    inn: Inn, client: Client, keep: str, late: float, can: dict[str, Any]
+) -> None:
+    inn.offer(keep=keep, capabilities=can, late=late)
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    client = await back(inn)
+    turn = await say(client, session, "recall")
+    assert (said(turn), calls_of(turn)) == ('["echo one"]', [])
+    assert len(notices(turn)) == 1
+
+
+@pytest.mark.parametrize("late", [0.01, 0.05])
+async def test_the_history_of_a_fork_is_not_recorded_again(
+    inn: Inn, client: Client, keep: str, late: float
+) -> None:
+    inn.offer(keep=keep, capabilities=FORKS, late=late)
+    session = await inn.session(client)
+    last = await say(client, session, "echo one")
+    await inn.session(client, FORK, fork={"session": session, "turnId": last.id})
+    turn = await say(client, FORK, "recall")
+    assert (said(turn), calls_of(turn)) == ('["echo one"]', [])
+    (notice,) = notices(turn)
+    assert "has forked its session" in notice
+    assert notices(await say(client, FORK, "echo more")) == []

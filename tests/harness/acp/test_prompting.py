@@ -12,7 +12,7 @@ from conformance.client import Client
 from harness.acp.conftest import Inn, notices, said, say
 from serai.ahp import wire
 from serai.ahp.types import UserMessage
-from serai.harness.acp.prompting import blocks_of
+from serai.harness.acp.content import blocks_of
 
 PICTURE = base64.b64encode(b"png").decode()
 NOTES = base64.b64encode(b"some notes").decode()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from serai.ahp.types import MarkdownResponsePart, ReasoningResponsePart, ResponsePart, Turn, UserMessage
-from serai.harness.acp.retelling import is_too_long, retold
+from serai.harness.acp.records import is_too_long, retold
 
 
 def turn(asked: str, answered: str = "") -> Turn:

@@ -25,9 +25,9 @@ async def kill(inn: Inn, uri: str) -> AcpAgentSession:
     assert session is not None
     agent = await session.agent()
     assert isinstance(agent, AcpAgentSession)
-    assert agent._link is not None
-    os.kill(agent._link.agent.pid, signal.SIGKILL)
-    await agent._link.agent.wait_closed()
+    assert agent._link.last is not None
+    os.kill(agent._link.last.agent.agent.pid, signal.SIGKILL)
+    await agent._link.last.agent.agent.wait_closed()
     return agent
 
 
@@ -66,7 +66,7 @@ async def test_a_turn_that_is_cancelled_while_the_agent_comes_back_does_not_dist
     agent = await kill(inn, session)
     await client.dispatch(session, "configChanged", config={"mode": "do"})
     turn = await begin(client, session, "echo two")
-    await until(lambda: agent._linking.running is not None)  # and is asked for its mode
+    await until(lambda: agent._link.running is not None)  # and is asked for its mode
     await client.dispatch(session, "turnCancelled", turnId=turn)
     assert (await ended(client, session, turn)).state == "cancelled"
     assert said(await say(client, session, "echo three")) == "three"

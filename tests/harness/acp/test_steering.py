@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from conformance.client import Client
-from harness.acp.conftest import RESUMES, Inn, back, begin, ended, notices, said, say
+from harness.acp.conftest import Inn, begin, ended, notices, said, say
 from harness.acp.test_harness import STEERS
 from harness.acp.test_work import receipts
-from serai.host.turns import HELD
+from serai.host.session.turns import HELD
 
 
 def waiting(client: Client, session: str) -> tuple[str | None, list[str], str | None]:
@@ -46,19 +46,6 @@ async def test_a_steering_message_reaches_the_turn_that_runs(inn: Inn, client: C
     assert said(await ended(client, session, turn)) == "workingleft"
     await client.until(lambda: client.session(session).steering_message is None)
     assert client.session(session).queued_messages is None
-
-
-async def test_an_answer_to_a_steering_message_that_was_said_before_is_not_lost(
-    inn: Inn, client: Client, keep: str
-) -> None:
-    inn.offer(keep=keep, capabilities=RESUMES, late="prompt", repeats=True, **STEERS)
-    session = await inn.session(client)
-    await say(client, session, "echo one")
-    client = await back(inn)
-    turn = await begin(client, session, "until_steered")
-    await client.hear("delta", content="working")
-    await steer(client, session, "echo one")
-    assert said(await ended(client, session, turn)) == "workingone"
 
 
 async def test_a_steering_message_that_comes_too_late_is_the_next_one(inn: Inn, client: Client) -> None:

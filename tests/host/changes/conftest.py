@@ -18,7 +18,7 @@ from serai.changes.catalogue import SESSION, ChangesetKind, Which, uri_of
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.changes.changeset_channel import ChangesetChannel
 from serai.host.host import Host
-from serai.host.session import Session
+from serai.host.session.session import Session
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore

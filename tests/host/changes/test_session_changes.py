@@ -23,7 +23,7 @@ from serai.changes.trash import KEPT_SECONDS, DiscardStep, Trash
 from serai.errors import ProtocolError, SessionGone
 from serai.host.changes import bases, session_changes
 from serai.host.changes.changesets import id_of_session, session_of_id
-from serai.host.session import Session
+from serai.host.session.session import Session
 from serai.host.turn import Turn
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -25,11 +23,10 @@ from serai.ahp.types import (
 from serai.errors import ProtocolError
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.host import Host
-from serai.host.session import Session
+from serai.host.session.session import Session
 from serai.host.surroundings.terminals import HostTerminal
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
-from serai.machine.processes.records import Records
 from serai.machine.terminals.terminal import BATCH
 from serai.store.memory import MemoryStore
 
@@ -252,7 +249,7 @@ async def test_a_terminal_that_a_killed_host_left_says_that_it_was_stopped(inn: 
     await inn.host.terminals.create(CreateTerminalParams(channel=TERMINAL, claim=claim), "c")
     await inn.host.journal.committed()
     rows = await inn.store.rows("serai-terminals", 0)
-    await inn.host.terminals.dispose(TERMINAL)
+    await inn.host.terminals.dispose(TERMINAL, "c", Nobody())
     left = MemoryStore()
     await left.open()
     inn.store = left
@@ -270,9 +267,8 @@ async def test_a_terminal_that_a_killed_host_left_says_that_it_was_stopped(inn: 
 
 async def test_a_terminal_whose_keeper_was_killed_has_ended_and_says_so(inn: Inn) -> None:
     terminal = await inn.host.terminals.start(TERMINAL, TerminalClientClaim(client_id="c"), argv=["cat"])
-    [record] = Records(inn.folder / "home" / "processes").all().values()
-    assert record.keeper is not None
-    os.kill(record.keeper.pid, signal.SIGKILL)
+    [child] = inn.host.processes.children
+    child.keeper.kill()
     assert await terminal.wait() == 137
     [listed] = inn.host.root.live.head.terminals or []
     assert listed.exit_code == 137

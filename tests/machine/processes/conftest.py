@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import resource
 import subprocess
-import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
-from machine.processes.watching import children, names, until
-from serai.machine.processes.census import MARK, census
+from machine.processes.watching import children, names
+from serai.machine.processes.census import number_of
+from serai.machine.processes.keeper import take_number
 from serai.machine.processes.processes import Processes
+
+RLIMIT_LOCKS = 10
 
 
 @pytest.fixture
@@ -35,13 +37,14 @@ async def processes(records: Path) -> AsyncIterator[Processes]:
 
 
 @pytest.fixture
-async def sleeper() -> AsyncIterator[subprocess.Popen[bytes]]:
-    """A process in a session of its own, with the marks `outer` and `mark`."""
-    process = subprocess.Popen(  # noqa: ASYNC220 - it takes a millisecond
-        ["/bin/sleep", "60"], start_new_session=True, env={**os.environ, MARK: "outer:mark"}
-    )
-    if sys.platform == "linux":  # a program has started before its environment can be seen
-        await until(lambda: any(each.pid == process.pid and "mark" in each.marks for each in census()))
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    """A process in a session of its own, with the number of the mark `mark` where there are numbers."""
+    before = resource.getrlimit(RLIMIT_LOCKS)
+    take_number(number_of("mark"))
+    try:
+        process = subprocess.Popen(["/bin/sleep", "60"], start_new_session=True)
+    finally:
+        resource.setrlimit(RLIMIT_LOCKS, before)
     yield process
     process.kill()
     process.wait()

@@ -33,8 +33,8 @@ async def main(records: Path, file: Path) -> None:
     reading = asyncio.create_task(read(terminal))
     while lines(file) < 6:  # noqa: ASYNC110 - nobody would set an event
         await asyncio.sleep(0.005)
-    keepers = [child._keeper.pid for child in processes.children if child._keeper]
-    print(agent.pid, terminal.pid, processes._warden._process.pid, *keepers, flush=True)  # noqa: T201 # pyright: ignore[reportOptionalMemberAccess] - it is for the test, and the warden is there
+    keepers = [child.keeper.pid for child in processes.children]
+    print(agent.pid, terminal.pid, *keepers, flush=True)  # noqa: T201 - it is for the test
     await reading
 
 

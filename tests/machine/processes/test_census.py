@@ -11,7 +11,6 @@ import pytest
 
 from serai.machine.processes import census as module
 from serai.machine.processes.census import (
-    MARK,
     Identity,
     Process,
     census,
@@ -19,7 +18,6 @@ from serai.machine.processes.census import (
     members,
     number_of,
     send,
-    with_mark,
 )
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="NOT CHECKED: it needs /proc")
@@ -34,18 +32,12 @@ def test_a_process_is_seen_with_its_session_and_its_parent(sleeper: subprocess.P
 
 
 @linux
-def test_the_census_has_the_marks(sleeper: subprocess.Popen[bytes]) -> None:
-    (process,) = [each for each in census() if each.pid == sleeper.pid]
-    assert process.marks == {"outer", "mark"}
-
-
-@linux
-def test_what_has_no_mark_is_known_by_its_number() -> None:
+def test_what_forgets_everything_is_known_by_its_number() -> None:
     script = f"ulimit -S -x {number_of('mine')}; exec env -i setsid -f sleep 60 & wait"
     subprocess.run(["/bin/bash", "-c", script], check=True)
     found = [each for each in census() if each.number == number_of("mine")]
     try:
-        assert [each.marks for each in found] == [frozenset()]
+        assert len(found) == 1
         # What it is called by may still change: `setsid` gives it a group of its own when it runs.
         again = members(census(), "mine", None)
         assert [each.identity for each in again] == [each.identity for each in found]
@@ -103,10 +95,9 @@ def test_a_signal_is_sent_where_the_system_has_no_handles(
     assert sleeper.wait(10) == -signal.SIGTERM
 
 
-def person(pid: int, session: int, *, group: int = 0, parent: int = 1, marks: str = "") -> Process:
-    return Process(
-        pid, f"start-{pid}", parent, group or session, session, dead=False, marks=frozenset(marks.split())
-    )
+def person(pid: int, session: int, *, parent: int = 1, mark: str = "") -> Process:
+    number = number_of(mark) if mark else None
+    return Process(pid, f"start-{pid}", parent, session, session, dead=False, number=number)
 
 
 LEADER = Identity(1_000_010, "start-1000010")
@@ -116,12 +107,12 @@ def pids(processes: list[Process], leader: Identity | None = LEADER) -> list[int
     return [process.pid - 1_000_000 for process in members(processes, "mine", leader)]
 
 
-def test_members_are_the_session_the_group_and_what_carries_the_mark() -> None:
+def test_members_are_the_session_and_what_has_the_number() -> None:
     everyone = [
         person(1_000_010, 1_000_010),
-        person(1_000_011, 1_000_010, group=1_000_011),
-        person(1_000_012, 1_000_012, marks="outer mine"),
-        person(1_000_013, 1_000_013, marks="other"),
+        person(1_000_011, 1_000_010),
+        person(1_000_012, 1_000_012, mark="mine"),
+        person(1_000_013, 1_000_013, mark="other"),
         Process(1_000_014, "start", 1, 1_000_010, 1_000_010, dead=True),
     ]
     assert pids(everyone) == [10, 11, 12]
@@ -135,32 +126,15 @@ def test_a_session_without_its_leader_is_still_the_same_one() -> None:
 def test_a_session_of_another_process_with_the_same_pid_is_someone_elses() -> None:
     stranger = Process(LEADER.pid, "later", 1, LEADER.pid, LEADER.pid, dead=False)
     child = person(1_000_011, 1_000_010)
-    marked = person(1_000_012, 1_000_012, marks="mine")
+    marked = person(1_000_012, 1_000_012, mark="mine")
     assert pids([stranger, child, marked]) == [12]
-
-
-def test_all_below_the_keeper_are_members() -> None:
-    keeper = Identity(1_000_020, "start-1000020")
-    everyone = [
-        person(1_000_020, 1_000_020),
-        person(1_000_021, 1_000_021, parent=1_000_020),
-        person(1_000_022, 1_000_022, parent=1_000_021),
-        person(1_000_023, 1_000_023),
-    ]
-    assert [each.pid for each in members(everyone, "mine", None, keeper)] == [1_000_021, 1_000_022]
-    assert members(everyone, "mine", None, Identity(1_000_020, "earlier")) == []
 
 
 def test_this_process_and_those_above_it_are_never_members() -> None:
     ours = os.getpid()
     everyone = [
         person(1_000_010, 1_000_010),
-        person(ours, 1_000_010, parent=1_000_010, marks="mine"),
+        person(ours, 1_000_010, parent=1_000_010, mark="mine"),
         person(1_000_015, 1_000_010, parent=ours),
     ]
     assert pids(everyone) == [15]
-
-
-def test_a_mark_is_added_to_those_that_are_there() -> None:
-    assert with_mark({"A": "1"}, "one") == {"A": "1", MARK: "one"}
-    assert with_mark({MARK: "one"}, "two") == {MARK: "one:two"}

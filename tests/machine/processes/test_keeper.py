@@ -1,4 +1,4 @@
-"""Keepers: what they do for a child, and what happens when they or the warden are killed."""
+"""Keepers: what they do for a child, and what happens when they are killed."""
 
 from __future__ import annotations
 
@@ -28,12 +28,6 @@ def keeper_of(child: Child) -> int:
     return process.parent
 
 
-def warden_of(processes: Processes) -> int:
-    warden = processes._warden._process
-    assert warden is not None
-    return warden.pid
-
-
 async def started(processes: Processes, file: Path) -> tuple[Child, int]:
     """A child, and the pid of what has left it."""
     script = AWAY.format(file=file) + "sleep 60"
@@ -44,7 +38,6 @@ async def started(processes: Processes, file: Path) -> tuple[Child, int]:
 async def test_what_leaves_a_child_stays_below_its_keeper(processes: Processes, tmp_path: Path) -> None:
     child, other = await started(processes, tmp_path / "pid")
     keeper = keeper_of(child)
-    assert keeper != os.getpid()
     await until(lambda: (found := look(other)) is not None and found.parent in (child.pid, keeper))
     await child.end()
     assert not runs(other)
@@ -94,21 +87,9 @@ async def test_when_a_keeper_is_killed_all_that_it_kept_is_ended(
     assert not runs(child.pid)
 
 
-async def test_without_its_warden_a_host_goes_on(processes: Processes, tmp_path: Path) -> None:
-    child, other = await started(processes, tmp_path / "one")
-    os.kill(warden_of(processes), signal.SIGKILL)
-    again, of_it = await started(processes, tmp_path / "two")
-    await child.end()
-    await again.end()
-    assert not runs(other)
-    assert not runs(of_it)
-
-
 async def test_signals_for_the_host_do_not_end_those_who_keep(processes: Processes, tmp_path: Path) -> None:
     child, other = await started(processes, tmp_path / "pid")
-    keepers = [warden_of(processes), keeper_of(child)]
-    for pid in keepers:
-        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-            os.kill(pid, number)
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        os.kill(keeper_of(child), number)
     assert (await processes.start(["true"], what="another")).pid
-    assert all(map(runs, (*keepers, other)))
+    assert all(map(runs, (keeper_of(child), other)))

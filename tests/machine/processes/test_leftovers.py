@@ -1,4 +1,4 @@
-"""What is left of a host that was killed is ended: by its keepers, by its warden, and at the next start."""
+"""What is left of a host that was killed is ended: by its keepers, and at the next start."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ import pytest
 
 from machine.processes.watching import LIMIT, content, names, runs, until
 from serai.machine.processes.census import Identity, look
-from serai.machine.processes.leftovers import Leftover, end_leftovers
-from serai.machine.processes.records import Record, Records
+from serai.machine.processes.records import Leftover, Record, Records, end_leftovers
 
 HOST = Path(__file__).with_name("dying_host.py")
 
@@ -27,7 +26,6 @@ class Dying:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
         self.pids: list[int] = []
-        self.warden = process.pid
         self.keepers: list[int] = []
 
     async def kill(self) -> None:
@@ -49,7 +47,7 @@ async def host(records: Path, tmp_path: Path) -> AsyncIterator[Dying]:
         assert process.stdout
         async with asyncio.timeout(LIMIT):
             told = map(int, (await process.stdout.readline()).split())
-        agent, terminal, dying.warden, *dying.keepers = told
+        agent, terminal, *dying.keepers = told
         dying.pids = [agent, terminal, *map(int, content(file).split())]
         assert len(dying.left()) == 8
         assert len(dying.keepers) == 2
@@ -57,10 +55,10 @@ async def host(records: Path, tmp_path: Path) -> AsyncIterator[Dying]:
     finally:
         if process.returncode is None:
             await dying.kill()
-        for pid in (dying.warden, *dying.keepers):
+        for pid in dying.keepers:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
-        await until(lambda: not any(map(runs, (dying.warden, *dying.keepers))))  # they end the rest
+        await until(lambda: not any(map(runs, dying.keepers)))  # they end the rest
         for pid in dying.left():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -69,20 +67,15 @@ async def host(records: Path, tmp_path: Path) -> AsyncIterator[Dying]:
 async def test_a_host_that_is_killed_takes_everything_with_it(host: Dying, records: Path) -> None:
     await host.kill()
     await until(lambda: not host.left())
-    await until(lambda: not runs(host.warden))
-    assert names(records) == []
-    assert await end_leftovers(records) == []
-
-
-async def test_without_a_warden_the_keepers_do_it(host: Dying) -> None:
-    os.kill(host.warden, signal.SIGKILL)
-    await host.kill()
-    await until(lambda: not host.left())
     await until(lambda: not any(map(runs, host.keepers)))
+    assert await end_leftovers(records) == []
+    assert names(records) == []
 
 
-async def test_what_is_below_a_keeper_is_found_by_the_next_start(host: Dying, records: Path) -> None:
-    for pid in (host.warden, *host.keepers):
+async def test_what_keepers_that_hang_still_hold_is_ended_by_the_next_start(
+    host: Dying, records: Path
+) -> None:
+    for pid in host.keepers:
         os.kill(pid, signal.SIGSTOP)
     await host.kill()
     found = await end_leftovers(records, grace=0.2)
@@ -95,7 +88,7 @@ async def test_what_is_below_a_keeper_is_found_by_the_next_start(host: Dying, re
 
 async def test_the_next_start_ends_what_is_left(host: Dying, records: Path) -> None:
     host.process.send_signal(signal.SIGSTOP)  # or it does something about it
-    for pid in (host.warden, *host.keepers):
+    for pid in host.keepers:
         os.kill(pid, signal.SIGKILL)
     await host.kill()
     found = await end_leftovers(records, grace=0.2)
@@ -117,8 +110,8 @@ async def test_what_belongs_to_a_host_that_runs_is_left_alone(host: Dying, recor
 GONE = Identity(999_999_999, "gone")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="NOT CHECKED: marks are read on Linux only")
-async def test_a_child_whose_pid_was_never_written_down_is_found_by_its_mark(
+@pytest.mark.skipif(sys.platform != "linux", reason="NOT CHECKED: numbers are there on Linux only")
+async def test_a_child_whose_pid_was_never_written_down_is_found_by_its_number(
     sleeper: subprocess.Popen[bytes], records: Path
 ) -> None:
     Records(records).write("mark", Record("half started", GONE))
@@ -126,7 +119,7 @@ async def test_a_child_whose_pid_was_never_written_down_is_found_by_its_mark(
     assert sleeper.wait(LIMIT) == -signal.SIGTERM
 
 
-async def test_a_child_that_lost_its_mark_is_found_by_its_pid(
+async def test_a_child_without_its_number_is_found_by_its_session(
     sleeper: subprocess.Popen[bytes], records: Path
 ) -> None:
     process = look(sleeper.pid)

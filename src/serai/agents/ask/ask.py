@@ -9,24 +9,25 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack, cast, overload
 
-from serai.acp import AgentCapabilities, Finished
+from serai.acp import AgentCapabilities
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.host import WireHost, host
 from serai.agents.ask.json_answer import shape_of
-from serai.agents.ask.options import Options, checked_options, log_warning, merged
+from serai.agents.ask.options import Options, checked_options, log_warning, merged, warn_of
 from serai.agents.ask.prompt import Prompt
 from serai.agents.ask.retries import persistently, read_retries
 from serai.agents.ask.session import WireSession
 from serai.agents.ask.start import (
+    Adapter,
     AgentRef,
     default_catalogue,
     default_finder,
+    find,
+    finder_of,
     folder_of,
-    list_models,
     name_of,
 )
 from serai.agents.ask.stream import AgentStream, Cancelling, Events, Opening
-from serai.agents.ask.turn import Gathering
 from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.introduction import Models, models_of
@@ -150,8 +151,7 @@ def stream(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> Agent
 
     async def events(cancelling: Cancelling) -> Events:
         if cancelling.is_wanted:  # nothing has to be started for that
-            nothing = Gathering(name_of(agent), "").result(Finished("cancelled"), dropped=(), usage=None)
-            yield TurnFinished(nothing)
+            yield TurnFinished(AskResult(stop_reason="cancelled", agent=name_of(agent)))
             return
         finished: TurnFinished | None = None
         async with session(agent, **checked) as one:
@@ -170,10 +170,6 @@ def stream(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> Agent
 
 async def capabilities(agent: AgentRef, **options: Unpack[Options]) -> AgentCapabilities:
     """What an agent can do: it is started in an empty folder, asked, and ended.
-
-    Args:
-        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
-        **options: See `Options`; those of sessions do not matter.
 
     Raises:
         AgentUnknown: There is no agent of that name.
@@ -194,17 +190,14 @@ async def models(agent: AgentRef, **options: Unpack[Options]) -> Models:
     Where its program can list them it is asked for that; else it is started in an empty folder, with a
     session, and ended. `WireSession.models` tells the same of a session that is open.
 
-    Args:
-        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
-        **options: See `Options`.
-
     Raises:
         AgentUnknown: There is no agent of that name.
         AgentError: It does not start, or makes no session: mostly, nobody is signed in.
     """
     checked = checked_options(options)
     async with _elsewhere(agent, checked) as there:
-        if listed := await list_models(agent, there):
+        found = None if isinstance(agent, Adapter) else await find(agent, there)
+        if found is not None and (listed := await finder_of(there).list_models(found)):
             return models_of((), listed)
         async with session(agent, **there) as opened:
             return opened.models
@@ -216,19 +209,13 @@ async def _elsewhere(agent: AgentRef, options: Options) -> AsyncGenerator[Option
     with tempfile.TemporaryDirectory(prefix="serai-") as folder:
         there = cast("Options", {**options, "cwd": folder})
         if isinstance(agent, str) and "catalogue" not in there:
-            warn = options.get("on_warning") or log_warning
             project = folder_of(options) if options.get("cwd") else here()
-            there["catalogue"] = await default_catalogue(project, warn, name=agent)
+            there["catalogue"] = await default_catalogue(project, warn_of(options), name=agent)
         yield there
 
 
 async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = None) -> list[Detected]:
     """Which agents can be used on this machine. All are looked for at once; none of them is started.
-
-    Args:
-        catalogue: The agents; by default those of Serai, of the configuration files, and of
-            the registry that these name. One that cannot be had is logged, and its agents are missing.
-        finder: Finds them; by default on this machine.
 
     Raises:
         ConfigInvalid: A configuration file is wrong.
@@ -252,13 +239,9 @@ async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = 
 
 
 async def _open(agent: AgentRef, options: Options) -> WireSession:
-    retries = read_retries(options.get("retries"))
-    if retries is None:
-        return await _open_once(agent, options)
     return await persistently(
         lambda: _open_once(agent, options),
-        retries,
-        may_go_on=lambda error: retries.covers(error, has_used_tools=False),
+        read_retries(options.get("retries")),
         pause=asyncio.sleep,
         agent=name_of(agent),
     )
@@ -274,12 +257,7 @@ async def _open_once(agent: AgentRef, options: Options) -> WireSession:
 
 
 def client(agent: AgentRef, **defaults: Unpack[Options]) -> AgentClient:
-    """An agent with defaults: `agents.client("codex", model="…", cwd=project)`. Nothing is started.
-
-    Args:
-        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
-        **defaults: See `Options`.
-    """
+    """An agent with defaults: `agents.client("codex", model="…", cwd=project)`. Nothing is started."""
     return AgentClient(agent, checked_options(defaults))
 
 

@@ -1,4 +1,8 @@
-"""The tokens of a turn, kind by kind. Pure."""
+"""What agents cost, and when it is enough.
+
+An agent tells what its *session* has cost since it began, several times in a turn. So of each session only
+the last figure counts: adding them up would count the same money again and again.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,15 @@ from serai.errors import BudgetExceeded
 
 __all__ = ["CostTracker", "Meter", "Price", "Tokens"]
 
+_FAR_BELOW = 0.5
+"""Below so much of the last figure it is another count; above, it is the same one, told too late."""
+_VERSION = re.compile(r"[-@:.]v?\d+$")
+"""The end of a model's name that tells its version or its date."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What a turn has used. No token is of two kinds."""
+    """The tokens of a turn. No token is of two kinds."""
 
     input: int
     cached_read: int
@@ -47,18 +56,11 @@ class Tokens:
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int:
-    """So many tokens. What is no number of things, such as half a token, counts as nothing."""
+    """A number of tokens. What is no number of things, such as half a token, counts as nothing."""
     value = usage.get(name)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-_MILLION = 1_000_000
-_FAR_BELOW = 0.5
-"""Below so much of the last figure it is another count; above, it is the same one, told too late."""
-_VERSION = re.compile(r"[-@:.]v?\d+$")
-"""The end of a model's name that tells its version or its date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +78,19 @@ class Price:
     def of(self, usage: Mapping[str, Any]) -> float:
         """What the tokens of a turn cost, as `AskResult.usage` tells them."""
         tokens = Tokens.of(usage)
-        parts = (
-            (self.input, tokens.input),
-            (self.input if self.cached_read is None else self.cached_read, tokens.cached_read),
-            (self.input if self.cached_write is None else self.cached_write, tokens.cached_write),
-            (self.output, tokens.output + tokens.thought),
-        )
-        return sum(price * count for price, count in parts) / _MILLION
+        read = self.input if self.cached_read is None else self.cached_read
+        write = self.input if self.cached_write is None else self.cached_write
+        cached = read * tokens.cached_read + write * tokens.cached_write
+        return (
+            self.input * tokens.input + cached + self.output * (tokens.output + tokens.thought)
+        ) / 1_000_000
 
 
 class CostTracker:
     """Adds up what several sessions cost, with a budget or without. Give it to all that share the budget.
 
-    A turn that reaches the budget is cancelled, and no other is begun: `BudgetExceeded`.
+    A turn that reaches the budget is cancelled, and no other is begun: `BudgetExceeded`. An agent that the
+    budget cannot hold back is warned of.
 
     Of an earlier session that is loaded or resumed, only what is new counts: beyond what the agent tells of
     its cost while it is opened, or else beyond what this tracker has seen of it. When neither is known, the
@@ -113,10 +115,11 @@ class CostTracker:
         """How many turns there were."""
         self.prices: dict[str, Price] = dict(prices or {})
         """What tokens cost, by `agent::model`, `agent` or `*`. It may be changed at any time."""
+        self.warned: set[str] = set()
+        """The warnings that were given: each is given once."""
         self._estimate = estimate
         self._by_agent: dict[str, float] = {}
         self._sessions: dict[tuple[str, str], float] = {}
-        self._warned: set[str] = set()
 
     @property
     def spent_usd(self) -> float:
@@ -184,17 +187,15 @@ class CostTracker:
         self._by_agent.clear()
 
     def fork(self, budget_usd: float | None = None) -> CostTracker:
-        """Another one that has seen the same and goes its own way.
-
-        Args:
-            budget_usd: Its budget; by default the same.
-        """
+        """Another one that has seen the same and goes its own way, by default with the same budget."""
         budget = self.budget_usd if budget_usd is None else budget_usd
         other = CostTracker(budget, prices=self.prices, estimate=self._estimate)
         other.turns = self.turns
         other._by_agent |= self._by_agent
         other._sessions |= self._sessions
         return other
+
+    # -- for meters ----------------------------------------------------------------------------------------
 
     def meter(
         self,
@@ -205,21 +206,11 @@ class CostTracker:
         is_known: bool = False,
         warn: Callable[[str], None] = lambda _: None,
     ) -> Meter:
-        """A meter for one session.
-
-        Args:
-            agent: The agent's name.
-            session_id: The agent's name for the session.
-            told: What the session had cost before, where the agent has told that.
-            is_known: Whether it is an earlier session that goes on.
-            warn: Is told, once for each agent, what could not be counted.
-        """
+        """A meter for one session in one process of its agent."""
         if told is not None and told.currency == "USD":
             return Meter(self, agent, session_id, max(0.0, float(told.amount)), warn, is_its_own=True)
         before = self._sessions.get((agent, session_id), 0.0) if is_known else 0.0
         return Meter(self, agent, session_id, before, warn)
-
-    # -- for meters ----------------------------------------------------------------------------------------
 
     def add(self, agent: str, session_id: str, usd: float, *, session_usd: float | None = None) -> None:
         """Money was spent in a session, which has cost `session_usd` in all by now."""
@@ -229,32 +220,15 @@ class CostTracker:
 
     def estimated(self, result: AskResult, model: str | None) -> float | None:
         """What a turn has cost of which the agent tells no cost; `None` when that is not known."""
-        if self._estimate is not None:
-            told = self._estimate(result)
-            if told is not None:
-                return told
+        told = self._estimate(result) if self._estimate is not None else None
+        if told is not None:
+            return told
         price = self.price_for(result.agent, model)
         return price.of(result.usage) if price is not None and result.usage else None
 
-    def is_first(self, warning: str) -> bool:
-        """Whether a warning has not been given yet."""
-        if warning in self._warned:
-            return False
-        self._warned.add(warning)
-        return True
-
 
 class Meter:
-    """What one session costs, in one process of its agent. `CostTracker.meter` makes it.
-
-    Args:
-        tracker: Who adds it up.
-        agent: The agent's name.
-        session_id: The agent's name for the session.
-        before: What the session had cost before.
-        warn: Is told what could not be counted.
-        is_its_own: Whether it was this process that told so.
-    """
+    """What one session costs. `CostTracker.meter` makes it; `is_its_own`: this process has told `before`."""
 
     def __init__(
         self,
@@ -267,12 +241,13 @@ class Meter:
         is_its_own: bool = False,
     ) -> None:
         self.tracker = tracker
+        self.turn_usd: float | None = None
+        """What the turn has cost so far; `None` when nothing is known of it."""
         self._agent = agent
         self._session_id = session_id
         self._last = before
         self._is_its_own = is_its_own
         self._warn = warn
-        self._turn: float | None = None
 
     def begin(self) -> None:
         """A turn begins.
@@ -282,55 +257,49 @@ class Meter:
         """
         if self.tracker.is_exceeded:
             raise self.tracker.exceeded()
-        self._turn = None
+        self.turn_usd = None
 
     def observe(self, cost: Cost) -> bool:
         """The agent tells what the session has cost since it began. Returns whether the budget is spent."""
-        if cost.currency != "USD":
-            self._warn_once(
-                f'Agent "{self._agent}" tells its cost in {cost.currency} — it is not counted in US dollars.'
-            )
-            return self.tracker.is_exceeded
         amount = float(cost.amount)
-        if amount < 0:  # nothing is ever paid back
-            return self.tracker.is_exceeded
-        before = 0.0 if self._begins_anew(amount) else self._last
-        more = max(0.0, amount - before)  # a figure that is smaller than the last comes late
-        self._last = before + more
-        self._is_its_own = True
-        self._turn = (self._turn or 0.0) + more
-        self.tracker.add(self._agent, self._session_id, more, session_usd=self._last)
+        if cost.currency != "USD":
+            self._warn_once(f"tells its cost in {cost.currency} — it is not counted in US dollars")
+        elif amount >= 0:  # nothing is ever paid back
+            before = 0.0 if self._begins_anew(amount) else self._last
+            more = max(0.0, amount - before)  # a figure that is smaller than the last comes late
+            self._last = before + more
+            self._is_its_own = True
+            self.turn_usd = (self.turn_usd or 0.0) + more
+            self.tracker.add(self._agent, self._session_id, more, session_usd=self._last)
         return self.tracker.is_exceeded
 
     def _begins_anew(self, amount: float) -> bool:
         """Whether the agent counts from zero again: a new process may, and others at most with a new turn."""
         if not self._is_its_own:
             return amount < self._last
-        return self._turn is None and amount < self._last * _FAR_BELOW
-
-    @property
-    def turn_usd(self) -> float | None:
-        """What the turn has cost so far; `None` when nothing is known of it."""
-        return self._turn
+        return self.turn_usd is None and amount < self._last * _FAR_BELOW
 
     def end(self, result: AskResult, model: str | None) -> float | None:
         """A turn is over. What it has cost, told by the agent or estimated; `None` when that is not known."""
         self.tracker.turns += 1
-        if self._turn == 0 and result.usage and self.tracker.budget_usd is not None:
-            self._warn_once(
-                f'Agent "{self._agent}" tells that its turns cost nothing — the budget does not hold it back.'
-            )
-        if self._turn is None:
-            self._turn = self.tracker.estimated(result, model)
-            if self._turn is not None:
-                self.tracker.add(self._agent, self._session_id, self._turn)
-            elif self.tracker.budget_usd is not None:
-                self._warn_once(
-                    f'Agent "{self._agent}" does not tell what it costs, and there is no price for it — '
-                    f"the budget does not hold it back."
-                )
-        return self._turn
+        told = self.turn_usd
+        if told is not None and self._last > 0:  # the agent tells what it costs
+            return told
+        if (estimated := self.tracker.estimated(result, model)) is not None:
+            self.turn_usd = estimated
+            self.tracker.add(self._agent, self._session_id, estimated)
+        if self.tracker.budget_usd is not None and not self.turn_usd and result.stop_reason != "cancelled":
+            if told is not None:
+                why = "tells that its turns cost nothing"
+            elif result.usage:
+                why = "tells its tokens and not what they cost, and there is no price for them"
+            else:
+                why = "tells neither what it costs nor its tokens"
+            self._warn_once(f"{why} — the budget does not hold it back")
+        return self.turn_usd
 
-    def _warn_once(self, warning: str) -> None:
-        if self.tracker.is_first(warning):
+    def _warn_once(self, what: str) -> None:
+        warning = f'Agent "{self._agent}" {what}.'
+        if warning not in self.tracker.warned:
+            self.tracker.warned.add(warning)
             self._warn(warning)

@@ -22,8 +22,8 @@ from serai.acp import (
     UsageUpdate,
 )
 from serai.acp.options import read_options
+from serai.acp.tool_calls import ToolCalls, ToolUse
 from serai.agents.ask.permissions import PermissionAsked
-from serai.agents.ask.tools import ToolUse, ToolUses
 
 __all__ = [
     "AskResult",
@@ -51,14 +51,14 @@ T = TypeVar("T")
 class AskResult:
     """What an agent answered."""
 
-    messages: tuple[str, ...]
+    messages: tuple[str, ...] = ()
     """What it said. A new message begins after a tool call, and where the agent says so."""
-    thinking: str
+    thinking: str = ""
     stop_reason: str
     """`end_turn`, `max_tokens`, `max_turn_requests`, `refusal`, `cancelled`, or something newer."""
     agent: str
-    session_id: str
-    duration: float
+    session_id: str = ""
+    duration: float = 0.0
     """Seconds from the prompt to the end of the turn."""
     tool_uses: tuple[ToolUse, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -232,16 +232,16 @@ Event: TypeAlias = (
 )
 
 
-def event_of(update: Update, uses: ToolUses) -> Event:
-    """The event that an update is. Tool calls are put together in `uses`."""
+def event_of(update: Update, calls: ToolCalls) -> Event:
+    """The event that an update is. Tool calls are folded into `calls`."""
     match update:
         case AgentMessageChunk() if update.text is not None:
             return TextAdded(update.text, update.message_id)
         case AgentThoughtChunk() if update.text is not None:
             return ThinkingAdded(update.text, update.message_id)
         case ToolCall() | ToolCallUpdate():
-            use, is_new = uses.take(update)
-            return ToolCalled(use) if is_new else ToolChanged(use)
+            change = calls.update(update)
+            return ToolCalled(change.use) if change.is_new else ToolChanged(change.use)
         case PlanUpdate():
             return PlanChanged(tuple(update.entries))
         case CurrentModeUpdate():

@@ -1,4 +1,4 @@
-"""A running agent that a program drives: one process, any number of sessions."""
+"""A running agent of a program, with its sessions."""
 
 from __future__ import annotations
 
@@ -16,29 +16,33 @@ from serai.acp import (
     AgentInfo,
     AuthMethod,
     BasicClient,
+    ClientCapabilities,
+    ClientSide,
+    ConfigOption,
     Handshake,
     Launch,
+    PermissionRequest,
     SessionInfo,
     SessionPage,
 )
-from serai.acp import Opening as AcpOpening
-from serai.agents.ask.answers import Answering
+from serai.acp.link import OpenWay, open_session
+from serai.acp.sessions import Opening as AcpOpening
 from serai.agents.ask.options import (
-    OPENINGS,
     Options,
     SessionOptions,
     checked_options,
-    log_warning,
     merged,
-    trace_context,
+    meta_of,
+    warn_of,
+    without_openings,
 )
-from serai.agents.ask.renewal import configure
 from serai.agents.ask.session import WireSession
 from serai.agents.ask.start import Adapter, AgentRef, Workplace, definition_of, find, folder_of, mask_of
 from serai.agents.ask.stream import Closing, Opening
 from serai.agents.ask.transcript import Recorder
 from serai.agents.catalogue.definitions import AgentDefinition
-from serai.errors import CapabilityNotSupportedError
+from serai.agents.catalogue.introduction import models_of
+from serai.errors import AgentRequestFailed, CapabilityNotSupportedError
 from serai.machine.processes.processes import Processes
 from serai.machine.processes.uninterrupted import to_its_end
 
@@ -51,16 +55,13 @@ _TIMEOUTS = {
     "inactivity_timeout": "inactivity_timeout",
     "cancel_timeout": "cancel_timeout",
 }
+_WAYS = {"load": OpenWay.LOADED, "resume": OpenWay.RESUMED, "fork": OpenWay.FORKED}
 
 
 def host(agent: AgentRef, **options: Unpack[Options]) -> Opening[WireHost]:
     """Start an agent: `async with agents.host("claude") as host`, or `await` it and `close` it.
 
     What is said here holds for all its sessions. When starting fails or is cancelled, nothing of it is left.
-
-    Args:
-        agent: Its id or another name of it, an `AgentDefinition`, or an `Adapter`.
-        **options: See `Options`.
 
     Raises:
         AgentUnknown: There is no agent of that name.
@@ -80,6 +81,8 @@ class WireHost(Closing):
 
     def __init__(self, agent: AgentRef, definition: AgentDefinition, options: Options) -> None:
         self.definition = definition
+        self.warn = warn_of(options)
+        """Is told what was left out, or could not be done."""
         self._ref = agent
         self._options = options
         self._sessions: dict[str, WireSession] = {}
@@ -126,19 +129,19 @@ class WireHost(Closing):
             env_filter=options.get("env_filter") or launch.env_filter,
         )
         mask = options.get("mask") or mask_of(launch)
-        if (path := options.get("record")) is not None:
-            self._recorder = Recorder(Path(path), mask)
-        if processes is None:
-            self._workplace = await Workplace.open()
-            processes = self._workplace.processes
         timeouts: dict[str, Any] = {
             theirs: options[ours] for ours, theirs in _TIMEOUTS.items() if ours in options
         }
         try:
+            if (path := options.get("record")) is not None:
+                self._recorder = Recorder(Path(path), mask)
+            if processes is None:
+                self._workplace = Workplace()
+                processes = self._workplace.processes
             self._agent = await Agent.start(
                 launch,
                 processes,
-                client=Answering(options.get("client") or BasicClient(), self._sessions, self.warn),
+                client=cast("ClientSide", _Client(options.get("client") or BasicClient(), self)),
                 mask=mask,
                 warn=self.warn,
                 on_stderr=self._hears_log(),
@@ -146,10 +149,7 @@ class WireHost(Closing):
                 **timeouts,
             )
         except BaseException:
-            if self._recorder is not None:
-                self._recorder.close(None, None)
-            if self._workplace is not None:
-                await to_its_end(self._workplace.close())
+            await to_its_end(self._clear())
             raise
 
     def _hears_log(self) -> Callable[[str], None] | None:
@@ -160,10 +160,9 @@ class WireHost(Closing):
         def hear(line: str) -> None:
             if recorder is not None:
                 recorder.log(line)
-            if told is None:
-                return
             try:
-                told(line)
+                if told is not None:
+                    told(line)
             except Exception:  # noqa: BLE001 - whoever reads the pipe must go on, whatever went wrong
                 _log.exception("on_stderr has failed")
 
@@ -221,9 +220,6 @@ class WireHost(Closing):
     async def new_session(self, **options: Unpack[SessionOptions]) -> WireSession:
         """A new session.
 
-        Args:
-            **options: What holds for it alone; the rest is as the agent was started with.
-
         Raises:
             CapabilityNotSupportedError: The agent cannot reach an MCP server (`mcpCapabilities.http` or
                 `.sse`), or has no such mode.
@@ -242,21 +238,11 @@ class WireHost(Closing):
         return await self._new(cast("Options", {**options, "load": session_id}))
 
     async def resume_session(self, session_id: str, **options: Unpack[SessionOptions]) -> WireSession:
-        """Open an earlier session without its history.
-
-        Raises:
-            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.resume`.
-            SessionLoadFailed: The agent refused.
-        """
+        """As `load_session`, without its history: `sessionCapabilities.resume`."""
         return await self._new(cast("Options", {**options, "resume": session_id}))
 
     async def fork_session(self, session_id: str, **options: Unpack[SessionOptions]) -> WireSession:
-        """A new session that begins where another one is.
-
-        Raises:
-            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`.
-            SessionLoadFailed: The agent refused.
-        """
+        """As `load_session`, but a new one that begins there: `sessionCapabilities.fork`."""
         return await self._new(cast("Options", {**options, "fork": session_id}))
 
     async def list_sessions(self, cwd: Path | str | None = None, cursor: str | None = None) -> SessionPage:
@@ -268,11 +254,7 @@ class WireHost(Closing):
         return await self._agent.list_sessions(None if cwd is None else Path(cwd), cursor)
 
     def stream_all_sessions(self, cwd: Path | str | None = None) -> AsyncIterator[SessionInfo]:
-        """All sessions that the agent has kept, page after page.
-
-        Raises:
-            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.list`.
-        """
+        """All sessions that the agent has kept, page after page. As `list_sessions`."""
         self._need(self.capabilities.list_sessions, "sessionCapabilities.list")
         return self._agent.stream_all_sessions(None if cwd is None else Path(cwd))
 
@@ -324,77 +306,97 @@ class WireHost(Closing):
 
     # -- for its sessions ----------------------------------------------------------------------------------
 
-    def warn(self, warning: str) -> None:
-        """Tell what was left out, or could not be done."""
-        (self._options.get("on_warning") or log_warning)(warning)
-
     def forget(self, session: WireSession) -> None:
         """A session is closed."""
         if self._sessions.get(session.id) is session:
             del self._sessions[session.id]
 
     async def open_session(self, options: Options, *, owns_host: bool = False) -> WireSession:
-        """A new session, or an earlier one, as the options say.
-
-        Args:
-            options: All that holds for it.
-            owns_host: Whether the agent ends with it.
-        """
-        acp = await self._opened(options)
-        session = WireSession(
-            self,
-            acp,
-            options,
-            owns_host=owns_host,
-            is_known=bool(options.get("load") or options.get("resume")),
-            system_prompt=None if self.definition.native_system_prompt else options.get("system_prompt"),
-        )
-        await self._configured(session, acp, options)
+        """A new session, or an earlier one, as the options say."""
+        named = ((way, cast("str | None", options.get(name))) for name, way in _WAYS.items())
+        way, session_id = next((each for each in named if each[1] is not None), (OpenWay.NEW, None))
+        acp = await self._opened(options, way, session_id)
+        session = WireSession(self, acp, options, way, owns_host=owns_host)
+        await self._admitted(session, acp, options)
         session.opened()
         return session
 
-    async def admit(self, session: WireSession, options: Options) -> AcpSession:
+    async def admit(
+        self, session: WireSession, options: Options, way: OpenWay, session_id: str | None
+    ) -> AcpSession:
         """Open a session that another process of the agent had. The session is told of it by its caller."""
-        acp = await self._opened(options)
-        await self._configured(session, acp, options)
-        return acp
+        return await self._admitted(session, await self._opened(options, way, session_id), options)
 
     # -- inside --------------------------------------------------------------------------------------------
 
     async def _new(self, options: Options) -> WireSession:
-        defaults = cast(
-            "Options", {name: value for name, value in self._options.items() if name not in OPENINGS}
-        )
-        return await self.open_session(merged(defaults, checked_options(options)))
+        return await self.open_session(merged(without_openings(self._options), checked_options(options)))
 
-    async def _configured(self, session: WireSession, acp: AcpSession, options: Options) -> None:
+    async def _admitted(self, session: WireSession, acp: AcpSession, options: Options) -> AcpSession:
         self._sessions[acp.id] = session
         try:
-            await configure(acp, options, self._launched, agent=self.name, warn=self.warn)
+            await self._configure(acp, options)
         except BaseException:
             acp.forget()
             del self._sessions[acp.id]
             raise
+        return acp
 
-    async def _opened(self, options: Options) -> AcpSession:
-        how = _opening(options)
+    async def _opened(self, options: Options, way: OpenWay, session_id: str | None) -> AcpSession:
+        how = AcpOpening(
+            mcp_servers=tuple(options.get("mcp_servers", ())),
+            additional_directories=[Path(each) for each in options.get("additional_directories", ())],
+        )
+        meta = meta_of(options)
         text = options.get("system_prompt")
         if text and self.definition.native_system_prompt:
-            how["meta"] = {"systemPrompt": {"append": text}, **how.get("meta", {})}
-        cwd = folder_of(options)
-        if (session_id := options.get("load")) is not None:
-            return await self._agent.load_session(session_id, cwd, **how)
-        if (session_id := options.get("resume")) is not None:
-            return await self._agent.resume_session(session_id, cwd, **how)
-        if (session_id := options.get("fork")) is not None:
-            return await self._agent.fork_session(session_id, cwd, **how)
-        return await self._agent.new_session(cwd, **how)
+            meta = {"systemPrompt": {"append": text}, **meta}
+        if meta:
+            how["meta"] = meta
+        return await open_session(self._agent, way, session_id, folder_of(options), how)
+
+    async def _configure(self, acp: AcpSession, options: Options) -> None:
+        """Choose mode, model, effort and the rest. A value that the agent does not take is warned of.
+
+        Raises:
+            CapabilityNotSupportedError: There is no such mode (`mode:ID`), or there are none.
+            AgentError: The agent is gone.
+        """
+        if (mode := options.get("mode")) is not None:
+            await acp.set_mode(mode)
+        # One after the other, and looked at anew: which efforts there are may depend on the model.
+        for name in ("model", "effort"):
+            value = options.get(name)
+            if not isinstance(value, str) or self._launched.get(name) == value:
+                continue
+            models = models_of(acp.config_options)
+            option = models.model_option if name == "model" else models.effort_option
+            if option is None:
+                self.warn(f'Agent "{self.name}" does not offer to choose the {name} — ignoring {value!r}.')
+            else:
+                await self._choose(acp, f"the {name}", option, option.id, value)
+        for config_id, value in options.get("config", {}).items():
+            known = next((option for option in acp.config_options if option.id == config_id), None)
+            await self._choose(acp, f"{config_id} =", known, config_id, value)
+
+    async def _choose(
+        self, acp: AcpSession, what: str, option: ConfigOption | None, config_id: str, value: str | bool
+    ) -> None:
+        if option is not None and option.value == value:
+            return
+        try:
+            await acp.set_config_option(config_id, value)
+        except (AgentRequestFailed, CapabilityNotSupportedError) as error:
+            self.warn(f'Agent "{self.name}" did not take {what} {value!r} — {error.message}.')
 
     async def _close(self) -> None:
         await self._agent.close()
         self._sessions.clear()
+        await self._clear()
+
+    async def _clear(self) -> None:
         if self._recorder is not None:
-            how = self._agent.exit
+            how = self._agent.exit if hasattr(self, "_agent") else None
             self._recorder.close(how.code if how else None, how.signal if how else None)
         if self._workplace is not None:
             await self._workplace.close()
@@ -404,12 +406,32 @@ class WireHost(Closing):
             raise CapabilityNotSupportedError(capability, agent=self.name)
 
 
-def _opening(options: Options) -> AcpOpening:
-    how = AcpOpening()
-    if "mcp_servers" in options:
-        how["mcp_servers"] = tuple(options["mcp_servers"])
-    if "additional_directories" in options:
-        how["additional_directories"] = [Path(each) for each in options["additional_directories"]]
-    if meta := {**trace_context(), **options.get("meta", {})}:
-        how["meta"] = meta
-    return how
+class _Client:
+    """Has the sessions of an agent answer its questions for permission, and the program all the rest."""
+
+    def __init__(self, client: ClientSide, host: WireHost) -> None:
+        self._client = client
+        self._host = host
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    @property
+    def capabilities(self) -> ClientCapabilities:
+        """What the program has; options that are yes or no are always understood."""
+        return replace(self._client.capabilities, boolean_options=True)
+
+    async def request_permission(self, request: PermissionRequest) -> str | None:
+        """Ask the session; for an id that nobody opened, a subagent's, the only one that can be meant."""
+        sessions = self._host.sessions
+        if (session := sessions.get(request.session_id)) is not None:
+            return await session.permit(request)
+        likely = [one for one in sessions.values() if one.acp.turn is not None] or list(sessions.values())
+        if len(likely) == 1:
+            return await likely[0].permit(request)
+        if likely:
+            self._host.warn(
+                f'Agent "{self._host.name}" asks for permission in a session that nobody opened, and '
+                f"{len(likely)} sessions could be meant — cancelled."
+            )
+        return None

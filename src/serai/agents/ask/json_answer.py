@@ -2,49 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from serai.acp.shapes import is_object
 from serai.agents.ask.events import AskResult, JsonResult
 from serai.agents.ask.prompt import Aside, Command, Prompt
-from serai.depth import MAX_DEPTH, checked
+from serai.depth import checked
 from serai.errors import JsonInvalid, Mismatch, ParseError
 
-__all__ = [
-    "LARGEST",
-    "Ask",
-    "Shape",
-    "Unfit",
-    "ask_for",
-    "instructions",
-    "read_answer",
-    "repair_instructions",
-    "shape_of",
-]
+__all__ = ["LARGEST", "Shape", "Unfit", "ask_for", "instructions", "read_answer", "shape_of"]
 
 T = TypeVar("T")
 
 LARGEST = 5 * 1024 * 1024
 """An answer with more characters is not read."""
 _ISSUES = 10
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _ISSUE_LENGTH = 300
-_STEPS = 500_000
-"""How many brackets and strings are looked at, so that an answer full of them takes no time."""
+_BRACKETS = 1_000
+"""Largest number of brackets that are tried as the beginning of JSON, so that prose takes no time."""
 _PIECES = 64
 """How many pieces of an answer are tried."""
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^`\r\n]*)\r?\n?")
 _BRACKET = re.compile(r"[{\[]")
-# Possessive, and content with a string that never ends: no input makes it go back over what it has read.
-_STOP = re.compile(r'[{}\[\]]|"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_DECODER = json.JSONDecoder()
 
 
 class Unfit(Exception):
@@ -67,11 +55,6 @@ class Shape(Generic[T]):
 
 def shape_of(schema: Any) -> Shape[Any]:
     """The shape that a type, a pydantic model or a JSON Schema asks for.
-
-    Args:
-        schema: A type that msgspec knows (a `Struct`, a dataclass, `list[int]`), a pydantic model or type
-            adapter, a type made of such models (`list[Model]`), or a JSON Schema: as a mapping, or as JSON
-            text.
 
     Raises:
         Mismatch: It is none of these.
@@ -111,12 +94,6 @@ def instructions(shape: Shape[Any]) -> str:
         "Answer with one JSON value and nothing else: no explanation, no code fence. "
         f"It must be valid under this JSON Schema:\n{schema}"
     )
-
-
-def repair_instructions(shape: Shape[Any], issues: tuple[str, ...]) -> str:
-    """What the agent is told when its answer was not right."""
-    listed = "\n".join(f"- {issue}" for issue in issues)
-    return f"That answer cannot be used:\n{listed}\n\n{instructions(shape)}"
 
 
 def read_answer(text: str, shape: Shape[T]) -> tuple[T, str]:
@@ -173,25 +150,18 @@ def _fenced(text: str) -> Iterator[str]:
 
 
 def _bracketed(text: str) -> Iterator[str]:
-    """The outermost pieces of a text that stand in matching brackets."""
-    left = _STEPS
+    """The outermost pieces of a text that are JSON in brackets."""
     place = 0
-    while (start := _BRACKET.search(text, place)) is not None:
-        place = start.end()
-        depth = 1
-        at = place
-        while depth and depth <= MAX_DEPTH and (stop := _STOP.search(text, at)) is not None:
-            left -= 1
-            if not left:
-                return
-            at = stop.end()
-            if stop[0] in "{[":
-                depth += 1
-            elif stop[0] in "]}":
-                depth -= 1
-        if not depth:
-            yield text[start.start() : at]
-            place = at
+    for _ in range(_BRACKETS):
+        start = _BRACKET.search(text, place)
+        if start is None:
+            return
+        try:
+            _, place = _DECODER.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            place = start.end()
+        else:
+            yield text[start.start() : place]
 
 
 # -- the kinds of shapes -----------------------------------------------------------------------------------
@@ -247,10 +217,6 @@ def _json_schema(schema: Mapping[str, Any] | bool) -> Shape[Any]:
     # A registry of its own: what a schema refers to elsewhere is not fetched.
     nothing_else: Registry[Any] = Registry()
     validator: Any = kind(document, registry=nothing_else)
-    try:
-        _resolve(document, kind)
-    except Unresolvable as error:
-        raise Mismatch(f"the schema refers to what is not in it: {error}", field="schema") from None
 
     def read(data: bytes) -> Any:
         value = msgspec.json.decode(data)
@@ -265,73 +231,30 @@ def _json_schema(schema: Mapping[str, Any] | bool) -> Shape[Any]:
     return Shape(document, read)
 
 
-def _resolve(document: Any, kind: Any) -> None:
-    """Follow all that a JSON Schema refers to: itself, and the schemas of schemas that everybody has.
-
-    Raises:
-        Unresolvable: Something is not there.
-    """
-    from jsonschema_specifications import REGISTRY  # noqa: PLC0415 - as above
-    from referencing.jsonschema import specification_with  # noqa: PLC0415 - the same
-
-    specification: Any = specification_with(kind.META_SCHEMA["$schema"])
-    whole: Any = specification.create_resource(document)
-    todo: list[tuple[Any, Any]] = [(REGISTRY.resolver_with_root(whole), whole)]
-    seen: set[int] = set()
-    while todo:
-        resolver, schema = todo.pop()
-        if id(schema.contents) in seen:
-            continue
-        seen.add(id(schema.contents))
-        for name in _REFERENCES:
-            if is_object(schema.contents) and isinstance(there := schema.contents.get(name), str):
-                found = resolver.lookup(there)
-                todo.append((found.resolver, specification.create_resource(found.contents)))
-        todo.extend((resolver.in_subresource(each), each) for each in schema.subresources())
-
-
 def _path(parts: Any) -> str:
     return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
 
 
-class Ask(Protocol):
-    """Asks an agent in one session, into which nobody else comes meanwhile."""
-
-    def __call__(self, prompt: Prompt, *, instead: Prompt | None = None) -> Awaitable[AskResult]:
-        """Ask; and `instead` of that what it goes on from, if the agent knows nothing of it by then."""
-        ...
-
-
-async def ask_for(shape: Shape[T], prompt: Prompt, ask: Ask) -> JsonResult[T]:
+async def ask_for(
+    shape: Shape[T], prompt: Prompt, ask: Callable[[Prompt], Awaitable[AskResult]]
+) -> JsonResult[T]:
     """Ask for an answer of a shape. One that does not have it is sent back once.
-
-    Args:
-        shape: What the answer has to be.
-        prompt: What is asked.
-        ask: Asks.
 
     Raises:
         JsonInvalid: The second answer was not right either.
     """
     parts: list[Any] = [prompt] if isinstance(prompt, str | Command) else list(prompt)
-    question = [*parts, Aside(instructions(shape))]
-    result = await ask(question)
-    try:
-        return _read(result, shape, repaired=False)
-    except Unfit as unfit:
-        if result.stop_reason != "end_turn":
-            raise _unreadable(result, unfit) from None
-        issues = unfit.issues
-    result = await ask(repair_instructions(shape, issues), instead=question)
-    try:
-        return _read(result, shape, repaired=True)
-    except Unfit as unfit:
-        raise _unreadable(result, unfit) from None
-
-
-def _read(result: AskResult, shape: Shape[T], *, repaired: bool) -> JsonResult[T]:
-    data, raw = read_answer(result.text, shape)
-    return JsonResult(data, raw, result, repaired)
+    result = await ask([*parts, Aside(instructions(shape))])
+    for repaired in (False, True):
+        try:
+            data, raw = read_answer(result.text, shape)
+            return JsonResult(data, raw, result, repaired)
+        except Unfit as unfit:
+            if repaired or result.stop_reason != "end_turn":
+                raise _unreadable(result, unfit) from None
+            issues = "\n".join(f"- {issue}" for issue in unfit.issues)
+        result = await ask(f"That answer cannot be used:\n{issues}\n\n{instructions(shape)}")
+    raise AssertionError("unreachable")
 
 
 def _unreadable(result: AskResult, unfit: Unfit) -> JsonInvalid:

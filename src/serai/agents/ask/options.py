@@ -11,9 +11,8 @@ from typing import Any, TypedDict, cast
 
 from serai.acp import ClientSide, McpServer, read_server
 from serai.agents.ask.costs import CostTracker
-from serai.agents.ask.permissions import PermissionPolicy, read_policy
+from serai.agents.ask.permissions import PermissionPolicy, ToolFilter, read_policy
 from serai.agents.ask.retries import Renewed, Retries
-from serai.agents.ask.tools import ToolFilter
 from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.finder import Finder
 from serai.errors import Mismatch
@@ -26,7 +25,9 @@ __all__ = [
     "checked_options",
     "log_warning",
     "merged",
-    "trace_context",
+    "meta_of",
+    "warn_of",
+    "without_openings",
 ]
 
 _log = logging.getLogger("serai.agents")
@@ -117,25 +118,31 @@ class Options(SessionOptions, total=False):
 
 
 _PATH = (str, os.PathLike)
-_SECONDS = ((int, float), "a number of seconds")
-_FUNCTION = (Callable, "a function")
 _KINDS: dict[str, tuple[Any, str]] = {
     **dict.fromkeys(("model", "effort", "mode", "system_prompt", *OPENINGS), (str, "a text")),
     **dict.fromkeys(("cwd", "record"), (_PATH, "a path")),
     "program": ((str, Path), "a name or a path"),
     **dict.fromkeys(
-        ("permission_timeout", "start_timeout", "inactivity_timeout", "cancel_timeout"), _SECONDS
+        ("permission_timeout", "start_timeout", "inactivity_timeout", "cancel_timeout"),
+        ((int, float), "a number of seconds"),
     ),
     "tools": (ToolFilter, "a ToolFilter"),
     "costs": (CostTracker, "a CostTracker"),
     "retries": ((int, Retries), "a number, or Retries"),
     "recycle_after": (int, "a number of turns"),
-    **dict.fromkeys(("env_filter", "on_warning", "on_stderr", "on_renewed", "mask"), _FUNCTION),
+    **dict.fromkeys(
+        ("env_filter", "on_warning", "on_stderr", "on_renewed", "mask"), (Callable, "a function")
+    ),
     "catalogue": (Catalogue, "a Catalogue"),
     "finder": (Finder, "a Finder"),
     "processes": (Processes, "Processes"),
 }
 """What each option has to be that is said, apart from those that are looked at more closely."""
+_TABLES: dict[str, tuple[Any, str]] = {
+    "env": (str, "variables with their values, all of them texts"),
+    "config": (str | bool, "texts or yes and no, by the ids of their options"),
+    "meta": (object, "values by their names"),
+}
 
 
 def checked_options(options: Mapping[str, Any]) -> Options:
@@ -152,17 +159,16 @@ def checked_options(options: Mapping[str, Any]) -> Options:
     if len(openings) > 1:
         raise TypeError(f"{' and '.join(openings)} cannot be meant at once")
     _check_kinds(options)
-    if "permissions" in options:
-        read_policy(options["permissions"])
-    if not (options.get("permission_timeout") or 0) >= 0:  # nor is NaN
-        raise Mismatch("must not be less than 0", field="permission_timeout")
-    if "env" in options and not _has_texts(options["env"], str):
-        raise Mismatch("must be variables with their values, all of them texts", field="env")
-    if not _has_texts(options.get("config", {}), str | bool):
-        raise Mismatch("must be texts or yes and no, by the ids of their options", field="config")
-    if not _has_texts(options.get("meta", {}), object):
-        raise Mismatch("must be values by their names", field="meta")
-    return cast("Options", {**options, **_lasting(options)})
+    # What is a list of something has to be there for more than one look and one agent.
+    lasting: dict[str, Any] = {}
+    if (name := "mcp_servers") in options:
+        servers = enumerate(_listed(options[name], name, "servers"))
+        lasting[name] = tuple(read_server(server, f"mcpServers[{number}]") for number, server in servers)
+    if (name := "additional_directories") in options:
+        lasting[name] = folders = _listed(options[name], name, "folders")
+        if not all(isinstance(folder, _PATH) for folder in folders):
+            raise Mismatch("must all be paths", field=name)
+    return cast("Options", {**options, **lasting})
 
 
 def _check_kinds(options: Mapping[str, Any]) -> None:
@@ -172,28 +178,15 @@ def _check_kinds(options: Mapping[str, Any]) -> None:
         is_said = value is not None or (name == "cancel_timeout" and name in options)
         if is_said and not isinstance(value, kind):
             raise Mismatch(f"must be {words}", field=name)
+    for name, (kind, words) in _TABLES.items():
+        if name in options and not _has_texts(options[name], kind):
+            raise Mismatch(f"must be {words}", field=name)
     if (client := options.get("client")) is not None and not hasattr(client, "capabilities"):
         raise Mismatch("must be a client: see ClientSide", field="client")
-
-
-def _lasting(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What is a list of something, as one that is there for more than one look and one agent."""
-    lasting: dict[str, Any] = {}
-    if (name := "mcp_servers") in options:
-        servers = enumerate(_listed(options[name], name, "servers"))
-        lasting[name] = tuple(read_server(server, f"mcpServers[{number}]") for number, server in servers)
-    if (name := "additional_directories") in options:
-        lasting[name] = folders = _listed(options[name], name, "folders")
-        if not all(isinstance(folder, _PATH) for folder in folders):
-            raise Mismatch("must all be paths", field=name)
-    return lasting
-
-
-def _listed(told: Any, name: str, what: str) -> tuple[Any, ...]:
-    # A text, too, can be looked at one by one: by its letters.
-    if isinstance(told, str | bytes | os.PathLike | Mapping) or not isinstance(told, Iterable):
-        raise Mismatch(f"must be a list of {what}", field=name)
-    return tuple(cast("Iterable[Any]", told))
+    if "permissions" in options:
+        read_policy(options["permissions"])
+    if not (options.get("permission_timeout") or 0) >= 0:  # nor is NaN
+        raise Mismatch("must not be less than 0", field="permission_timeout")
 
 
 def merged(first: Options, second: Options) -> Options:
@@ -203,9 +196,9 @@ def merged(first: Options, second: Options) -> Options:
     """
     second = checked_options(second)
     both: dict[str, Any] = {**first, **second}
-    for name in ("env", "meta", "config"):
+    for name in _TABLES:
         if (one := first.get(name)) is not None and (other := second.get(name)) is not None:
-            both[name] = {**one, **other}
+            both[name] = {**cast("dict[str, Any]", one), **cast("dict[str, Any]", other)}
     if "mcp_servers" in first and "mcp_servers" in second:
         servers = [read_server(server) for server in (*first["mcp_servers"], *second["mcp_servers"])]
         both["mcp_servers"] = tuple({server.name: server for server in servers}.values())
@@ -215,32 +208,46 @@ def merged(first: Options, second: Options) -> Options:
     return checked_options(both)
 
 
+def without_openings(options: Options) -> Options:
+    """The options without those that name an earlier session."""
+    return cast("Options", {name: value for name, value in options.items() if name not in OPENINGS})
+
+
+def warn_of(options: Options) -> Callable[[str], None]:
+    """Who hears warnings; by default they are logged."""
+    return options.get("on_warning") or log_warning
+
+
+def log_warning(warning: str) -> None:
+    """Logs a warning that nobody else hears."""
+    _log.warning("%s", warning)
+
+
+def meta_of(options: SessionOptions) -> dict[str, Any]:
+    """The `_meta` of requests: what was said, and `traceparent` and `tracestate` of the span that is active.
+
+    ACP keeps these names free. A program that has not imported OpenTelemetry has no span, so it need not be
+    installed.
+    """
+    carrier: dict[str, str] = {}
+    if "opentelemetry.trace" in sys.modules:
+        from opentelemetry.propagate import inject  # noqa: PLC0415 - it is an extra, and is there by now
+
+        inject(carrier)
+    traced = {name: carrier[name] for name in ("traceparent", "tracestate") if name in carrier}
+    return {**traced, **options.get("meta", {})}
+
+
+def _listed(told: Any, name: str, what: str) -> tuple[Any, ...]:
+    # A text, too, can be looked at one by one: by its letters.
+    if isinstance(told, str | bytes | os.PathLike | Mapping) or not isinstance(told, Iterable):
+        raise Mismatch(f"must be a list of {what}", field=name)
+    return tuple(cast("Iterable[Any]", told))
+
+
 def _has_texts(told: object, kind: Any) -> bool:
     """Whether it names values of a kind."""
     return isinstance(told, Mapping) and all(
         isinstance(name, str) and isinstance(value, kind)
         for name, value in cast("Mapping[object, object]", told).items()
     )
-
-
-def log_warning(warning: str) -> None:
-    """Where warnings go that nobody else hears."""
-    _log.warning("%s", warning)
-
-
-_NAMES = ("traceparent", "tracestate")
-
-
-def trace_context() -> dict[str, str]:
-    """`traceparent` and `tracestate` of the span that is active; nothing where nobody traces.
-
-    ACP keeps these names free in `_meta`. A program that has not imported OpenTelemetry has no span, so it
-    need not be installed.
-    """
-    if "opentelemetry.trace" not in sys.modules:
-        return {}
-    from opentelemetry.propagate import inject  # noqa: PLC0415 - it is an extra, and is there by now
-
-    carrier: dict[str, str] = {}
-    inject(carrier)
-    return {name: carrier[name] for name in _NAMES if name in carrier}

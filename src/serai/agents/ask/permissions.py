@@ -1,17 +1,23 @@
-"""Who answers when an agent asks for permission: the tool filter first, then the policy."""
+"""What an agent may do: the tool filter first, then the policy.
+
+A policy that rejects never allows: where an agent offers no way to say no, the request is cancelled. In the
+same way a policy that allows never picks something that is no permission. An agent may give one id to two
+options: where that leaves open what an answer means, the request is cancelled as well.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from serai.acp import PermissionOption, PermissionRequest, PromptTurn
-from serai.acp.handlers import is_unclear
-from serai.agents.ask.tools import ToolFilter, ToolUse
+from serai.acp.requests import is_unclear
+from serai.acp.tool_calls import ToolUse
 from serai.errors import Mismatch, PermissionTimedOut
 
 if TYPE_CHECKING:
@@ -19,28 +25,102 @@ if TYPE_CHECKING:
     from serai.agents.ask.turn import RunningTurn
 
 __all__ = [
-    "Choice",
+    "TOOL_KINDS",
+    "OnToolUse",
     "PermissionAsked",
     "PermissionPolicy",
-    "Permitting",
+    "Permissions",
     "Policy",
+    "ToolFilter",
     "automatic",
     "chosen",
-    "option_of",
     "read_policy",
 ]
 
+_log = logging.getLogger(__name__)
 
-def option_of(options: Sequence[PermissionOption], *kinds: str) -> PermissionOption | None:
-    """The first option of the first of these kinds that there is.
+TOOL_KINDS = frozenset(
+    {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
+)
+"""The kinds that ACP has. An agent may tell newer ones."""
 
-    One whose id is that of an option of any other kind is none: nobody knows what the agent would understand.
+OnToolUse: TypeAlias = Callable[[ToolUse], bool | str | Awaitable[bool | str]]
+"""Looks at a call: `True` when it may pass; `False`, or a few words that say why, when it may not."""
+
+
+class ToolFilter:
+    """What may be used at all. Whatever passes is still a matter of the permission policy.
+
+    What a tool is *for* (`execute`, `edit`, ...) is told by all agents in the same words, so filter by kind
+    where you can. Names are the tool's own, where an agent tells it, and else the title, which is free text;
+    what is blocked is looked for in both. Case does not matter, and `*` stands for anything.
+
+    Two filters can be joined by `&`: then a tool has to pass both. A filter works where the agent asks. One
+    that uses a tool without asking cannot be stopped by it: that is told as a warning.
+
+    Args:
+        allow_kinds: The only kinds that are allowed.
+        block_kinds: Kinds that are not.
+        allow_names: The only names that are allowed.
+        block_names: Names that are not.
+        on_tool_use: Looks at what has passed so far. When it raises, the answer is no. ACP has no way to
+            change a tool's input, so it cannot.
+
+    Raises:
+        Mismatch: There is no such kind.
     """
-    unclear = {option.id for option in options if option.kind not in kinds}
-    return next(
-        (option for kind in kinds for option in options if option.kind == kind and option.id not in unclear),
-        None,
-    )
+
+    def __init__(
+        self,
+        *,
+        allow_kinds: Iterable[str] | None = None,
+        block_kinds: Iterable[str] = (),
+        allow_names: Iterable[str] | None = None,
+        block_names: Iterable[str] = (),
+        on_tool_use: OnToolUse | None = None,
+    ) -> None:
+        self._allow_kinds = None if allow_kinds is None else _kinds(allow_kinds, "allow_kinds")
+        self._block_kinds = _kinds(block_kinds, "block_kinds")
+        self._allow_names = None if allow_names is None else _folded(allow_names)
+        self._block_names = _folded(block_names)
+        self._on_tool_use = on_tool_use
+        self._others: tuple[ToolFilter, ...] = ()
+
+    def __and__(self, other: ToolFilter) -> ToolFilter:
+        both = ToolFilter()
+        both._others = (self, other)
+        return both
+
+    async def judge(self, use: ToolUse) -> str | None:
+        """Why a tool may not be used, `on_tool_use` included; `None` when it may."""
+        if reason := self.refuses(use):
+            return reason
+        for other in self._others:
+            if reason := await other.judge(use):
+                return reason
+        verdict = True if self._on_tool_use is None else self._on_tool_use(use)
+        if inspect.isawaitable(verdict):
+            verdict = await verdict
+        if verdict is True:
+            return None
+        return verdict if isinstance(verdict, str) and verdict else "on_tool_use has not allowed it"
+
+    def refuses(self, use: ToolUse) -> str | None:
+        """Why the lists do not let a tool be used, as a few words; `None` when they do."""
+        for other in self._others:
+            if reason := other.refuses(use):
+                return reason
+        kind = use.kind.casefold()
+        names = [name.casefold() for name in (use.name, use.title) if name]  # the own name first
+        if kind in self._block_kinds:
+            return f"tools of the kind {use.kind} are blocked"
+        if self._allow_kinds is not None and kind not in self._allow_kinds:
+            return f"tools of the kind {use.kind} are not among those allowed"
+        if _any_matches(names, self._block_names):
+            return "tools of this name are blocked"
+        if self._allow_names is not None and not _any_matches(names[:1], self._allow_names):
+            return "tools of this name are not among those allowed"
+        return None
 
 
 class PermissionAsked:
@@ -48,16 +128,13 @@ class PermissionAsked:
 
     With the policy `stream` it waits for an answer: `allow`, `reject`, `choose` or `cancel`. They say whether
     the answer counted: it does not when the turn is over, or when someone else answers.
-
-    Args:
-        request: What the agent asked.
     """
 
     def __init__(self, request: PermissionRequest) -> None:
         self.request = request
         self.options = request.options
-        self.call = ToolUse(request.tool_call.tool_call_id).after(request.tool_call, asked=True)
-        """The tool call, with all that was told of it before."""
+        self.call = ToolUse(request.tool_call.tool_call_id).asked(request.tool_call)
+        """The tool call: what the question shows."""
         self.is_open = False
         """Whether an answer is waited for."""
         self.chosen: PermissionOption | None = None
@@ -66,11 +143,13 @@ class PermissionAsked:
         """Why the tool filter has said no, if it has."""
         self.turn: PromptTurn | None = None
         """The turn in which it was asked. Once that is cancelled, no answer counts."""
-        loop = asyncio.get_running_loop()
-        self._is_for_stream = False
-        self._reached: asyncio.Future[None] = loop.create_future()
-        self._judged: asyncio.Future[None] = loop.create_future()
-        self._answer: asyncio.Future[PermissionOption | None] = loop.create_future()
+        self.is_for_stream = False
+        """Whether someone follows who is to answer."""
+        self.reached = asyncio.Event()
+        """All that was told before the request has been taken."""
+        self.judged = asyncio.Event()
+        """The tool filter has looked at it, or nobody wants to know any more."""
+        self._answer: asyncio.Future[PermissionOption | None] = asyncio.get_running_loop().create_future()
 
     def __repr__(self) -> str:
         return f"PermissionAsked({self.call.title!r}, {[option.kind for option in self.options]})"
@@ -82,15 +161,15 @@ class PermissionAsked:
             Mismatch: The agent does not offer that.
         """
         kind = "allow_always" if always else "allow_once"
-        option = option_of(self.options, kind)
+        option = _option_of(self.options, kind)
         if option is None:
             raise Mismatch(f"the agent does not offer {kind}", field="options")
-        return self.settle(option)
+        return self._settle(option)
 
     def reject(self, *, always: bool = False) -> bool:
         """Refuse it, this once or for good. An agent that offers neither is told that it was cancelled."""
         kinds = ("reject_always", "reject_once") if always else ("reject_once", "reject_always")
-        return self.settle(option_of(self.options, *kinds))
+        return self._settle(_option_of(self.options, *kinds))
 
     def choose(self, option_id: str) -> bool:
         """Answer with one of the options. An id that stands for a yes and a no gives no answer: it cancels.
@@ -98,52 +177,15 @@ class PermissionAsked:
         Raises:
             Mismatch: There is no such option.
         """
-        option = next((option for option in self.options if option.id == option_id), None)
-        if option is None:
+        if all(option.id != option_id for option in self.options):
             raise Mismatch(f"there is no option {option_id!r}", field="options")
-        return self.settle(None if is_unclear(self.options, option_id) else option)
+        return self._settle(chosen(option_id, self.options))
 
     def cancel(self) -> bool:
         """Give no answer: neither yes nor no."""
-        return self.settle(None)
+        return self._settle(None)
 
-    # -- for the session -----------------------------------------------------------------------------------
-
-    def reach(self, *, is_for_stream: bool) -> None:
-        """All that was told before the request has been taken, and `call` is as it is known then.
-
-        Args:
-            is_for_stream: Whether someone follows who is to answer.
-        """
-        if not self._reached.done():  # else nobody wants to know any more
-            self._is_for_stream = is_for_stream
-            self._reached.set_result(None)
-
-    async def reached(self) -> None:
-        """Wait until then."""
-        await self._reached
-
-    def judge(self, refusal: str | None) -> None:
-        """The tool filter has looked at it. What it lets pass can be answered from now on."""
-        self.refusal = refusal
-        self.is_open = self._is_for_stream and refusal is None
-        self._pass()
-
-    async def judged(self) -> None:
-        """Wait until then, or until nobody wants to know any more."""
-        await self._judged
-
-    def close(self) -> None:
-        """It has its answer, or nobody wants one any more."""
-        self.is_open = False
-        self._pass()
-
-    def _pass(self) -> None:
-        if not self._judged.done():
-            self._judged.set_result(None)
-
-    def settle(self, option: PermissionOption | None) -> bool:
-        """Answer, if an answer is waited for. Returns whether it was."""
+    def _settle(self, option: PermissionOption | None) -> bool:
         is_cancelled = self.turn is not None and self.turn.cancelled
         if not self.is_open or self._answer.done() or is_cancelled:
             return False
@@ -205,7 +247,7 @@ def read_policy(
 
 def automatic(policy: Policy, options: Sequence[PermissionOption]) -> PermissionOption | None:
     """What a ready-made policy chooses; `None` to cancel."""
-    return option_of(options, *_WANTED[policy])
+    return _option_of(options, *_WANTED[policy])
 
 
 def chosen(choice: Choice, options: Sequence[PermissionOption]) -> PermissionOption | None:
@@ -213,27 +255,16 @@ def chosen(choice: Choice, options: Sequence[PermissionOption]) -> PermissionOpt
 
     What was not offered cancels, too, and so does an id that stands for a yes and a no.
     """
-    if choice is True:
-        return automatic(Policy.AUTO_ALLOW_ONCE, options)
-    if choice is False:
-        return automatic(Policy.AUTO_REJECT, options)
+    if isinstance(choice, bool):
+        return automatic(Policy.AUTO_ALLOW_ONCE if choice else Policy.AUTO_REJECT, options)
     wanted = choice.id if isinstance(choice, PermissionOption) else choice
     if wanted is None or is_unclear(options, wanted):
         return None
     return next((option for option in options if option.id == wanted), None)
 
 
-_log = logging.getLogger(__name__)
-
-
-class Permitting:
-    """The decisions of one session.
-
-    Args:
-        options: What was said when it was opened.
-        agent: The agent's name.
-        warn: Is told what was denied, and what could not be decided.
-    """
+class Permissions:
+    """The decisions of one session."""
 
     def __init__(self, options: SessionOptions, *, agent: str, warn: Callable[[str], None]) -> None:
         self.tools: ToolFilter | None = options.get("tools")
@@ -251,14 +282,13 @@ class Permitting:
         """The option to choose; `None` to cancel. Cancelling it stops the filter, and whoever was asked."""
         try:
             async with asyncio.timeout(self._limit):
-                asked.judge(await self._judge(asked))
+                asked.refusal = await self._judge(asked)
+                asked.is_open = asked.is_for_stream and asked.refusal is None
+                asked.judged.set()
                 return await self._choose(asked, running)
         except TimeoutError:
-            error = PermissionTimedOut(
-                f"nobody answered in {self._limit:g} s what the agent {self._agent!r} asked: "
-                f"{asked.call.title}",
-                agent=self._agent,
-            )
+            question = f"what the agent {self._agent!r} asked: {asked.call.title}"
+            error = PermissionTimedOut(f"nobody answered in {self._limit:g} s {question}", agent=self._agent)
             if running is not None:
                 running.stop(error)
             return None
@@ -271,10 +301,8 @@ class Permitting:
 
     async def _judge(self, asked: PermissionAsked) -> str | None:
         """Why the filter does not let it pass; `None` when it does."""
-        if self.tools is None:
-            return None
         try:
-            return await self.tools.judge(asked.call)
+            return None if self.tools is None else await self.tools.judge(asked.call)
         except (Exception, asyncio.CancelledError) as problem:  # whatever it was, it is no permission
             if _is_stopped(problem):
                 raise
@@ -284,34 +312,57 @@ class Permitting:
     async def _choose(self, asked: PermissionAsked, running: RunningTurn | None) -> PermissionOption | None:
         if asked.refusal is not None:
             return automatic(Policy.AUTO_REJECT, asked.options)
-        if isinstance(self._policy, Policy) and self._policy is not Policy.STREAM:
-            # What is allowed for good is not asked for again, and the filter would not see it.
-            is_once = self.tools is not None and self._policy is Policy.AUTO_ALLOW
-            return automatic(Policy.AUTO_ALLOW_ONCE if is_once else self._policy, asked.options)
-        if self.is_by_stream and (running is None or not running.is_asking):
+        if self.is_by_stream:
+            if running is not None and running.is_asking:
+                return await asked.answered()
             self._warn(
                 f'Agent "{self._agent}" asks for permission, and nobody follows its stream — cancelled.'
             )
             return None
-        return await self._ask_someone(asked)
-
-    async def _ask_someone(self, asked: PermissionAsked) -> PermissionOption | None:
         if isinstance(self._policy, Policy):
-            return await asked.answered()
+            # What is allowed for good is not asked for again, and the filter would not see it.
+            is_once = self.tools is not None and self._policy is Policy.AUTO_ALLOW
+            return automatic(Policy.AUTO_ALLOW_ONCE if is_once else self._policy, asked.options)
         try:
             choice = self._policy(asked)
-            if inspect.isawaitable(choice):
-                choice = await choice
+            return chosen(await choice if inspect.isawaitable(choice) else choice, asked.options)
         except (Exception, asyncio.CancelledError) as problem:  # whatever it was, it is no permission
             if _is_stopped(problem):
                 raise
             _log.exception("a permission policy has failed")
             self._warn(f"The permission policy failed with {problem!r} — the request is cancelled.")
             return None
-        return chosen(choice, asked.options)
 
 
 def _is_stopped(problem: BaseException) -> bool:
     """Whether nobody wants the decision any more, and not only what it waited for was cancelled."""
     task = asyncio.current_task()
     return isinstance(problem, asyncio.CancelledError) and (task is None or task.cancelling() > 0)
+
+
+def _option_of(options: Sequence[PermissionOption], *kinds: str) -> PermissionOption | None:
+    """The first option of the first of these kinds that there is.
+
+    One whose id is that of an option of any other kind is none: nobody knows what the agent would understand.
+    """
+    unclear = {option.id for option in options if option.kind not in kinds}
+    fitting = (option for kind in kinds for option in options if option.kind == kind)
+    return next((option for option in fitting if option.id not in unclear), None)
+
+
+def _folded(words: Iterable[str]) -> frozenset[str]:
+    if isinstance(words, str):
+        raise TypeError(f"a list of names was expected, and not the text {words!r}")
+    return frozenset(word.casefold() for word in words)
+
+
+def _kinds(words: Iterable[str], field: str) -> frozenset[str]:
+    kinds = _folded(words)
+    if unknown := kinds - TOOL_KINDS:
+        names = ", ".join(sorted(unknown))
+        raise Mismatch(f"there is no kind {names}: it is one of {', '.join(sorted(TOOL_KINDS))}", field=field)
+    return kinds
+
+
+def _any_matches(names: list[str], patterns: frozenset[str]) -> bool:
+    return any(fnmatchcase(name, pattern) or name == pattern for name in names for pattern in patterns)

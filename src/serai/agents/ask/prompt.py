@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from serai.acp import AgentCapabilities, Block, text_block
-from serai.acp.prompts import fit_prompt
+from serai.acp.prompt import fit_prompt
 from serai.errors import PromptInvalid
 
 __all__ = ["Aside", "Command", "Part", "Prompt", "audio", "blocks_of", "embedded", "image", "link"]

@@ -20,15 +20,9 @@ from serai.errors import (
     VersionMismatch,
 )
 
-__all__ = [
-    "Context",
-    "Renewed",
-    "Retries",
-    "Why",
-    "is_transient",
-    "persistently",
-    "read_retries",
-]
+__all__ = ["Context", "Renewed", "Retries", "Why", "is_transient", "persistently", "read_retries"]
+
+T = TypeVar("T")
 
 _NETWORK = re.compile(
     r"\b(?:ECONNRESET|ECONNREFUSED|ECONNABORTED|ETIMEDOUT|EPIPE|EAI_AGAIN|ENETUNREACH)\b"
@@ -41,14 +35,9 @@ _NETWORK = re.compile(
 
 def is_transient(error: BaseException) -> bool:
     """Whether the same may work a little later: the agent is gone, or what it works with is busy or away."""
-    if isinstance(error, AgentClosed | AgentOverloaded | RateLimited):
-        return True
     if isinstance(error, AgentRequestFailed) and not isinstance(error, SessionLoadFailed):
         return _NETWORK.search(f"{error.message} {error.data or ''}") is not None
-    return False
-
-
-T = TypeVar("T")
+    return isinstance(error, AgentClosed | AgentOverloaded | RateLimited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +101,10 @@ def read_retries(told: Retries | int | None) -> Retries | None:
 
 async def persistently(
     once: Callable[[], Awaitable[T]],
-    retries: Retries,
+    retries: Retries | None,
     *,
-    may_go_on: Callable[[AgentError], bool],
+    may_go_on: Callable[[], bool] = lambda: True,
+    has_used_tools: Callable[[], bool] = lambda: False,
     pause: Callable[[float], Awaitable[None]],
     agent: str,
 ) -> T:
@@ -122,8 +112,9 @@ async def persistently(
 
     Args:
         once: Asks once.
-        retries: How often.
-        may_go_on: Whether it may be asked again after an error.
+        retries: How often; `None` for once.
+        may_go_on: Whether there is anyone left to ask.
+        has_used_tools: Whether the agent has used tools meanwhile.
         pause: Waits for so many seconds.
         agent: The agent's name.
 
@@ -136,7 +127,8 @@ async def persistently(
         try:
             return await once()
         except AgentError as error:
-            if not may_go_on(error):
+            is_covered = retries is not None and retries.covers(error, has_used_tools=has_used_tools())
+            if retries is None or not is_covered or not may_go_on():
                 raise
             errors.append(error)
             attempt = len(errors)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing, nullcontext, suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
@@ -23,40 +23,91 @@ from serai.acp import (
     Update,
     UsageUpdate,
 )
+from serai.acp.link import Link, Opened, OpenWay, Wanted
 from serai.agents.ask.costs import CostTracker
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.json_answer import ask_for, shape_of
-from serai.agents.ask.options import OPENINGS, Options, SessionOptions, checked_options, merged, trace_context
-from serai.agents.ask.permissions import PermissionAsked, Permitting
+from serai.agents.ask.options import (
+    Options,
+    SessionOptions,
+    checked_options,
+    merged,
+    meta_of,
+    without_openings,
+)
+from serai.agents.ask.permissions import PermissionAsked, Permissions
 from serai.agents.ask.prompt import Prompt, blocks_of
-from serai.agents.ask.renewal import Renewal, renew, tell_of
-from serai.agents.ask.retries import Context, Renewed, Retries, Why, persistently, read_retries
+from serai.agents.ask.retries import Context, Renewed, Why, persistently, read_retries
 from serai.agents.ask.stream import AgentStream, Cancelling, Closing, Events
-from serai.agents.ask.turn import AskedMark, BeginMark, Gathering, RunningTurn, take_rest
+from serai.agents.ask.turn import RunningTurn, TurnMark
 from serai.agents.catalogue.introduction import Models, models_of
 from serai.errors import AgentClosed, AgentError, BudgetExceeded
 from serai.machine.processes.uninterrupted import to_its_end
 
 if TYPE_CHECKING:
     from serai.agents.ask.host import WireHost
-    from serai.agents.ask.session import WireSession
 
-__all__ = ["Attached", "WireSession"]
+__all__ = ["WireSession"]
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_CONTEXTS = {
+    OpenWay.RESUMED: Context.RESUMED,
+    OpenWay.LOADED: Context.LOADED,
+    OpenWay.RECREATED: Context.LOST,
+    OpenWay.NEW: Context.NOTHING,
+}
 
 
-class Attached:
-    """What is known of a session, and what can be chosen for it.
+class WireSession(Closing):
+    """One conversation. `agents.session` opens it, and so does `WireHost.new_session`.
 
-    Args:
-        host: The running agent.
-        acp: The session underneath.
-        options: All that was said for it.
+    One turn at a time: what is asked meanwhile waits for its turn, in order. Use it with `async with`, or
+    `close` it.
     """
 
-    def __init__(self, host: WireHost, acp: AcpSession, options: Options) -> None:
-        self._host = host
-        self._acp = acp
+    def __init__(
+        self, host: WireHost, acp: AcpSession, options: Options, way: OpenWay, *, owns_host: bool
+    ) -> None:
         self._options = options
+        self._owns_host = owns_host
+        self._permissions = Permissions(options, agent=host.name, warn=host.warn)
+        self._retries = read_retries(options.get("retries"))
+        tracker = options.get("costs")
+        self._tracker = tracker if tracker is not None else CostTracker()
+        self._turns = asyncio.Lock()
+        self._running: RunningTurn | None = None
+        self._has_used_tools = False
+        self._draining: asyncio.Task[None] | None = None
+        self._due: Why | None = None
+        self._closed = asyncio.Event()
+        self._link: Link[WireHost, AcpSession] = Link(host.again, self._attempt, name=host.name)
+        self._link.last = Opened(host, acp, way)
+        self._attach(self._link.last)
+
+    def _attach(self, opened: Opened[WireHost, AcpSession]) -> None:
+        """Take the agent and the session that are open now."""
+        self._host, self._acp = opened.agent, opened.session
+        is_known = opened.way in (OpenWay.RESUMED, OpenWay.LOADED)
+        self._has_past = opened.way.knows_past
+        # What holds for the whole session is said with the first message, where nothing else knows of it.
+        is_said = is_known or self._host.definition.native_system_prompt
+        self._system_prompt = None if is_said else self._options.get("system_prompt")
+        self._count = 0
+        told = self._acp.usage.cost if self._acp.usage else None
+        self._meter = self._tracker.meter(
+            self._host.name, self.id, told=told, is_known=is_known, warn=self._host.warn
+        )
+        self._due = None
+        self.opened()
+
+    def opened(self) -> None:
+        """All that was chosen for it has been set: what changes from now on is news. The host calls it."""
+        self._mode = self._acp.modes.current if self._acp.modes is not None else None
+
+    # -- what is known of it -------------------------------------------------------------------------------
 
     @property
     def host(self) -> WireHost:
@@ -118,7 +169,82 @@ class Attached:
         """The session underneath, for what is not offered here."""
         return self._acp
 
-    # -- what is done with it ------------------------------------------------------------------------------
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed, or is being closed."""
+        return self._closed.is_set()
+
+    # -- asking --------------------------------------------------------------------------------------------
+
+    async def ask(self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None) -> AskResult:
+        """Ask something, and wait for the whole answer.
+
+        Cancelling it cancels the turn; the session can be used on.
+
+        Args:
+            prompt: Text, a `Command`, or a list of parts. What the agent cannot take is left out, with a
+                warning; `AskResult.dropped` has the types.
+            meta: The prompt's `_meta`.
+
+        Raises:
+            AgentError: The turn has failed; which error says why.
+            AttemptsExhausted: It has failed as often as `retries` says.
+            BudgetExceeded: What may be spent has been spent.
+        """
+        return await self._persistently(lambda: self._once(prompt, meta))
+
+    @overload
+    async def ask_json(self, prompt: Prompt, schema: type[T]) -> JsonResult[T]: ...
+    @overload
+    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]: ...
+    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]:
+        """Ask for JSON of a certain shape. An answer that does not have it is sent back once.
+
+        What others ask meanwhile waits until then, and so does a new agent after so many turns.
+
+        Args:
+            prompt: As for `ask`.
+            schema: A type that msgspec knows, a pydantic model, or a JSON Schema (a mapping, or text).
+
+        Raises:
+            JsonInvalid: The second answer was not right either. The error has both text and issues.
+            Mismatch: The schema is none. Nothing was sent.
+            AgentError: As for `ask`.
+        """
+        shape = shape_of(schema)
+        return await self._persistently(lambda: ask_for(shape, prompt, self._once))
+
+    def stream(self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None) -> AgentStream:
+        """Ask something, and follow the answer while it comes. The turn begins with the first event.
+
+        Args:
+            prompt: As for `ask`.
+            meta: The prompt's `_meta`.
+        """
+        return AgentStream(lambda cancelling: self.follow(prompt, cancelling, meta=meta), lambda: self.id)
+
+    async def follow(
+        self,
+        prompt: Prompt,
+        cancelling: Cancelling,
+        *,
+        meta: Mapping[str, Any] | None = None,
+        is_attended: bool = True,
+    ) -> Events:
+        """One turn, as `stream` gives it."""
+        finished: TurnFinished | None = None
+        async with self._turns:
+            await self._renew_if_due()
+            async with aclosing(self._turn(prompt, cancelling, meta, is_attended=is_attended)) as events:
+                async for event in events:
+                    if isinstance(event, TurnFinished):
+                        finished = event
+                    else:
+                        yield event
+        if finished is not None:
+            yield finished  # by now the next one may begin
+
+    # -- the session itself --------------------------------------------------------------------------------
 
     def cancel(self) -> None:
         """Tell the agent to stop what it is doing. Without a turn under way this does nothing."""
@@ -149,181 +275,11 @@ class Attached:
     async def fork(self, **options: Unpack[SessionOptions]) -> WireSession:
         """Another session of the same agent that begins where this one is, with the options of this one.
 
-        Args:
-            **options: What is to be otherwise in it.
-
         Raises:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`. Nothing was sent.
         """
-        own = {name: value for name, value in self._options.items() if name not in OPENINGS}
         given = checked_options({"cwd": self.cwd, **options, "fork": self.id})
-        return await self.host.open_session(merged(cast("Options", own), given))
-
-
-_log = logging.getLogger(__name__)
-
-T = TypeVar("T")
-
-
-class WireSession(Attached, Closing):
-    """One conversation. `agents.session` opens it, and so does `WireHost.new_session`.
-
-    One turn at a time: what is asked meanwhile waits for its turn, in order. Use it with `async with`, or
-    `close` it.
-
-    Args:
-        host: The running agent.
-        acp: The session underneath.
-        options: What was said when it was opened.
-        owns_host: Whether the agent ends with this session.
-        is_known: Whether it is an earlier session that goes on.
-        system_prompt: What goes before the first message, if anything.
-    """
-
-    def __init__(
-        self,
-        host: WireHost,
-        acp: AcpSession,
-        options: Options,
-        *,
-        owns_host: bool,
-        is_known: bool,
-        system_prompt: str | None,
-    ) -> None:
-        super().__init__(host, acp, options)
-        self._owns_host = owns_host
-        self._permitting = Permitting(options, agent=host.name, warn=host.warn)
-        self._retries = read_retries(options.get("retries"))
-        tracker = options.get("costs")
-        self._tracker = tracker if tracker is not None else CostTracker()
-        self._has_past = is_known or bool(options.get("fork"))
-        self._turns = asyncio.Lock()
-        self._running: RunningTurn | None = None
-        self._settling: asyncio.Task[None] | None = None
-        self._renewal = Renewal(self._renew)
-        self._closed = asyncio.Event()
-        self._attach(host, acp, is_known=is_known, system_prompt=system_prompt)
-
-    def _attach(self, host: WireHost, acp: AcpSession, *, is_known: bool, system_prompt: str | None) -> None:
-        self._host = host
-        self._acp = acp
-        self._system_prompt = system_prompt
-        self._count = 0
-        told = acp.usage.cost if acp.usage else None
-        self._meter = self._tracker.meter(host.name, acp.id, told=told, is_known=is_known, warn=host.warn)
-        self._renewal.due = None
-        self.opened()
-
-    def opened(self) -> None:
-        """All that was chosen for it has been set: what changes from now on is news. The host calls it."""
-        self._mode = self._acp.modes.current if self._acp.modes is not None else None
-
-    # -- asking --------------------------------------------------------------------------------------------
-
-    async def ask(self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None) -> AskResult:
-        """Ask something, and wait for the whole answer.
-
-        Cancelling it cancels the turn; the session can be used on.
-
-        Args:
-            prompt: Text, a `Command`, or a list of parts. What the agent cannot take is left out, with a
-                warning; `AskResult.dropped` has the types.
-            meta: The prompt's `_meta`.
-
-        Raises:
-            AgentError: The turn has failed; which error says why.
-            AttemptsExhausted: It has failed as often as `retries` says.
-            BudgetExceeded: What may be spent has been spent.
-        """
-        async with self._turns:
-            return await self._ask(prompt, meta=meta)
-
-    async def _ask(
-        self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None, instead: Prompt | None = None
-    ) -> AskResult:
-        """As `ask`, and `follow`, for who has the lock: nobody comes in between."""
-        begun: list[RunningTurn] = []
-
-        def events(cancelling: Cancelling) -> Events:
-            begun.clear()
-            return self.follow(
-                prompt,
-                cancelling,
-                meta=meta,
-                is_attended=False,
-                begun=begun.append,
-                is_held=True,
-                instead=instead,
-            )
-
-        def once() -> Awaitable[AskResult]:
-            return AgentStream(events, lambda: self.id).result()
-
-        def has_used_tools() -> bool:
-            return any(running.has_used_tools for running in begun)
-
-        if self._retries is None:
-            return await once()
-        return await self._persistently(once, self._retries, has_used_tools)
-
-    async def _persistently(
-        self,
-        once: Callable[[], Awaitable[T]],
-        retries: Retries,
-        has_used_tools: Callable[[], bool] = lambda: False,
-    ) -> T:
-        def may_go_on(error: AgentError) -> bool:
-            is_alive = not self._closed.is_set() and (self._owns_host or self.host.is_running)
-            return is_alive and retries.covers(error, has_used_tools=has_used_tools())
-
-        name = self.host.name
-        return await persistently(once, retries, may_go_on=may_go_on, pause=self._pause, agent=name)
-
-    async def _pause(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._closed.wait()
-
-    @overload
-    async def ask_json(self, prompt: Prompt, schema: type[T]) -> JsonResult[T]: ...
-    @overload
-    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]: ...
-    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]:
-        """Ask for JSON of a certain shape. An answer that does not have it is sent back once.
-
-        What others ask meanwhile waits until then, and so does a new agent after so many turns. One that had
-        to be started anew all the same, and knows nothing of the question, is asked that again.
-
-        Args:
-            prompt: As for `ask`.
-            schema: A type that msgspec knows, a pydantic model, or a JSON Schema (a mapping, or text).
-
-        Raises:
-            JsonInvalid: The second answer was not right either. The error has both text and issues.
-            Mismatch: The schema is none. Nothing was sent.
-            AgentError: As for `ask`.
-        """
-        shape = shape_of(schema)
-        async with self._turns:
-            return await ask_for(shape, prompt, self._ask)
-
-    def stream(self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None) -> AgentStream:
-        """Ask something, and follow the answer while it comes. The turn begins with the first event.
-
-        Args:
-            prompt: As for `ask`.
-            meta: The prompt's `_meta`.
-        """
-        return AgentStream(
-            lambda cancelling: self.follow(prompt, cancelling, meta=meta, is_attended=True), lambda: self.id
-        )
-
-    # -- the session itself --------------------------------------------------------------------------------
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether it was closed, or is being closed."""
-        return self._closed.is_set()
+        return await self.host.open_session(merged(without_openings(self._options), given))
 
     async def close(self) -> None:
         """End it, and the agent with it if it was started for this session. Again does no harm.
@@ -335,8 +291,8 @@ class WireSession(Attached, Closing):
 
     async def _close(self) -> None:
         self._closed.set()
-        await self._renewal.stop()
         if self._owns_host:
+            await self._link.close()
             await self.host.close()
         elif self.host.sessions.get(self.id) is self:
             if self.capabilities.close_session and self.host.is_running:
@@ -344,91 +300,92 @@ class WireSession(Attached, Closing):
                     await self._acp.close()
             self._acp.forget()
             self.host.forget(self)
-        if self._settling is not None:
-            await asyncio.shield(self._settling)
+        if self._draining is not None:
+            await asyncio.shield(self._draining)
 
     # -- turns ---------------------------------------------------------------------------------------------
 
-    async def follow(
-        self,
-        prompt: Prompt,
-        cancelling: Cancelling,
-        *,
-        meta: Mapping[str, Any] | None = None,
-        is_attended: bool = True,
-        begun: Callable[[RunningTurn], None] | None = None,
-        is_held: bool = False,
-        instead: Prompt | None = None,
-    ) -> Events:
-        """One turn, as `stream` gives it.
+    async def _persistently(self, once: Callable[[], Awaitable[T]]) -> T:
+        """Do it while nobody else asks, and again as `retries` says."""
 
-        Args:
-            prompt: What is asked.
-            cancelling: The wish that it be stopped.
-            meta: The prompt's `_meta`.
-            is_attended: Whether someone sees the events, and could answer.
-            begun: Is told what is known of the turn, when it begins.
-            is_held: Whether the caller sees to it that turns follow one another.
-            instead: For a turn that goes on from the one before: what is asked of an agent that knows nothing
-                of that. One that runs is not started anew in between.
-        """
-        async with nullcontext() if is_held else self._turns:
-            if self._settling is not None:
-                await asyncio.shield(self._settling)
-            await self._acp.at_rest()  # a turn that has failed may not have been answered yet
-            await self._renew_if_due(goes_on=instead is not None)
-            if instead is not None and not self._has_past:
-                prompt = instead
-            running = RunningTurn(
-                Gathering(self.host.name, self.id),
-                self._meter,
-                self._permitting.tools,
-                mode=self._mode,
-                is_asking=is_attended and self._permitting.is_by_stream,
-                warn=self.host.warn,
+        async def attempt() -> T:
+            self._has_used_tools = False
+            await self._renew_if_due()
+            return await once()
+
+        async def pause(seconds: float) -> None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._closed.wait()
+
+        async with self._turns:
+            return await persistently(
+                attempt,
+                self._retries,
+                may_go_on=lambda: not self.is_closed and (self._owns_host or self.host.is_running),
+                has_used_tools=lambda: self._has_used_tools,
+                pause=pause,
+                agent=self.host.name,
             )
-            if begun is not None:
-                begun(running)
-            if cancelling.is_wanted:
-                running.end = Finished("cancelled")
-            else:
-                self._begin(running, prompt, meta)
-                cancelling.began(running.cancel)
-                try:
-                    async with aclosing(self._items()) as items:
-                        async for item in items:
-                            event = running.take(item)
-                            if running.end is not None:
-                                break
-                            if isinstance(event, PermissionAsked):
-                                event.reach(is_for_stream=running.is_asking)
-                                await event.judged()
-                                self._permitting.tell_refusal(event)
-                            if event is not None:
-                                yield event
-                finally:
-                    self._running = None
-                    self._mode = running.mode
-                    if running.end is None:
-                        running.cancel()
-                        self._settling = asyncio.create_task(self._settle(running))
-            result = self._conclude(running)
-        yield TurnFinished(result)  # by now the next one may begin
+
+    async def _once(self, prompt: Prompt, meta: Mapping[str, Any] | None = None) -> AskResult:
+        async with aclosing(self._turn(prompt, Cancelling(), meta, is_attended=False)) as events:
+            async for event in events:
+                if isinstance(event, TurnFinished):
+                    return event.result
+        raise RuntimeError("a turn has no end")  # `_turn` promises one
+
+    async def _turn(
+        self, prompt: Prompt, cancelling: Cancelling, meta: Mapping[str, Any] | None, *, is_attended: bool
+    ) -> Events:
+        """One turn, for who has the lock."""
+        running = RunningTurn(
+            self.host.name,
+            self.id,
+            self._meter,
+            self._permissions.tools,
+            mode=self._mode,
+            is_asking=is_attended and self._permissions.is_by_stream,
+            warn=self.host.warn,
+        )
+        if cancelling.is_wanted:
+            running.end = Finished("cancelled")
+        else:
+            self._begin(running, prompt, meta)
+            cancelling.began(running.cancel)
+            try:
+                async with aclosing(self._items()) as items:
+                    async for item in items:
+                        event = running.take(item)
+                        if running.end is not None:
+                            break
+                        if isinstance(event, PermissionAsked):
+                            event.is_for_stream = running.is_asking
+                            event.reached.set()
+                            await event.judged.wait()
+                            self._permissions.tell_refusal(event)
+                        if event is not None:
+                            yield event
+            finally:
+                self._running = None
+                self._mode = running.mode
+                self._has_used_tools = self._has_used_tools or any(True for _ in running.calls)
+                if running.end is None:
+                    running.cancel()
+                    self._draining = asyncio.create_task(self._drain(running))
+        yield TurnFinished(self._conclude(running))
 
     def _begin(self, running: RunningTurn, prompt: Prompt, meta: Mapping[str, Any] | None) -> None:
         self._meter.begin()
-        names = [name for each in self.commands if isinstance(name := each.get("name"), str)]
         blocks = blocks_of(
             prompt,
             agent=self.host.name,
-            commands=names,
+            commands=[name for each in self.commands if isinstance(name := each.get("name"), str)],
             system_prompt=self._system_prompt,
             capabilities=self.capabilities,
         )
-        told = {**trace_context(), **self._options.get("meta", {}), **(meta or {})}
-        turn = self._acp.prompt(blocks, meta=told)
-        self._acp.receive(BeginMark())  # nothing of the agent can have come in between
-        running.sent(turn)
+        running.turn = self._acp.prompt(blocks, meta={**meta_of(self._options), **(meta or {})})
+        self._acp.receive(TurnMark())  # nothing of the agent can have come in between
         self._running = running
         self._system_prompt = None
         self._has_past = True
@@ -437,15 +394,21 @@ class WireSession(Attached, Closing):
     def _items(self) -> AsyncGenerator[Item, None]:
         return cast("AsyncGenerator[Item, None]", self._acp.updates())
 
-    async def _settle(self, running: RunningTurn) -> None:
-        """Take what is left of a turn that nobody follows any more, so that the next begins at its own."""
-        try:
-            await take_rest(running, self._items())
-            self._mode = running.mode
-            if isinstance(running.end, Finished):
-                self._result(running, running.end)
-        except Exception:  # noqa: BLE001 - nobody waits for it who could be told
-            _log.exception("the rest of a turn was not dealt with")
+    async def _drain(self, running: RunningTurn) -> None:
+        """Drains an abandoned turn, so that the next one starts clean. Its questions get no answer here."""
+        async with aclosing(self._items()) as items:
+            async for item in items:
+                try:
+                    event = running.take(item)
+                    if isinstance(event, PermissionAsked):
+                        event.reached.set()
+                    if isinstance(running.end, Finished):
+                        self._result(running, running.end)
+                except Exception:  # noqa: BLE001 - a callback: the end has to be met all the same
+                    _log.exception("something in the rest of a turn was not dealt with")
+                if running.end is not None:
+                    break
+        self._mode = running.mode
 
     def _conclude(self, running: RunningTurn) -> AskResult:
         match running.end:
@@ -456,7 +419,7 @@ class WireSession(Attached, Closing):
             case None:
                 raise self._gone()
         tracker = self._meter.tracker
-        if running.was_sent and tracker.is_exceeded:
+        if running.turn is not None and tracker.is_exceeded:
             running.verdict = running.verdict or tracker.exceeded()
         if isinstance(running.verdict, BudgetExceeded):
             running.verdict.result = result
@@ -465,32 +428,14 @@ class WireSession(Attached, Closing):
         return result
 
     def _result(self, running: RunningTurn, finished: Finished) -> AskResult:
-        result = running.gathering.result(finished, dropped=running.dropped, usage=self.usage)
-        if not running.was_sent:
+        result = running.result(finished, self.usage)
+        if running.turn is None:
             return result
-        return replace(result, cost_usd=self._meter.end(result, self._model))
+        option = self.models.model_option
+        model = str(option.value) if option is not None else self._options.get("model")
+        return replace(result, cost_usd=self._meter.end(result, model))
 
     # -- a new agent ---------------------------------------------------------------------------------------
-
-    async def _renew_if_due(self, *, goes_on: bool = False) -> None:
-        """Start the agent anew when it is gone, or has had its turns, and that was asked for.
-
-        Args:
-            goes_on: Whether what is asked next needs what was said last: then its turns are not over yet.
-        """
-        if not self._owns_host or self._closed.is_set():
-            return
-        limit = self._options.get("recycle_after", 0)
-        is_gone = not self.host.is_running
-        is_alone = len(self.host.sessions) == 1  # others would end with it
-        if is_gone and (self._renewal.due is not None or self._retries is not None):
-            why = self._renewal.due or Why.GONE
-        elif limit and self._count >= limit and is_alone and (is_gone or not goes_on):
-            why = Why.TURN_LIMIT
-        else:
-            return
-        if not await self._renewal.run(why):
-            raise self._gone()
 
     async def revive(self) -> None:
         """Start the agent anew if it is gone, also where that was not asked for. The pool calls it.
@@ -498,32 +443,56 @@ class WireSession(Attached, Closing):
         Raises:
             AgentError: It does not start, as often as `retries` says; or the session was closed.
         """
-        async with self._turns:
-            if not self.host.is_running:
-                self._renewal.due = self._renewal.due or Why.GONE
-            if self._retries is None:
-                await self._renew_if_due()
-            else:
-                await self._persistently(self._renew_if_due, self._retries)
+        if not self.host.is_running:
+            self._due = self._due or Why.GONE
 
-    async def _renew(self, why: Why) -> None:
-        await self.host.close()
-        host, acp, context = await renew(self, self._options, has_past=self._has_past)
-        is_known = context in (Context.RESUMED, Context.LOADED)
-        # What holds for the whole session has to be said again where nothing else is known of it.
-        is_said = is_known or host.definition.native_system_prompt
-        text = None if is_said else self._options.get("system_prompt")
-        self._attach(host, acp, is_known=is_known, system_prompt=text)
-        self._has_past = is_known
-        tell_of(Renewed(why, context, acp.id), host, self._options)
+        async def nothing() -> None:
+            pass
+
+        await self._persistently(nothing)
+
+    async def _renew_if_due(self) -> None:
+        """Wait until the last turn is over, and start the agent anew if it is gone or has had its turns.
+
+        The session is resumed where the agent can, else loaded; where it can do neither, or refuses, it is a
+        new one. Where someone must sign in, wait or pay, that is an error: it can be opened then.
+        """
+        if self._draining is not None:
+            await asyncio.shield(self._draining)
+        await self._acp.at_rest()  # a turn that has failed may not have been answered yet
+        why = self._why_renew()
+        if why is None or self.is_closed:
+            return
+        self._due = why
+
+        async def wanted(_: object) -> Wanted:
+            return Wanted(self.id) if self._has_past else Wanted()
+
+        opened = await self._link.get(wanted)
+        self._attach(opened)
+        renewed = Renewed(why, _CONTEXTS[opened.way], self.id)
+        if renewed.context is Context.LOST:
+            self.host.warn(
+                f'Agent "{self.host.name}" was started anew and could not open the earlier session — '
+                f"it knows nothing of what was said before."
+            )
+        if (tell := self._options.get("on_renewed")) is not None:
+            tell(renewed)
+
+    def _why_renew(self) -> Why | None:
+        limit = self._options.get("recycle_after", 0)
+        if not self._owns_host:
+            return None
+        if not self.host.is_running and (self._due is not None or self._retries is not None):
+            return self._due or Why.GONE
+        is_alone = len(self.host.sessions) == 1  # others would end with it
+        return Why.TURN_LIMIT if limit and self._count >= limit and is_alone else None
+
+    async def _attempt(self, host: WireHost, way: OpenWay, session_id: str | None) -> AcpSession:
+        return await host.admit(self, without_openings(self._options), way, session_id)
 
     def _gone(self) -> AgentClosed:
         return AgentClosed(f"the session {self.id} was closed", agent=self.host.name)
-
-    @property
-    def _model(self) -> str | None:
-        option = self.models.model_option
-        return str(option.value) if option is not None else self._options.get("model")
 
     # -- for the host --------------------------------------------------------------------------------------
 
@@ -534,11 +503,14 @@ class WireSession(Attached, Closing):
         try:
             if running is not None:
                 # It takes its place behind what the agent has told before, and is decided when that is known.
-                self._acp.receive(AskedMark(asked))
-                await asked.reached()
-            asked.chosen = await self._permitting.decide(asked, running)
+                self._acp.receive(TurnMark(asked))
+                await asked.reached.wait()
+            asked.chosen = await self._permissions.decide(asked, running)
         finally:
-            asked.close()
+            asked.is_open = False
+            asked.judged.set()
+            if running is not None:
+                running.answered(asked)
         if running is None:  # else whoever follows the turn does
-            self._permitting.tell_refusal(asked)
+            self._permissions.tell_refusal(asked)
         return asked.chosen.id if asked.chosen is not None else None

@@ -37,11 +37,7 @@ T = TypeVar("T", bound=Closing)
 
 
 class Opening(Generic[T]):
-    """What will be opened. Nothing happens before it is awaited or entered.
-
-    Args:
-        open_it: Opens it.
-    """
+    """What will be opened. Nothing happens before it is awaited or entered."""
 
     def __init__(self, open_it: Callable[[], Awaitable[T]]) -> None:
         self._open = open_it
@@ -87,10 +83,6 @@ class AgentStream(Closing):
 
     Nothing is sent before someone does. Use `async with` where you may stop early: leaving the block cancels
     the turn. When too much waits to be taken, the agent has to wait.
-
-    Args:
-        begin: Makes the events.
-        session_id: Tells the session's id, once there is one.
     """
 
     def __init__(self, begin: Callable[[Cancelling], Events], session_id: Callable[[], str | None]) -> None:

@@ -39,10 +39,6 @@ class Entry:
 class Recorder:
     """Writes a transcript.
 
-    Args:
-        path: The file; what it holds already stays. A new one can be read by its owner alone.
-        mask: Takes secrets out of what is written.
-
     Raises:
         ConfigInvalid: It cannot be written.
     """

@@ -32,9 +32,6 @@ _SIMPLE = (
 class Catalogue:
     """A list of agents, found by id or alias. It does not change; adding makes another one.
 
-    Args:
-        definitions: The agents, in the order in which they are shown.
-
     Raises:
         ConfigInvalid: Two agents have a name in common.
     """
@@ -105,10 +102,6 @@ def make_catalogue(
     A registry adds agents; one that Serai knows already, by a name or by its package, stays as it is, and so
     does one that configuration describes with a command. What configuration says comes
     last: it changes agents and adds some.
-
-    Args:
-        settings: What configuration says, by name: `Configuration.agents`.
-        registry: The agents of a registry, if one was named.
 
     Raises:
         ConfigInvalid: Configuration describes a new agent without a command, or names clash.

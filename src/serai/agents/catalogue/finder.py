@@ -103,13 +103,7 @@ def agent_info(found: FoundAgent) -> AgentInfo:
 def is_signed_in(
     evidence: Evidence, surroundings: Surroundings, env: Mapping[str, str] | None = None
 ) -> bool | None:
-    """Whether someone is signed in, by what can be seen; `None` when that does not say.
-
-    Args:
-        evidence: What to look for.
-        surroundings: Where.
-        env: Variables that the agent is started with.
-    """
+    """Whether someone is signed in, by what can be seen; `None` when that does not say."""
     environ = {**surroundings.environ, **(env or {})}
     files = (surroundings.expand(text) for text in evidence.files)
     if any(environ.get(name) for name in evidence.env) or any(_has_content(each) for each in files if each):
@@ -118,13 +112,7 @@ def is_signed_in(
 
 
 class Finder:
-    """Finds agents, and remembers for a short while what it found. One for each event loop.
-
-    Args:
-        surroundings: Where to look; by default this machine.
-        age: For how many seconds what was found is taken as still so.
-        clock: Tells the time in seconds.
-    """
+    """Finds agents, and remembers for a short while what it found. One for each event loop."""
 
     def __init__(
         self,

@@ -52,12 +52,7 @@ class Models:
 
 
 def models_of(options: Iterable[ConfigOption], listed: Sequence[str] = ()) -> Models:
-    """The models of an agent, from the best source that there is.
-
-    Args:
-        options: The options of its session, if it has one.
-        listed: What its program lists.
-    """
+    """The models of an agent, from the best source that there is."""
     selects = [option for option in options if option.type == "select"]
     model = _first(
         selects,

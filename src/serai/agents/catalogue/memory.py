@@ -57,9 +57,6 @@ class AgentMemory:
 
     What agents say is redacted before it is written, since the file is not encrypted. Its methods read and
     write the disk: call them in a thread where something must not wait. Several threads may call it.
-
-    Args:
-        path: The file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -146,8 +143,8 @@ def _begun(found: FoundAgent) -> Remembered:
 
 def _masked(text: str | None, found: FoundAgent) -> str | None:
     """A text without the secrets of this program and of the agent, and without what looks like one."""
-    env = found.launch.env if found.launch is not None else {}
-    return text and Redactor(managed_from_environment({**os.environ, **env})).redact(text)
+    secrets = {**os.environ, **(found.launch.env if found.launch is not None else {})}
+    return text and Redactor(managed_from_environment(secrets)).redact(text)
 
 
 def _is_fresh(at: str, now: datetime) -> bool:

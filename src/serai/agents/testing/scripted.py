@@ -22,14 +22,7 @@ class Refused(Exception):
 
 
 class ScriptedTurn:
-    """One turn of a `ScriptedAgent`, for the function that plays it. What is told is told at once.
-
-    Args:
-        wire: The pipes.
-        params: The prompt's parameters.
-        number: Which turn of the agent it is; the first is 1.
-        ask: Asks the client something.
-    """
+    """One turn of a `ScriptedAgent`, for the function that plays it. What is told is told at once."""
 
     def __init__(
         self, wire: Wire, params: Mapping[str, Any], number: int, ask: Callable[[str, Any], Awaitable[Any]]
@@ -41,6 +34,8 @@ class ScriptedTurn:
         self.number = number
         self.tokens: dict[str, int] = {}
         """What the turn's answer tells as `usage`: `inputTokens`, `outputTokens`, ..."""
+        self.answer_meta: dict[str, Any] = {}
+        """The `_meta` of the turn's answer."""
         self.is_cancelled = asyncio.Event()
         self._wire = wire
         self._ask = ask
@@ -413,7 +408,8 @@ class _Running:
             for text in [script] if isinstance(script, str) else script:
                 turn.say(text)
         reason = reason or ("cancelled" if turn.is_cancelled.is_set() else "end_turn")
-        return {"stopReason": reason, **({"usage": turn.tokens} if turn.tokens else {})}
+        told = {"usage": turn.tokens, "_meta": turn.answer_meta}
+        return {"stopReason": reason, **{name: value for name, value in told.items() if value}}
 
     async def _ask(self, method: str, params: Any) -> Any:
         request_id = f"ask-{next(self._ids)}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from serai.cli.chat.conversation import Chat
 from serai.cli.console.signin import SignInDialog
-from serai.cli.console.target import add_connection_options, client_of, is_on_this_machine
+from serai.cli.console.target import add_connection_options, is_on_this_machine, run_connected
 from serai.cli.console.terminal import Terminal, open_terminal
 from serai.cli.sessions import find_session
 from serai.client import Client, SessionClient
@@ -58,13 +58,12 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
             parser.error(f"--directory: there is no folder {options.directory}")
         if not options.session and options.directory is None:
             options.directory = here()
-    return asyncio.run(_main(options))
+    return run_connected(_main, options)
 
 
-async def _main(options: argparse.Namespace) -> int:
-    async with client_of(options) as client:
-        with open_terminal(apart=options.once is not None or options.json) as terminal:
-            return await converse(client, terminal, options)
+async def _main(client: Client, options: argparse.Namespace) -> int:
+    with open_terminal(apart=options.once is not None or options.json) as terminal:
+        return await converse(client, terminal, options)
 
 
 async def converse(client: Client, terminal: Terminal, options: argparse.Namespace) -> int:
@@ -95,7 +94,7 @@ async def _begin(client: Client, terminal: Terminal, options: argparse.Namespace
         session = await client.open_session(uri)
         agent = session.state.summary.provider
         terminal.note(f"({agent} begins no session: nobody is signed in)")
-        if not await SignInDialog(client, terminal, terminal.lines.read).offer(agent):
+        if not await SignInDialog(client, terminal).offer(agent):
             raise
     await session.ready()  # the host has tried again
     return session

@@ -1,19 +1,23 @@
-"""What can be written in a chat: messages, commands, answers."""
+"""One conversation on a terminal: what comes in, and what is done about it."""
 
 from __future__ import annotations
 
+import asyncio
 import uuid
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from serai.ahp.extensions import LOGIN
 from serai.ahp.types import TurnState
 from serai.cli.chat.calls import SubagentEvent, ToolOutput, ToolOutputs
-from serai.cli.chat.inbox import Aside, Errands, Failed, Heard, Hearing, Interrupt, Line, QueueHeld
-from serai.cli.chat.questions import Decided, Questioner, decide, is_open
+from serai.cli.chat.inbox import Aside, ChatInbox, Failed, Heard, Interrupt, Line, QueueHeld
+from serai.cli.chat.questions import Decided, Questions, decide, is_open
 from serai.cli.chat.queue import NOTHING_WAITS, Queue
 from serai.cli.chat.view import TurnView
 from serai.cli.console.output import json_text
-from serai.cli.console.signin import Interlude, SignInDialog
+from serai.cli.console.signin import SignInDialog
 from serai.cli.console.terminal import Terminal
 from serai.client import (
     Client,
@@ -36,9 +40,12 @@ from serai.client import (
 )
 from serai.errors import AuthRequired
 
-__all__ = ["COMMANDS", "HELP", "TAKE_A_PASTE", "Chat", "first_word", "greet", "pieces"]
+__all__ = ["Chat"]
 
-HELP = """\
+_PATIENCE = 2.0
+"""How long leaving may take when something is still to be told to the host, in seconds."""
+
+_HELP = """\
 Write a message, and the agent answers. Lines that are pasted together are one message.
   /cancel        stop the running turn (Ctrl-C does it, too)
   /queue TEXT    leave a message for after the running turn
@@ -50,18 +57,18 @@ Write a message, and the agent answers. Lines that are pasted together are one m
   /quit          leave; the session stays, and so does a running turn
   //TEXT         send a message that begins with a slash"""
 
-COMMANDS = frozenset({"/cancel", "/queue", "/steer", "/go", "/drop", "/title", "/signin", "/quit", "/help"})
+_COMMANDS = frozenset({"/cancel", "/queue", "/steer", "/go", "/drop", "/title", "/signin", "/quit", "/help"})
 
-TAKE_A_PASTE = frozenset({"/queue", "/steer"})
-"""Those whose text may have several lines."""
+_TAKE_A_PASTE = frozenset({"/queue", "/steer"})
+"""The commands whose text may have several lines."""
 
 
-def first_word(text: str) -> str:
+def _first_word(text: str) -> str:
     """The word that a line begins with."""
     return next(iter(text.split(None, 1)), "")
 
 
-def pieces(text: str | None, pasted: tuple[str, ...], *, is_asked: bool) -> list[str | None]:
+def _pieces(text: str | None, pasted: tuple[str, ...], *, is_asked: bool) -> list[str | None]:
     """What lines that came at once are: one message, or one thing after the other.
 
     Args:
@@ -72,37 +79,11 @@ def pieces(text: str | None, pasted: tuple[str, ...], *, is_asked: bool) -> list
     if not pasted:
         return [text]
     whole = "\n".join([text or "", *pasted]).strip("\n")
-    word = first_word(whole)
-    is_message = not word.startswith("/") or word.startswith("//") or word in TAKE_A_PASTE
+    word = _first_word(whole)
+    is_message = not word.startswith("/") or word.startswith("//") or word in _TAKE_A_PASTE
     return [whole] if is_message and not is_asked else [text, *pasted]
 
 
-async def greet(client: Client, session: SessionClient, terminal: Terminal, view: TurnView) -> None:
-    """Say where we are, and what was said last."""
-    state = session.state
-    title = f" {state.summary.title!r}" if state.summary.title else ""
-    terminal.note(f"{state.summary.provider}{title} ({session.id}). /help tells more.")
-    if not state.turns and state.active_turn is None and (about := _about(client, state.summary.provider)):
-        terminal.note(about)
-    if LOGIN in (state.meta or {}):
-        terminal.note("(nobody is signed in to the agent: /signin does it)")
-    if state.turns:
-        last = state.turns[-1]
-        terminal.note(f"(turns so far: {len(state.turns)}; the last one:)\n> {last.user_message.text}")
-        outputs = ToolOutputs(client, view.show_output)
-        async for event in session.follow_turn(last.id):
-            await outputs.before(event)
-            view.show(event)
-
-
-def _about(client: Client, provider: str) -> str:
-    """What the agent says of itself, for whoever meets it for the first time."""
-    agents = client.root.agents if client.root else []
-    return next((agent.description for agent in agents if agent.provider == provider), "")
-
-
-# How long leaving may take, when something is still to be told to the host.
-_PATIENCE = 2.0
 _BUSY = "A turn is running: /queue sends this afterwards, /steer now, /cancel stops the turn."
 
 
@@ -139,10 +120,9 @@ class Chat:
         self._view = TurnView(terminal)
         self._once = once
         self._as_json = as_json
-        self._hearing = Hearing(client, session, terminal, as_json=as_json)
-        self._questions = Questioner(terminal, self._listen, self._decided)
+        self._inbox = ChatInbox(client, session, terminal, as_json=as_json)
+        self._questions = Questions(terminal, self._listen, self._decided)
         self._asked_aside: set[str] = set()
-        self._errands = Errands(self._hearing.inbox.put, self._tell)
         self._own_turns: set[str] = set()
         self._is_busy = False
         self._no_more_lines = False
@@ -160,30 +140,45 @@ class Chat:
         Raises:
             SeraiError: The session is gone, or the host for good.
         """
-        try:
-            with self._hearing:
-                await self._begin()
-                while self._exit is None:
-                    self._handle(await self._hearing.inbox.get())
-                    if self._refused is not None and self._exit is None:
-                        await self._sign_in(self._refused)
-                if self._client.is_connected and self._interrupts == 0:
-                    await self._errands.finish(_PATIENCE)
-        finally:
-            await self._hearing.close()
-            await self._errands.close()
+        async with self._inbox:
+            await self._begin()
+            while self._exit is None:
+                self._handle(await self._inbox.get())
+                if self._refused is not None and self._exit is None:
+                    await self._sign_in(self._refused)
+            if self._client.is_connected and self._interrupts == 0:
+                await self._inbox.finish(_PATIENCE)
         return self._exit
 
     async def _begin(self) -> None:
         if self._once is None:
             self._is_busy = self._session.active_turn_id is not None
             if not self._as_json:
-                await greet(self._client, self._session, self._terminal, self._view)
+                await self._greet()
                 self._tell_held()
         else:
             self._is_busy = True
-        self._hearing.listen(self._once)
+        self._inbox.listen(self._once)
         self._show_prompt()
+
+    async def _greet(self) -> None:
+        """Say whom one talks to, and what was said last."""
+        state = self._session.state
+        agent, title = state.summary.provider, state.summary.title
+        self._note(f"{agent}{f' {title!r}' if title else ''} ({self._session.id}). /help tells more.")
+        if not state.turns and state.active_turn is None and self._client.root:
+            agents = [one for one in self._client.root.agents if one.provider == agent and one.description]
+            for one in agents:
+                self._note(one.description)
+        if LOGIN in (state.meta or {}):
+            self._note("(nobody is signed in to the agent: /signin does it)")
+        if state.turns:
+            last = state.turns[-1]
+            self._note(f"(turns so far: {len(state.turns)}; the last one:)\n> {last.user_message.text}")
+            outputs = ToolOutputs(self._client, self._view.show_output)
+            async for event in self._session.follow_turn(last.id):
+                await outputs.before(event)
+                self._view.show(event)
 
     # -- what comes in -------------------------------------------------------------------------------------
 
@@ -226,26 +221,26 @@ class Chat:
 
     def _written(self, line: Line) -> None:
         self._interrupts = 0
-        self._hearing.has_line()
+        self._inbox.has_line()
         if line.text is not None:
             self._terminal.typed()
-        for piece in pieces(line.text, line.pasted, is_asked=bool(self._questions)):
+        for piece in _pieces(line.text, line.pasted, is_asked=bool(self._questions)):
             if self._exit is None:
                 self._line(piece)
 
     def _line(self, text: str | None) -> None:
         if text is None:
             self._no_more_lines = True
-        command = first_word(text or "")
+        command = _first_word(text or "")
         rest = (text or "").strip().removeprefix(command)
         is_left = text is None and not self._is_busy  # what no turn waits for, others may answer
-        if self._questions and command not in COMMANDS and not is_left:
+        if self._questions and command not in _COMMANDS and not is_left:
             self._questions.answer(text)
             self._show_prompt()
         elif text is None:
             if self._terminal.is_interactive or not self._is_busy:
                 self._leave()
-        elif command in COMMANDS:
+        elif command in _COMMANDS:
             self._command(command, rest.strip())
         elif command.startswith("/") and not command.startswith("//"):
             self._note(f"There is no command {command}. /help lists those that there are.")
@@ -265,7 +260,7 @@ class Chat:
             case "/signin":
                 self._refused = _Refused(None)
             case "/help":
-                self._tell(HELP)
+                self._tell(_HELP)
             case "/cancel":
                 self._cancel()
                 self._show_prompt()
@@ -278,20 +273,20 @@ class Chat:
 
     def _text_command(self, command: str, text: str) -> None:
         session = self._session
-        if command in TAKE_A_PASTE:
+        if command in _TAKE_A_PASTE:
             text, self._unsent = text or self._unsent, ""
         if not text:
             self._tell(f"{command} needs a text after it.")
         elif command == "/queue":
             when = "It waits for the end of the turn." if self._is_busy else None
-            self._errands.do(session.queue(text), when)
+            self._do(session.queue(text), when)
             self._is_busy = True  # an idle session takes it at once
             self._show_prompt()
         elif command == "/steer":
             when = "It waits for the turn's next step." if self._is_busy else "It waits for the next turn."
-            self._errands.do(session.steer(text), when)
+            self._do(session.steer(text), when)
         else:
-            self._errands.do(session.set_title(text), "The session has a new title.")
+            self._do(session.set_title(text), "The session has a new title.")
 
     def _go_on(self) -> None:
         """Send the first of the messages that wait; the others follow it."""
@@ -302,14 +297,14 @@ class Chat:
             self._tell("A turn is running. What waits comes after it.")
         else:
             self._is_busy = True
-            self._errands.do(self._session.dispatch(start))
+            self._do(self._session.dispatch(start))
 
     def _drop(self, number: str) -> None:
         message = self._queue.chosen(number)
         if isinstance(message, str):
             self._tell(message)
         else:
-            self._errands.do(self._session.unqueue(message.id), "It is taken back.")
+            self._do(self._session.unqueue(message.id), "It is taken back.")
 
     def _tell_held(self) -> bool:
         """Say what is held, if that is new; while a turn runs here, it waits for its end."""
@@ -323,7 +318,7 @@ class Chat:
         self._unsent = ""
         turn_id = str(uuid.uuid4())
         self._own_turns.add(turn_id)
-        self._errands.do(self._session.begin_turn(text, turn_id=turn_id))
+        self._do(self._session.begin_turn(text, turn_id=turn_id))
 
     def _interrupted(self) -> None:
         self._interrupts += 1
@@ -339,7 +334,7 @@ class Chat:
     def _cancel(self) -> None:
         if self._session.active_turn_id is not None:
             self._questions.clear()  # what it asks needs no answer any more
-            self._errands.do(self._session.cancel())
+            self._do(self._session.cancel())
         elif self._is_busy:
             self._is_unwanted = True
         else:
@@ -362,10 +357,10 @@ class Chat:
         if self._no_more_lines:
             self._questions.answer(None)
         else:
-            self._hearing.want_line()
+            self._inbox.want_line()
 
     def _decided(self, decided: Decided) -> None:
-        self._errands.do(decide(decided), decided=decided)
+        self._do(decide(decided), decided=decided)
 
     def _aside(self, event: QuestionAsked | QuestionClosed) -> None:
         """What is asked while a turn runs, that turn tells, in its place among all else."""
@@ -438,33 +433,21 @@ class Chat:
 
     async def _sign_in(self, refused: _Refused) -> None:
         """Have the person sign in, and send again what was refused. Ctrl-C stops it."""
-        interlude: Interlude[Heard] = Interlude(
-            self._hearing.inbox, lambda item: self._meanwhile(interlude, item)
-        )
-        dialog = SignInDialog(self._client, self._terminal, interlude.read)
+        dialog = SignInDialog(self._client, self._terminal)
         agent = self._session.state.summary.provider
         text = refused.message
-        again = await interlude.run(dialog.run(agent) if text is None else dialog.offer(agent))
+        work = asyncio.create_task(dialog.run(agent) if text is None else dialog.offer(agent))
+        try:
+            with self._inbox.lent(work.cancel):
+                await asyncio.wait({work})
+        finally:
+            work.cancel()
         self._refused = None
-        if text is not None and again and not self._is_busy:
+        if text is not None and not work.cancelled() and work.result() and not self._is_busy:
             self._note(f"> {text}")
             self._prompt(text)
         else:
             self._show_prompt()
-
-    def _meanwhile(self, interlude: Interlude[Heard], item: Heard) -> bool:
-        match item:
-            case Line(text=text, pasted=pasted):
-                if text is not None:
-                    self._terminal.typed()
-                for line in (text, *pasted):
-                    interlude.typed(line)
-                return text is not None
-            case Interrupt():
-                interlude.stop()
-                return True
-            case _:
-                return False
 
     # -- the rest ------------------------------------------------------------------------------------------
 
@@ -489,6 +472,12 @@ class Chat:
             self._is_busy = self._session.active_turn_id is not None
         self._show_prompt()
 
+    def _do(
+        self, work: Coroutine[Any, Any, Any], note: str | None = None, decided: Decided | None = None
+    ) -> None:
+        """Ask something of the host, and say so when it is done."""
+        self._inbox.do(work, None if note is None else partial(self._tell, note), decided)
+
     def _tell(self, text: str) -> None:
         self._note(text)
         self._show_prompt()
@@ -502,12 +491,12 @@ class Chat:
     def _show_prompt(self) -> None:
         """The agent is done: the person may write. Where something is asked, that is what they answer."""
         if self._questions:
-            self._hearing.want_line()
+            self._inbox.want_line()
         if self._is_busy or self._questions or self._refused is not None or self._exit is not None:
             return
         if self._no_more_lines:
             self._leave()
         elif self._once is None:
-            self._hearing.want_line()
+            self._inbox.want_line()
             if self._terminal.is_interactive and not self._as_json:
                 self._terminal.note("> ", end="")

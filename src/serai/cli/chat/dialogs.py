@@ -8,9 +8,9 @@ reads or prints.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, TypeAlias, cast
 
 from serai.ahp.rules.answers import problem_with_answer
@@ -48,7 +48,6 @@ __all__ = [
 ]
 
 _NOBODY = "there was nobody to ask"
-_WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +110,18 @@ def ask_call(call: ToolCallPendingConfirmationState) -> Dialog:
 
 def ask_result(call: ToolCallPendingResultConfirmationState) -> Dialog:
     """Ask whether the agent may have what a tool brought."""
-    shown = [plain(call.past_tense_message)]
-    shown += [f"  | {line}" for line in last_lines(text_of(call.content))]
-    shown += [f"  | {line}" for line in map(about, call.content or ()) if line]
-    said = yield "\n".join(shown) + "\nMay the agent use this result? [y/n] "
-    while True:
-        word = (said or "").strip().casefold()
-        if said is None or word in {"n", "no"}:
-            return Refuse(reason=_NOBODY if said is None else None)
+    lines = [*last_lines(text_of(call.content)), *filter(None, map(about, call.content or ()))]
+    shown = [plain(call.past_tense_message), *(f"  | {line}" for line in lines)]
+    return (yield from _yes_or_no("\n".join(shown) + "\n", "May the agent use this result? [y/n] ", Allow()))
+
+
+def _yes_or_no(intro: str, question: str, yes: Decision) -> Dialog:
+    said = yield intro + question
+    while said is not None and (word := said.strip().casefold()) not in {"n", "no", "/decline"}:
         if word in {"y", "yes"}:
-            return Allow()
-        said = yield "May the agent use this result? [y/n] "
+            return yes
+        said = yield question
+    return Refuse(reason=_NOBODY if said is None else None)
 
 
 def _about(call: ToolCallPendingConfirmationState) -> str:
@@ -197,11 +197,7 @@ def ask_questions(request: SessionInputRequest) -> Dialog:
         answers.update(found)
         intro = ""
     if not request.questions:
-        said = yield f"{intro}Go on? [y/n] "
-        while said is not None and said.strip().casefold() not in {"y", "yes", "n", "no", "/decline"}:
-            said = yield "Go on? [y/n] "
-        if said is None or said.strip().casefold() not in {"y", "yes"}:
-            return Refuse(reason=_NOBODY if said is None else None)
+        return (yield from _yes_or_no(intro, "Go on? [y/n] ", Reply()))
     return Reply(answers)
 
 
@@ -227,7 +223,7 @@ def _ask(
             continue
         value = _read(question, text)
         if value is None:
-            problem = f"{text!r} does not answer this.{_how_to_quote(question, text)}\n"
+            problem = f"{text!r} does not answer this.\n"
             continue
         try:
             found = problem_with_answer(request, question.id, answer_to(question, value))
@@ -259,27 +255,17 @@ def _wording(question: Any, default: AnswerValue) -> str:
         lines.append(f"  {number}  {option.label}{about}{' (recommended)' if option.recommended else ''}")
     hints = [_HINTS[type(question)]]
     hints += ["or text of your own"] if getattr(question, "allow_freeform_input", False) else []
-    hints += _bounds(question)
-    hints += [f"format {question.format}"] if getattr(question, "format", None) else []
+    for words, bound in (
+        ("at least", getattr(question, "min", None)),
+        ("at most", getattr(question, "max", None)),
+    ):
+        hints += [f"{words} {bound}{_UNITS.get(question.__class__, '')}"] if bound is not None else []
     hints += [] if question.required else ["optional"]
-    if default is not None:
-        hints.append(f"empty: {_shown(default)}")
+    hints += [f"empty: {_shown(default)}"] if default is not None else []
     return "\n".join(lines) + f"\n({', '.join(hints)}) "
 
 
-def _bounds(question: Any) -> list[str]:
-    low, high = getattr(question, "min", None), getattr(question, "max", None)
-    unit = next((unit for kind, unit in _UNITS.items() if isinstance(question, kind)), "")
-    if low is not None and high is not None:
-        return [f"{low} to {high}{unit}"]
-    return [
-        f"{words} {bound}{unit}"
-        for words, bound in (("at least", low), ("at most", high))
-        if bound is not None
-    ]
-
-
-_UNITS: dict[type, str] = {
+_UNITS: dict[Any, str] = {
     SessionInputTextQuestion: " characters",
     SessionInputMultiSelectQuestion: " of them",
 }
@@ -320,37 +306,20 @@ def _read(question: Any, text: str) -> AnswerValue:
 
 
 def _number(text: str) -> float | int | None:
-    readers: tuple[Callable[[str], float], ...] = (int, float)
-    for read in readers:
-        try:
-            value = read(text)
-        except ValueError:
-            continue
-        return value if value == value and abs(value) != float("inf") else None  # noqa: PLR0124 - not NaN
-    return None
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    if not isfinite(value):
+        return None
+    return int(text) if text.lstrip("+-").isdecimal() else value
 
 
 def _chosen(options: list[SessionInputOption], text: str, free: bool | None) -> str | None:
+    """The option that a number or a word means, or text of one's own where that is allowed."""
     number = _place(text, len(options))
     if number is not None:
         return options[number].id
     word = text.casefold()
     named = (option.id for option in options if word in {option.id.casefold(), option.label.casefold()})
-    return next(named, _free_text(text) if free else None)
-
-
-def _free_text(text: str) -> str | None:
-    """Text of one's own. A bare number was meant to be that of an option; in quotes it is text."""
-    unquoted = text.removeprefix('"').removesuffix('"')
-    if not _WHOLE_NUMBER.fullmatch(unquoted):
-        return text
-    return unquoted if text == f'"{unquoted}"' else None
-
-
-def _how_to_quote(question: Any, text: str) -> str:
-    """For a number that is no option's, where there could be text."""
-    if not getattr(question, "allow_freeform_input", False):
-        return ""
-    numbers = filter(_WHOLE_NUMBER.fullmatch, map(str.strip, text.split(",")))
-    other = next((one for one in numbers if _chosen(question.options, one, free=False) is None), None)
-    return f' As text of your own, a number goes in quotes: "{other}".' if other is not None else ""
+    return next(named, text if free else None)

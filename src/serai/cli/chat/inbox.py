@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -25,7 +25,7 @@ from serai.client import (
 from serai.client.events import Inbox
 from serai.errors import SeraiError
 
-__all__ = ["Aside", "Errands", "Failed", "Heard", "Hearing", "Interrupt", "Line", "QueueHeld"]
+__all__ = ["Aside", "ChatInbox", "Failed", "Heard", "Interrupt", "Line", "QueueHeld"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ Heard: TypeAlias = (
 )
 
 
-class Hearing:
-    """Listens while it is entered, and keeps what comes until it is taken.
+class ChatInbox:
+    """Listens while it is entered, and keeps what comes until `get` takes it.
 
     Args:
         client: The connection.
@@ -81,47 +81,57 @@ class Hearing:
     def __init__(
         self, client: Client, session: SessionClient, terminal: Terminal, *, as_json: bool = False
     ) -> None:
-        self.inbox: Inbox[Heard] = Inbox()
+        self._items: Inbox[Heard] = Inbox()
         self._client = client
         self._session = session
         self._terminal = terminal
         self._as_json = as_json
-        self._outputs = ToolOutputs(client, self.inbox.put)
-        self._subagents = Subagents(client, self.inbox.put, frozenset({session.uri}))
+        self._outputs = ToolOutputs(client, self._items.put)
+        self._subagents = Subagents(client, self._items.put, frozenset({session.uri}))
         self._wants_line = asyncio.Event()
         self._is_line_wanted = False
+        self._interrupted: Callable[[], object] = lambda: self._items.put(Interrupt())
         self._pumps: set[asyncio.Task[None]] = set()
+        self._reader: asyncio.Task[None] | None = None
+        self._errands: set[asyncio.Task[None]] = set()
         self._until = contextlib.ExitStack()
 
-    def __enter__(self) -> Self:
-        self._until.callback(self._client.on_event(self.inbox.put))
-        self._until.enter_context(interrupts(lambda: self.inbox.put(Interrupt())))
+    async def __aenter__(self) -> Self:
+        self._until.callback(self._client.on_event(self._items.put))
+        self._until.enter_context(interrupts(self._on_interrupt))
         return self
 
-    def __exit__(
+    async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._until.close()
         self._outputs.close()
         self._subagents.close()
-
-    async def close(self) -> None:
-        """End what listens."""
-        for task in self._pumps:
+        tasks = [*self._pumps, *self._errands]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._pumps, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _on_interrupt(self) -> None:
+        self._interrupted()
+
+    async def get(self) -> Heard:
+        """The next thing that was heard."""
+        return await self._items.get()
+
+    # -- listening -----------------------------------------------------------------------------------------
 
     def listen(self, once: str | None) -> None:
         """Begin: with a message to send its turn is heard, else all turns; and the person in any case."""
         if once is None:
-            self._spawn(self._follow_turns())
-            self._spawn(self._follow_queue())
+            _spawn(self._follow_turns(), self._pumps)
+            _spawn(self._follow_queue(), self._pumps)
             # The lines of a pipe are messages: whoever wrote them knew of no question.
             if self._terminal.is_interactive or self._as_json:
-                self._spawn(self._follow_questions())
+                _spawn(self._follow_questions(), self._pumps)
         else:
-            self._spawn(self._follow_one_turn(once))
-        self._spawn(self._read_lines())
+            _spawn(self._follow_one_turn(once), self._pumps)
+        self._reader = _spawn(self._read_lines(), self._pumps)
 
     def want_line(self) -> None:
         """Take one line of a pipe, and not a second one before that has come."""
@@ -133,39 +143,51 @@ class Hearing:
         """The line that was wanted was taken."""
         self._is_line_wanted = False
 
+    @contextlib.contextmanager
+    def lent(self, stop: Callable[[], object]) -> Generator[None]:
+        """Leave what is typed to someone else, for the length of a block; Ctrl-C calls `stop` meanwhile."""
+        if self._reader is not None:
+            self._reader.cancel()
+        interrupted, self._interrupted = self._interrupted, stop
+        try:
+            yield
+        finally:
+            self._interrupted = interrupted
+            self._reader = _spawn(self._read_lines(), self._pumps)
+
     async def _follow_turns(self) -> None:
         try:
             async with contextlib.aclosing(self._session.turns()) as turns:
                 async for turn in turns:
                     await self._hear(turn)
         except SeraiError as error:
-            self.inbox.put(Failed(error, is_final=True))
+            self._items.put(Failed(error, is_final=True))
 
     async def _follow_questions(self) -> None:
         with contextlib.suppress(SeraiError):  # who follows the turns says why
             async with contextlib.aclosing(self._session.questions()) as questions:
                 async for event in questions:
-                    self.inbox.put(Aside(event))
+                    self._items.put(Aside(event))
 
     async def _follow_queue(self) -> None:
         with contextlib.suppress(SeraiError):
             while True:
                 await self._session.until(lambda state: why_held(state) is not None)
-                self.inbox.put(QueueHeld())
+                self._items.put(QueueHeld())
                 await self._session.until(lambda state: why_held(state) is None)
 
     async def _follow_one_turn(self, text: str) -> None:
         try:
             await self._hear(await self._session.prompt(text))
         except SeraiError as error:
-            self.inbox.put(Failed(error, is_final=True))
+            self._items.put(Failed(error, is_final=True))
 
     async def _hear(self, turn: TurnStream) -> None:
         async for event in turn:
             if not self._as_json:
                 await self._outputs.before(event)
             self._subagents.heard(event)
-            self.inbox.put(event)
+            self._items.put(event)
 
     async def _read_lines(self) -> None:
         """A person may write at any time. From a pipe a line is taken when one is wanted, and not before."""
@@ -176,60 +198,45 @@ class Hearing:
             text = await self._terminal.lines.read()
             is_typed = text is not None and self._terminal.is_interactive
             pasted = tuple(await self._terminal.lines.together()) if is_typed else ()
-            self.inbox.put(Line(text, pasted))
+            self._items.put(Line(text, pasted))
             if text is None:
                 return
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._pumps.add(task)
-        task.add_done_callback(self._pumps.discard)
-
-
-class Errands:
-    """What is under way.
-
-    Args:
-        failed: Is called with what went wrong.
-        told: Is called with what to say when something is done.
-    """
-
-    def __init__(self, failed: Callable[[Failed], None], told: Callable[[str], None]) -> None:
-        self._failed = failed
-        self._told = told
-        self._tasks: set[asyncio.Task[None]] = set()
+    # -- asking --------------------------------------------------------------------------------------------
 
     def do(
-        self, work: Coroutine[Any, Any, Any], note: str | None = None, decided: Decided | None = None
+        self,
+        work: Coroutine[Any, Any, Any],
+        done: Callable[[], None] | None = None,
+        decided: Decided | None = None,
     ) -> None:
-        """Ask something of the host.
+        """Ask something of the host without waiting for it: Ctrl-C has to work meanwhile.
 
         Args:
-            work: What does it.
-            note: What to say when it is done.
+            work: What does it. What it raises is heard as `Failed`.
+            done: Is called when it is done.
             decided: The decision that it tells the host.
         """
-        task = asyncio.create_task(self._run(work, note, decided))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
-    async def finish(self, timeout: float) -> None:  # noqa: ASYNC109 - what takes longer goes on
-        """Wait for what is under way, for so many seconds."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=timeout)
+        async def run() -> None:
+            try:
+                await work
+            except SeraiError as error:
+                self._items.put(Failed(error, decided))
+            else:
+                if done is not None:
+                    done()
 
-    async def close(self) -> None:
-        """Give up what is under way."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        _spawn(run(), self._errands)
 
-    async def _run(self, work: Coroutine[Any, Any, Any], note: str | None, decided: Decided | None) -> None:
-        try:
-            await work
-        except SeraiError as error:
-            self._failed(Failed(error, decided))
-        else:
-            if note is not None:
-                self._told(note)
+    async def finish(self, seconds: float) -> None:
+        """Wait for what the host was asked, for so many seconds."""
+        if self._errands:
+            await asyncio.wait(self._errands, timeout=seconds)
+
+
+def _spawn(work: Coroutine[Any, Any, None], tasks: set[asyncio.Task[None]]) -> asyncio.Task[None]:
+    task = asyncio.create_task(work)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
+    return task

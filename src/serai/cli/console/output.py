@@ -6,12 +6,13 @@ import json
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 
 from serai.ahp import wire
 from serai.ahp.types import Markdown, StringOrMarkdown
 
-__all__ = ["about_size", "clean", "json_text", "plain", "print_json", "rows_of", "short_ids"]
+__all__ = ["about_size", "clean", "json_text", "plain", "print_json", "short_ids", "table"]
 
 # JSON lets these stand as they are. To a terminal some are commands, and others cannot be written at all.
 _ESCAPED = re.compile("[\x7f-\x9f\ud800-\udfff]")
@@ -40,14 +41,18 @@ def print_json(value: object) -> None:
 
 
 _NARROWEST = 12
+"""Least width of a column that gives way, in characters."""
 
 
-def rows_of(rows: Sequence[Sequence[str]], *, gives_way: int, width: int | None = None) -> list[str]:
+def table(
+    rows: Sequence[Sequence[str]], *, gives_way: int, wraps: bool = False, width: int | None = None
+) -> list[str]:
     """Rows as lines that fit a terminal.
 
     Args:
         rows: The cells; the first row is the head.
         gives_way: The column that is cut when it is too wide.
+        wraps: Whether it goes on in the next line instead; then it is the last column.
         width: That of the terminal; by default it is asked.
     """
     width = shutil.get_terminal_size().columns if width is None else width
@@ -55,10 +60,14 @@ def rows_of(rows: Sequence[Sequence[str]], *, gives_way: int, width: int | None 
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     others = sum(widths) - widths[gives_way] + 2 * (len(widths) - 1)
     widths[gives_way] = max(min(widths[gives_way], width - others), _NARROWEST)
-    return [
-        "  ".join(_cut(cell, size).ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip()
-        for row in cells
-    ]
+    lines: list[str] = []
+    for row in cells:
+        more: list[str] = []
+        if wraps:
+            row[gives_way], *more = textwrap.wrap(row[gives_way], widths[gives_way]) or [""]
+        shown = [_cut(cell, size).ljust(size) for cell, size in zip(row, widths, strict=True)]
+        lines += ["  ".join(shown).rstrip(), *(" " * others + rest for rest in more)]
+    return lines
 
 
 def short_ids(ids: Sequence[str]) -> list[str]:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Generic, TypeVar
-
 from serai.ahp.extensions import SignInKind, SignInMethod
 from serai.cli.console.target import session_id
-from serai.cli.console.terminal import Terminal
+from serai.cli.console.terminal import Terminal, has_person, screen_size
 from serai.client import Client, SignIn
-from serai.client.events import Inbox
 from serai.errors import ProtocolError, SeraiError
 
-__all__ = ["Interlude", "SignInDialog"]
-
-T = TypeVar("T")
+__all__ = ["SignInDialog"]
 
 _NO = frozenset({"n", "no", "/quit", "/cancel"})
 _YES = frozenset({"", "y", "yes"})
@@ -28,13 +20,11 @@ class SignInDialog:
     Args:
         client: The connection.
         terminal: Where the person is.
-        read: The next line that they type; `None` when there will be no more.
     """
 
-    def __init__(self, client: Client, terminal: Terminal, read: Callable[[], Awaitable[str | None]]) -> None:
+    def __init__(self, client: Client, terminal: Terminal) -> None:
         self._client = client
         self._terminal = terminal
-        self._read = read
 
     async def offer(self, agent: str) -> bool:
         """Offer to sign in, and do it if the person wants that. Cancelling it leaves a terminal running.
@@ -84,7 +74,9 @@ class SignInDialog:
             choices = "[Y/n]"
         while True:
             self._terminal.note(f"{question} {choices} ", end="")
-            answer = await self._read()
+            answer = await self._terminal.lines.read()
+            if answer is not None:
+                self._terminal.typed()
             word = (answer or "").strip().lower()
             if answer is None or word in _NO:
                 return None
@@ -99,7 +91,7 @@ class SignInDialog:
     async def _go(self, agent: str, method: str) -> bool:
         try:
             self._say(f"(signing in to {agent})")
-            begun = await self._client.sign_in(agent, method, size=_size())
+            begun = await self._client.sign_in(agent, method, size=screen_size())
             if begun.message:
                 self._say(begun.message)
                 return False
@@ -120,7 +112,7 @@ class SignInDialog:
         terminal = begun.terminal
         if terminal is None:
             return False
-        if not _has_person():
+        if not has_person():
             self._say(f"Go on with: serai terminals attach {session_id(terminal.uri)}")
             return False
         self._say(f"[{' '.join(begun.method.command or [terminal.state.title])}. Ctrl-] leaves it.]")
@@ -155,71 +147,3 @@ def _told(method: SignInMethod) -> str:
     # The command of the catalogue is its own name.
     named = "" if method.command and method.name == " ".join(method.command) else f"{method.name}: "
     return f"{named}{how}{f' ({method.description})' if method.description else ''}"
-
-
-def _has_person() -> bool:
-    return os.isatty(0) and os.isatty(1)
-
-
-def _size() -> tuple[int, int] | None:
-    if not _has_person():
-        return None
-    size = os.get_terminal_size(1)
-    return (size.columns, size.lines) if size.columns and size.lines else None
-
-
-class Interlude(Generic[T]):
-    """Something that a chat does in between. What comes meanwhile and is not for it, waits.
-
-    Args:
-        inbox: Where all comes in.
-        take: Is called with each item, and may call `typed` or `stop`; `False` when the item is to wait.
-    """
-
-    def __init__(self, inbox: Inbox[T], take: Callable[[T], bool]) -> None:
-        self._inbox = inbox
-        self._take = take
-        self._lines: Inbox[str] = Inbox()
-        self._task: asyncio.Task[bool] | None = None
-
-    async def read(self) -> str | None:
-        """The next line that was typed; `None` when there will be no more."""
-        try:
-            return await self._lines.get()
-        except StopAsyncIteration:
-            return None
-
-    def typed(self, text: str | None) -> None:
-        """A line for it; `None` when there will be no more."""
-        if text is None:
-            self._lines.end()
-        else:
-            self._lines.put(text)
-
-    def stop(self) -> None:
-        """End it."""
-        if self._task is not None:
-            self._task.cancel()
-
-    async def run(self, work: Coroutine[None, None, bool]) -> bool:
-        """Do it. Returns what it returns; `False` when it was stopped."""
-        kept: list[T] = []
-        self._task = task = asyncio.create_task(work)
-        hearing = asyncio.create_task(self._hear(kept))
-        try:
-            await asyncio.wait({task})
-            return not task.cancelled() and task.result()
-        finally:
-            task.cancel()
-            hearing.cancel()
-            await asyncio.gather(task, hearing, return_exceptions=True)
-            while len(self._inbox):
-                kept.append(await self._inbox.get())
-            for item in kept:
-                self._inbox.put(item)
-
-    async def _hear(self, kept: list[T]) -> None:
-        while True:
-            item = await self._inbox.get()
-            if not self._take(item):
-                kept.append(item)

@@ -1,9 +1,13 @@
-"""The options that name a host, the client that they mean, and which session or terminal a person means."""
+"""Which host a command talks to, and which session or terminal a person means."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeAlias
 
 from serai.ahp.types import URI
 from serai.client import Client, connect
@@ -11,13 +15,36 @@ from serai.client.address import find_address
 from serai.errors import SessionGone
 
 __all__ = [
+    "ClientCommand",
+    "add_client_command",
     "add_connection_options",
+    "called_by",
     "client_of",
     "is_on_this_machine",
-    "match_session",
-    "match_terminal",
+    "match",
+    "run_connected",
     "session_id",
+    "url_of",
 ]
+
+ClientCommand: TypeAlias = Callable[[Client, argparse.Namespace], Awaitable[int]]
+"""What a command does once it is connected. Returns the exit code."""
+
+
+def add_client_command(parser: argparse.ArgumentParser, command: ClientCommand, *, again: bool) -> None:
+    """Have a parser run a command with a connected client; `again` for a subcommand."""
+    add_connection_options(parser, again=again)
+    parser.set_defaults(run=partial(run_connected, command))
+
+
+def run_connected(command: ClientCommand, options: argparse.Namespace) -> int:
+    """Connect, and do what a command does."""
+
+    async def run() -> int:
+        async with client_of(options) as client:
+            return await command(client, options)
+
+    return asyncio.run(run())
 
 
 def add_connection_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
@@ -47,30 +74,26 @@ def is_on_this_machine(options: argparse.Namespace) -> bool:
     return find_address(options.url, options.token, home=options.home).is_local
 
 
+# -- sessions and terminals --------------------------------------------------------------------------------
+
+
 def session_id(uri: URI) -> str:
     """The last part of a session's URI, or of a terminal's."""
     return uri.rpartition("/")[2]
 
 
-def match_session(name: str, uris: Sequence[URI], *, lists: str = "`serai sessions` lists them") -> URI:
-    """Which of these sessions a person means. `lists` says where they stand.
+def match(kind: str, name: str, uris: Sequence[URI], lists: str | None = None) -> URI:
+    """Which `session` or `terminal` a person means: by its URI, its id, or the beginning of its id.
+
+    Args:
+        kind: What it is.
+        name: What they wrote.
+        uris: Those that there are.
+        lists: Where they are listed, for people.
 
     Raises:
         SessionGone: None of them, or more than one.
     """
-    return _match("session", name, uris, lists)
-
-
-def match_terminal(name: str, uris: Sequence[URI]) -> URI:
-    """Which of these terminals a person means.
-
-    Raises:
-        SessionGone: None of them, or more than one.
-    """
-    return _match("terminal", name, uris, "`serai terminals` lists them")
-
-
-def _match(kind: str, name: str, uris: Sequence[URI], lists: str) -> URI:
     if name.startswith(f"ahp-{kind}:"):
         return name
     found = [uri for uri in uris if session_id(uri) == name] or [
@@ -79,6 +102,36 @@ def _match(kind: str, name: str, uris: Sequence[URI], lists: str) -> URI:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise SessionGone(f"there is no {kind} {name!r}", remedy=lists)
+        remedy = lists or f"`serai {kind}s` lists them"
+        raise SessionGone(f"there is no {kind} {name!r}", remedy=remedy)
     ids = ", ".join(session_id(uri) for uri in found[:5])
     raise SessionGone(f"{len(found)} {kind}s begin with {name!r}: {ids}", remedy="Write more of the id")
+
+
+# -- addresses ---------------------------------------------------------------------------------------------
+
+# An address for examples: a datagram "to" it shows which way it would go, and none is sent.
+_EVERYWHERE = {
+    "0.0.0.0": (socket.AF_INET, "127.0.0.1", "192.0.2.1"),  # noqa: S104 - nothing is bound to it here
+    "::": (socket.AF_INET6, "::1", "2001:db8::1"),
+}
+
+
+def called_by(host: str) -> list[str]:
+    """The addresses by which a host that listens there can be called, the nearest first."""
+    host = host.strip("[]")
+    if host not in _EVERYWHERE:
+        return [host]
+    kind, here, far_away = _EVERYWHERE[host]
+    try:
+        with socket.socket(kind, socket.SOCK_DGRAM) as one:
+            one.connect((far_away, 9))
+            return list(dict.fromkeys([here, str(one.getsockname()[0])]))
+    except OSError:
+        return [here]  # there is no network
+
+
+def url_of(name: str, port: int, token: str | None) -> str:
+    """An address to open, with the token that it needs."""
+    query = f"?tkn={token}" if token else ""
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}/{query}"

@@ -8,12 +8,14 @@ import signal
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Protocol, TextIO
 
 from serai.cli.console.output import clean
 from serai.client.events import Inbox
+from serai.errors import FileUnreadable
 
-__all__ = ["LineSource", "StdinLines", "Terminal", "interrupts", "open_terminal"]
+__all__ = ["LineSource", "StdinLines", "Terminal", "has_person", "interrupts", "open_terminal", "screen_size"]
 
 # Seconds between two lines that nobody has typed one after the other.
 _MOMENT = 0.04
@@ -208,3 +210,28 @@ def interrupts(heard: Callable[[], None]) -> Generator[None]:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGINT)
+
+
+def has_person() -> bool:
+    """Whether a person sees what is printed, and can type."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def screen_size() -> tuple[int, int] | None:
+    """Columns and rows of the person's screen, where there is one that knows its size."""
+    if not has_person():
+        return None
+    size = os.get_terminal_size(sys.stdout.fileno())
+    return (size.columns, size.lines) if size.columns and size.lines else None
+
+
+def read_input(name: str) -> bytes:
+    """All of a file; `-` is the standard input.
+
+    Raises:
+        FileUnreadable: It is not there, or may not be read.
+    """
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise FileUnreadable(f"{name} cannot be read: {error.strerror}") from None

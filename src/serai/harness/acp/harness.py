@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
+import msgspec
 from msgspec.structs import replace as with_fields
 
 from serai.acp import Agent, AgentCapabilities, ClientSide, McpCapabilities
 from serai.acp.servers import write_servers
-from serai.agents.catalogue.finder import FoundAgent, agent_info
-from serai.agents.catalogue.introduction import Introduction, introduce
-from serai.agents.catalogue.memory import AgentMemory
+from serai.acp.shapes import text_of
+from serai.agents.catalogue.definitions import AgentDefinition
+from serai.agents.catalogue.finder import Finder, FoundAgent, agent_info
+from serai.agents.catalogue.introduction import Introduction
+from serai.agents.catalogue.memory import FILE, AgentMemory
 from serai.ahp import actions as a
 from serai.ahp.extensions import SignInMethodsResult
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import AgentInfo, PendingMessageKind, SessionConfigSchema, ToolDefinition
-from serai.errors import AgentError, CapabilityNotSupportedError, Mismatch
-from serai.harness.acp.choices import MCP_SERVERS, Choices, schema_of
-from serai.harness.acp.kept import kept_of
+from serai.errors import CapabilityNotSupportedError, Mismatch
+from serai.harness.acp.login import Login
+from serai.harness.acp.records import read_records
 from serai.harness.acp.session import AcpAgentSession
-from serai.harness.acp.signing_in import SigningIn
+from serai.harness.acp.settings import MCP_SERVERS, Choices, schema_of
 from serai.host.agents import HostContext, WayIn
+from serai.host.host import Host
 from serai.machine.processes.processes import Processes
 
-__all__ = ["AcpHarness"]
+__all__ = ["AcpHarness", "offer_installed"]
 
 _log = logging.getLogger(__name__)
 
@@ -70,14 +73,11 @@ class AcpHarness:
         self.tools: list[ToolDefinition] = []
         self.known = known
         """What sessions of this agent can choose, as far as one has told."""
-        self.signing_in = SigningIn(found, processes, mask=mask, memory=memory, method=sign_in_method)
+        self.login = Login(found, processes, mask=mask, memory=memory, method=sign_in_method)
         """Whether a person has to sign in, and how."""
-        self._processes = processes
-        self._mask = mask
         self._news = news
         self._timeouts: dict[str, Any] = dict(timeouts or {})
         self._live: WeakValueDictionary[str, AcpAgentSession] = WeakValueDictionary()
-        self._asking = asyncio.Lock()
         self._was_asked = False
         self._is_outdated = known is not None
         """Whether all that is known is from before, and the agent may be another version by now."""
@@ -116,10 +116,10 @@ class AcpHarness:
         """
         if context.seat.custom_agent is not None:
             raise CapabilityNotSupportedError("custom agents", agent=self.name)
-        kept = kept_of(await context.seat.records())
-        session = AcpAgentSession(self, context, kept)
+        record = read_records(await context.seat.records())
+        session = AcpAgentSession(self, context, record)
         self._live[context.session] = session
-        if kept.session_id is None:
+        if record.session_id is None:
             await session.open()
         return session
 
@@ -199,20 +199,14 @@ class AcpHarness:
 
     async def learn(self) -> None:
         """Ask the agent what can be chosen, once. It is started for that, in an empty folder, and ended."""
-        async with self._asking:
-            if self.known is not None or self._was_asked:
-                return
-            self._was_asked = True
-            try:
-                told = await introduce(
-                    self.found.launching(), self._processes, mask=self._mask, commands_within=0
-                )
-            except AgentError as error:
-                _log.info("%s did not tell what can be chosen: %s", self.name, error)
-                return
-            await self.signing_in.introduced(told)
-            if told.problem is None:
-                self.learned(Choices(told.modes, told.options), afresh=True)
+        if self.known is not None or self._was_asked:
+            return
+        self._was_asked = True
+        self._learn_from(await self.login.ask())
+
+    def _learn_from(self, told: Introduction | None) -> None:
+        if told is not None and told.problem is None:
+            self.learned(Choices(told.modes, told.options), afresh=True)
 
     def learned(self, choices: Choices, *, afresh: bool = False) -> None:
         """A session has told what can be chosen.
@@ -233,7 +227,7 @@ class AcpHarness:
 
     async def sign_in_methods(self) -> SignInMethodsResult:
         """How one signs in, and whether someone is. See `serai.host.agents.Guarded`."""
-        return await self.signing_in.methods()
+        return await self.login.methods()
 
     async def way_in(self, method_id: str | None) -> WayIn:
         """One of the ways to sign in, or the best.
@@ -241,7 +235,7 @@ class AcpHarness:
         Raises:
             InvalidParams: There is no such way.
         """
-        return await self.signing_in.way(method_id)
+        return await self.login.way(method_id)
 
     async def authenticate(self, method_id: str) -> bool | None:
         """Have the agent itself sign someone in.
@@ -249,19 +243,94 @@ class AcpHarness:
         Raises:
             AgentError: Nobody is signed in.
         """
-        told = await self.signing_in.authenticate(method_id)
+        told = await self.login.authenticate(method_id)
         self._news(self)
         return await self._signed_in(told)
 
     async def sign_in_over(self) -> bool | None:
         """Someone may have signed in: ask the agent, and have sessions begin anew that it had refused."""
-        return await self._signed_in(await self.signing_in.check())
+        return await self._signed_in(await self.login.check())
 
     async def _signed_in(self, told: Introduction | None) -> bool | None:
-        if told is not None and told.problem is None:
-            self.learned(Choices(told.modes, told.options), afresh=True)
-        signed_in = await self.signing_in.standing()
+        self._learn_from(told)
+        signed_in = await self.login.standing()
         if signed_in is not False:
             for session in list(self._live.values()):
                 session.renew()
         return signed_in
+
+
+# -- the agents that are installed here --------------------------------------------------------------------
+
+_RECORDS = "serai-agents"
+"""Where it is written what was learned of agents."""
+
+
+async def offer_installed(
+    host: Host,
+    definitions: Iterable[AgentDefinition],
+    finder: Finder,
+    *,
+    timeouts: Mapping[str, float | None] | None = None,
+) -> None:
+    """Look for agents, and offer on the host those that can be started. Cancelling it adds none.
+
+    Args:
+        host: The host, which is open.
+        definitions: The agents to look for.
+        finder: Finds them.
+        timeouts: Those of `Agent.start`.
+    """
+    known = await _learned(host)
+    found = await finder.find_all(definitions)
+    memory = AgentMemory(host.home / FILE)
+    harnesses = [
+        AcpHarness(
+            one,
+            host.processes,
+            mask=host.redactor.redact,
+            known=known.get(one.id, _NOTHING).choices,
+            sign_in_method=known.get(one.id, _NOTHING).sign_in_method,
+            news=lambda harness: _tell(host, harness),
+            memory=memory,
+            timeouts=timeouts,
+        )
+        for one in found
+        if one.launch is not None
+    ]
+    if harnesses:
+        host.add(harnesses)
+
+
+class _Learned(NamedTuple):
+    """What is known of an agent from before."""
+
+    choices: Choices | None = None
+    sign_in_method: str | None = None
+
+
+_NOTHING = _Learned()
+
+
+async def _learned(host: Host) -> dict[str, _Learned]:
+    records: list[dict[str, Any]] = [
+        msgspec.json.decode(row.action) for row in await host.journal.store.rows(_RECORDS, 0)
+    ]
+    return {
+        record["agent"]: _Learned(
+            Choices.read(record["choices"]) if record["choices"] is not None else None,
+            text_of(record.get("signInMethod")),
+        )
+        for record in records
+    }
+
+
+def _tell(host: Host, harness: AcpHarness) -> None:
+    record = {
+        "agent": harness.name,
+        "choices": harness.known.to_json() if harness.known is not None else None,
+        "signInMethod": harness.login.method,
+    }
+    host.journal.record(_RECORDS, msgspec.json.encode(record))
+    if host.harnesses.get(harness.name) is harness:
+        host.agents_changed()

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from serai.acp import (
+    AcpSession,
+    Agent,
     AgentMessageChunk,
     AgentThoughtChunk,
     AvailableCommandsUpdate,
@@ -20,7 +22,6 @@ from serai.acp import (
     Finished,
     Handshake,
     Item,
-    RawUpdate,
     SessionInfoUpdate,
     Update,
     fit_prompt,
@@ -44,19 +45,14 @@ from serai.contract import (
     supports,
 )
 from serai.errors import AgentError, AgentInactive, AuthRequired, CancelIgnored, SeraiError
-from serai.harness.acp import kept as k
-from serai.harness.acp.beside import Beside
-from serai.harness.acp.choices import Choices
-from serai.harness.acp.choosing import Choosing
-from serai.harness.acp.declared import declared
-from serai.harness.acp.events import Listeners
-from serai.harness.acp.linking import Link, Linking
-from serai.harness.acp.opening import Opened, Wanted, event_of, failure_notice
-from serai.harness.acp.prompting import blocks_of
-from serai.harness.acp.retelling import is_too_long, retold
-from serai.harness.acp.signing_in import Stage
-from serai.harness.acp.steering import steer
-from serai.harness.acp.work import BeginMark, PauseMark, Work
+from serai.harness.acp import records
+from serai.harness.acp.capabilities import declared, steer
+from serai.harness.acp.content import blocks_of
+from serai.harness.acp.link import OpenAgent, SessionLink
+from serai.harness.acp.login import LoginStage
+from serai.harness.acp.notices import Notices
+from serai.harness.acp.settings import Choices, SessionSettings
+from serai.harness.acp.turn import OF_A_TURN, BeginMark, RunningPrompt
 from serai.host.agents import HostContext
 from serai.host.messages import user_message
 from serai.host.project import directory_of
@@ -70,9 +66,9 @@ __all__ = ["AcpAgentSession"]
 _log = logging.getLogger(__name__)
 
 _SOON = 1.0
-"""An agent that needs more seconds to stop keeps the next turn waiting, and that is told."""
+"""Seconds after which an agent that has not stopped keeps the next turn waiting, and that is told."""
 _REMEMBERED = 256
-"""A repeat of a delivery comes soon or never; so many receipts are enough to know it."""
+"""How many receipts are kept: a repeat of a delivery comes soon or never."""
 
 
 class AcpAgentSession(BasicSession):
@@ -81,31 +77,32 @@ class AcpAgentSession(BasicSession):
     Args:
         harness: The kind of agent.
         context: What the host gives.
-        kept: What was written down about the session before.
+        record: What was written down about the session before.
     """
 
-    def __init__(self, harness: AcpHarness, context: HostContext, kept: k.Kept) -> None:
-        super().__init__(context.identity, declared(Handshake.of(kept.handshake)))
+    def __init__(self, harness: AcpHarness, context: HostContext, record: records.AgentRecord) -> None:
+        super().__init__(context.identity, declared(Handshake.of(record.handshake)))
         self._harness = harness
-        self._definition = harness.found.definition
+        self._label = harness.found.label
         self._context = context
         self._seat = context.seat
         self._folder = directory_of(context.working_directory) or Path.home()
-        self._kept = kept
-        self._beside = Beside(self._label, self._seat, kept, context.logger)
-        self._choosing = Choosing(harness, self._seat, kept, self._beside.warn)
-        self._linking = Linking(
+        self._record = record
+        self._notices = Notices(self._label, self._seat, record, context.logger)
+        self._settings = SessionSettings(harness, self._seat, self._notices.warn)
+        self._link = SessionLink(
             harness,
             context,
             self._folder,
-            kept,
-            beside=self._beside,
-            choosing=self._choosing,
+            record,
+            notices=self._notices,
+            settings=self._settings,
             asked=self,
             opened=self._opened,
             follow=self._follow,
         )
-        self._work: Work | None = None
+        self.work: RunningPrompt | None = None
+        """The turn that runs."""
         self.shown_terminals: dict[str, ToolResultContent] = {}
         """What tool calls show of the terminals that the agent has or had, by its ids for them."""
         self._free = asyncio.Event()
@@ -113,7 +110,7 @@ class AcpAgentSession(BasicSession):
         self._caught_up = asyncio.Event()
         self._caught_up.set()
         self._receipts: OrderedDict[str, asyncio.Future[MessageReceipt]] = OrderedDict()
-        self._listeners = Listeners()
+        self._handlers: dict[object, EventHandler] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._released = False
 
@@ -128,7 +125,7 @@ class AcpAgentSession(BasicSession):
         if known is None:
             turn = self._context.turn(context.id)
             said, seat = user_message(message), self._seat
-            work = Work(turn, said, context.id, seat, self._folder, self.shown_terminals, self._emit)
+            work = RunningPrompt(turn, said, context.id, seat, self._folder, self.shown_terminals, self._emit)
             known = self._receipts[context.id] = work.receipt
             while len(self._receipts) > _REMEMBERED:
                 self._receipts.popitem(last=False)
@@ -141,7 +138,9 @@ class AcpAgentSession(BasicSession):
 
     def on_event(self, handler: EventHandler) -> Unsubscribe:
         """See `AgentSession.on_event`."""
-        return self._listeners.add(handler)
+        key = object()
+        self._handlers[key] = handler
+        return lambda: self._handlers.pop(key, None) and None
 
     async def release(self, reason: str | None = None) -> None:
         """End the agent's process. Its own session stays with it, to be opened another time."""
@@ -149,20 +148,20 @@ class AcpAgentSession(BasicSession):
             return
         self._released = True
         self._harness.forget(self._context.session, self)
-        await self._linking.close()
+        await self._link.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._emit(SessionReleased(session_id=self._kept.session_id or "", reason=reason))
+        self._emit(SessionReleased(session_id=self._seat.mask(self._record.session_id or ""), reason=reason))
 
     async def resume(self) -> None:
         """See to it that the agent runs and its session is open."""
-        await self._linking.get()
+        await self._link.get()
 
     async def wake(self) -> None:
         """See `serai.host.agents.Drowsy`."""
         with contextlib.suppress(SeraiError):
-            await self._linking.get()
+            await self._link.get()
 
     async def fork(self) -> AgentSession:
         """Begin another session of the host that goes on from here."""
@@ -170,22 +169,22 @@ class AcpAgentSession(BasicSession):
 
     def renew(self) -> None:
         """Someone has signed in: an agent that has refused is started anew, for it may not see that."""
-        self._linking.renew()
+        self._link.renew()
 
     def refusal(self, action: a.StateAction) -> Judgement | None:
         """Why a client's action cannot be, as far as only the running agent knows."""
-        link = self._link
+        opened = self._link.last
         match action:
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
-                if self._work is None or not supports(self.capabilities, DeliveryMode.NEXT_TOOL_CALL):
+                if self.work is None or not supports(self.capabilities, DeliveryMode.NEXT_TOOL_CALL):
                     return rejected(
                         "capability_unsupported", f"{self._label} takes no messages in the middle of a turn"
                     )
-            case a.SessionConfigChangedAction() if link is not None:
-                if problem := self._choosing.problem_with(link.session, action.config):
+            case a.SessionConfigChangedAction() if opened is not None:
+                if problem := self._settings.problem_with(opened.session, action.config):
                     return rejected("bad_config", f"{self._label} {problem}")
-            case a.SessionModelChangedAction() if link is not None:
-                if problem := Choices.of(link.session).problem_with_model(action.model.id):
+            case a.SessionModelChangedAction() if opened is not None:
+                if problem := Choices.of(opened.session).problem_with_model(action.model.id):
                     return rejected("bad_model", f"{self._label} {problem}")
             case _:
                 pass
@@ -195,24 +194,16 @@ class AcpAgentSession(BasicSession):
         """What a client has changed reaches the agent at once, where it can."""
         match action:
             case a.SessionConfigChangedAction() | a.SessionModelChangedAction():
-                self._choosing.chosen(action)
-                if link := self._linking.running:  # otherwise with its next opening
-                    self._run(self._choosing.choose(link.session))
+                if opened := self._link.running:  # otherwise with its next opening
+                    self._run(self._settings.choose(opened.session))
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
-                turn = self._work.turn if self._work is not None else None
-                warn, label = self._beside.warn, self._label
-                self._run(steer(action, self._seat, self._link, turn, warn=warn, label=label))
+                self._run(self._steer(action))
             case a.SessionTitleChangedAction():
-                self._beside.is_renamed = True
+                self._notices.is_renamed = True
             case _:
                 pass
 
     # -- what the agent's questions need -------------------------------------------------------------------
-
-    @property
-    def work(self) -> Work | None:
-        """The turn that runs."""
-        return self._work
 
     async def caught_up(self) -> None:
         """Wait until all that the agent told before has been dealt with."""
@@ -221,66 +212,65 @@ class AcpAgentSession(BasicSession):
 
     # -- turns ---------------------------------------------------------------------------------------------
 
-    async def _answer(self, work: Work) -> None:
-        turn = work.turn
+    async def _answer(self, work: RunningPrompt) -> None:
         try:
             await self._prompt(work)
         except AgentError as error:
             self._emit(ErrorReported(error=self._seat.mask(str(error)), code=error.code))
             if isinstance(error, AuthRequired):
-                self._beside.needs_sign_in(error)
+                self._notices.needs_sign_in(error)
                 if work.sent:
-                    self._linking.was_refused = True
-                    await self._harness.signing_in.refused(Stage.PROMPT)
+                    self._link.was_refused = True
+                    await self._harness.login.refused(LoginStage.PROMPT)
             raise
         finally:
             if not work.sent:
-                await self._beside.tell(turn)
+                await self._notices.tell(work.turn)
 
-    async def _prompt(self, work: Work) -> None:
+    async def _prompt(self, work: RunningPrompt) -> None:
         turn = work.turn
         await self._rest(turn)
         try:
-            link = await self._linking.get()
+            opened = await self._link.get()
         except AgentError as error:
-            if self._kept.session_id is not None:
-                self._beside.notice(failure_notice(error, self._label))
+            if self._record.session_id is not None:
+                self._notices.not_opened(error)
             raise
-        await self._choosing.choose(link.session)
-        await link.settle()
-        await self._beside.tell(turn)
+        process, session = opened.agent, opened.session
+        await self._settings.choose(session)
+        await self._notices.tell(turn)
         blocks, unknown = blocks_of(work.message)
-        if link.is_untold and fit_prompt(blocks, link.agent.capabilities)[0]:
-            blocks.append(text_block(retold(self._seat.turns)))
-            if is_too_long(self._seat.turns):
-                self._beside.warn(
+        if process.is_untold and fit_prompt(blocks, process.capabilities)[0]:
+            blocks.append(text_block(records.retold(self._seat.turns)))
+            if records.is_too_long(self._seat.turns):
+                self._notices.warn(
                     f"The conversation is long: {self._label} is given only the last of its text."
                 )
         if unknown:
-            self._beside.warn(
+            self._notices.warn(
                 f'Agent "{self._label}" cannot be given these attachments — dropped: {", ".join(unknown)}.'
             )
-        self._work = work
+        self.work = work
         self._free.clear()
         try:
-            prompt = link.session.prompt(blocks)
+            prompt = session.prompt(blocks)
         except BaseException:
-            self._work = None
+            self.work = None
             self._free.set()
             raise
-        link.session.receive(BeginMark(work))  # nothing of the agent can have come in between
+        session.receive(BeginMark(work))  # nothing of the agent can have come in between
         work.sent = True
-        link.is_untold = False
-        self._kept.turn = turn.id
-        self._kept.is_untold = False
-        self._seat.record(k.prompted(turn.id))
+        process.is_untold = False
+        self._record.turn = turn.id
+        self._record.is_untold = False
+        self._seat.record(records.prompted(turn.id))
         try:
             await work.done
         except asyncio.CancelledError:
             prompt.cancel()
             raise
-        self._linking.was_refused = False
-        await self._harness.signing_in.accepted(Stage.PROMPT)
+        self._link.was_refused = False
+        await self._harness.login.accepted(LoginStage.PROMPT)
 
     async def _rest(self, turn: Turn) -> None:
         """Wait for the end of a turn that was cancelled: the agent may still be at it, or be ended for it."""
@@ -292,6 +282,29 @@ class AcpAgentSession(BasicSession):
             await turn.notice(f"{self._label} has not stopped yet what was cancelled. {waits}")
             await self._free.wait()
 
+    async def _steer(self, action: a.SessionPendingMessageSetAction) -> None:
+        """Bring a message into the turn that runs. One that the agent does not take is the next one."""
+        waiting = self._seat.steering
+        if waiting is None or waiting.id != action.id:
+            return  # it was replaced or taken back before it could be sent
+        opened, turn = self._link.running, self.work.turn if self.work is not None else None
+        dropped: tuple[str, ...] | None = None
+        if opened is not None and turn is not None and turn.is_running:
+            try:
+                dropped = await steer(opened.agent.agent, opened.session, action.user_message)
+            except AgentError as error:
+                self._notices.warn(
+                    f'Agent "{self._label}" did not take the message in this turn: {error.message}.'
+                )
+        if dropped is None:
+            self._seat.queue_steering(waiting, "steering")
+            return
+        self._seat.take_steering(waiting, "the answer to the steering request")
+        if dropped and turn is not None:
+            await turn.notice(
+                f'Agent "{self._label}" does not take these parts — dropped: {", ".join(dropped)}.'
+            )
+
     # -- the agent's session -------------------------------------------------------------------------------
 
     async def open(self) -> None:
@@ -301,112 +314,98 @@ class AcpAgentSession(BasicSession):
             AgentError: That was not possible; of a person who has to sign in, `AuthRequired`.
         """
         try:
-            await self._linking.get()
+            await self._link.get()
         except AuthRequired as error:
-            self._beside.needs_sign_in(error)
+            self._notices.needs_sign_in(error)
             raise
 
-    @property
-    def _link(self) -> Link | None:
-        return self._linking.link
-
-    def _opened(self, opened: Opened, wanted: Wanted) -> None:
-        self.capabilities = declared(opened.agent.handshake)
-        self._emit(event_of(opened, wanted))
+    def _opened(self, agent: Agent, event: AgentSessionEvent) -> None:
+        self.capabilities = declared(agent.handshake)
+        self._emit(event)
 
     # -- what the agent tells ------------------------------------------------------------------------------
 
-    async def _follow(self, link: Link) -> None:
+    async def _follow(self, opened: OpenAgent) -> None:
         """Take what happens in the session, one after the other. The agent waits when the disk does."""
+        process, session = opened.agent, opened.session
         try:
-            async for item in link.session.updates():
-                if link.is_history(item) if link.work is None else link.work.takes(item):
+            async for item in session.updates():
+                if process.work is not None and process.work.takes(item):
                     continue
                 self._caught_up.clear()
                 try:
-                    await self._take(link, item)
+                    await self._take(opened, item)
                 except Exception as error:  # noqa: BLE001 - a turn must not wait for ever for what went wrong
                     _log.exception("what an agent told was not dealt with")
-                    if link.work is not None:
-                        await link.work.fail(error, answered=True)
-                        link.session.cancel()
+                    if process.work is not None:
+                        await process.work.fail(error, answered=True)
+                        session.cancel()
                 self._caught_up.set()
         finally:
             self._caught_up.set()
-            if self._link is link or self._link is None:
-                self._work = None
+            if self._link.last in (opened, None):
+                self.work = None
                 self._free.set()
-            await link.answering.close()
+            await process.client.close()
 
-    async def _take(self, link: Link, item: Item) -> None:
-        work = link.work
+    async def _take(self, opened: OpenAgent, item: Item) -> None:
+        process = opened.agent
+        work = process.work
         match item:
-            case AgentMessageChunk() | AgentThoughtChunk():
-                if work is not None:
-                    await work.take(item)
-                elif item.text:
-                    self._beside.overheard(item.text)
             case Finished():
-                self._ended(link)
+                self._ended(opened)
                 if work is not None:
                     await work.finish(item, cancelled=not work.turn.is_running)
             case Failure(error=error):
-                self._failed(link, error)
-                if work is not None:
-                    await work.fail(error, answered=error.number is not None)
+                await self._failed(opened, error)
             case BeginMark(work=begun):
-                await self._begins(link, begun)
+                process.work, process.is_replaying = begun, False
+                if begun.turn.is_running:
+                    await self._notices.tell(begun.turn)
+            case _ if work is not None:
+                self._keep(opened.session, item)
+                await work.take(item)
+            case _ if process.is_replaying and isinstance(item, OF_A_TURN):
+                pass  # nobody has asked yet: the agent is late with its history
+            case AgentMessageChunk(text=str(text)) | AgentThoughtChunk(text=str(text)):
+                self._notices.overheard(text)
             case _:
-                self._keep(link, item)
-                if work is not None:
-                    await work.take(item)
+                self._keep(opened.session, item)
 
-    def _failed(self, link: Link, error: AgentError) -> None:
+    async def _failed(self, opened: OpenAgent, error: AgentError) -> None:
+        work = opened.agent.work
         if isinstance(error, CancelIgnored):
-            self._beside.ended()
-        self._ended(link)
+            self._notices.ended()
+        self._ended(opened)
         if isinstance(error, AgentInactive | CancelIgnored):
-            self._run(self._linking.drop(link))  # it may still be at the old prompt
+            self._run(self._link.drop(opened))  # it may still be at the old prompt
+        if work is not None:
+            await work.fail(error, answered=error.number is not None)
 
-    def _ended(self, link: Link) -> None:
-        link.work = self._work = None
-        if link.replay is not None:
-            link.replay.answered()
+    def _ended(self, opened: OpenAgent) -> None:
+        opened.agent.work = self.work = None
         self._free.set()
 
-    async def _begins(self, link: Link, work: Work) -> None:
-        """All that was told before the prompt is taken: what comes now is its answer."""
-        turn = work.turn
-        if link.replay is not None and not link.replay.prompted(work.message.text):
-            link.replay = None
-        work.replay = link.replay
-        work.mark_pause = lambda: link.session.receive(PauseMark())
-        link.work = work
-        if turn.is_running:
-            await self._beside.tell(turn)
-
-    def _keep(self, link: Link, update: Update) -> None:
-        """What holds for the session, and not for a turn."""
+    def _keep(self, session: AcpSession, update: Update) -> None:
+        """Show what holds for the session, and not for a turn."""
         match update:
             case AvailableCommandsUpdate():
-                self._beside.show_commands(link.session)
+                self._notices.show_commands(session)
             case ConfigOptionUpdate() | CurrentModeUpdate():
-                self._choosing.show(link.session)
+                self._settings.show(session)
             case SessionInfoUpdate(title=str(title)):
-                self._beside.entitle(title)
-            case RawUpdate() if update.kind:
-                _log.debug("%s told %r, which is not known here", self._label, update.kind)
+                self._notices.entitle(title)
             case _:
                 pass
 
     # -- odds and ends -------------------------------------------------------------------------------------
 
-    @property
-    def _label(self) -> str:
-        return self._definition.label
-
     def _emit(self, event: AgentSessionEvent) -> None:
-        self._listeners.emit(event)
+        for handler in list(self._handlers.values()):
+            try:
+                handler(event)
+            except Exception:  # noqa: BLE001 - a listener's error is its own
+                _log.exception("a listener failed")
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something beside. Releasing the session ends it."""

@@ -17,12 +17,11 @@ from serai.ahp.types import ErrorInfo
 from serai.changes.folder import FolderChanges, open_folder, place_of
 from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone
 from serai.host.changes.changesets import changes_folder, id_of_session
-from serai.host.changes.edit import Edit
 from serai.host.project import directory_of
 from serai.redact import Redactor
 
 if TYPE_CHECKING:
-    from serai.host.session import Session
+    from serai.host.session.session import Session
 
 __all__ = ["FAILURES", "STOPPING", "Bases", "told_of"]
 
@@ -265,10 +264,6 @@ class Bases:
         session = self._session
         turn = session.live.turn
         return session.kept.turn_at(turn_id) is not None or (turn is not None and turn.id == turn_id)
-
-    def editing(self, *_: object) -> contextlib.AbstractAsyncContextManager[Edit]:
-        """A block that does nothing: git sees every change."""
-        return contextlib.nullcontext(Edit())
 
     # -- ending --------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from serai.changes.view import actions_between
 from serai.host.channels import Channel
 
 if TYPE_CHECKING:
-    from serai.host.host import Host
+    from serai.host.session.session import SessionHost
 
 __all__ = ["MOST_FILES", "ChangesetChannel"]
 
@@ -43,7 +43,9 @@ class ChangesetChannel(Channel):
 
     live: LiveChangeset
 
-    def __init__(self, host: Host, uri: URI, which: Which, left: Callable[[ChangesetChannel], None]) -> None:
+    def __init__(
+        self, host: SessionHost, uri: URI, which: Which, left: Callable[[ChangesetChannel], None]
+    ) -> None:
         state = ChangesetState(status=ChangesetStatus.COMPUTING.value, files=[])
         super().__init__(host.journal, host.now, uri, LiveChangeset(state))
         self.which = which

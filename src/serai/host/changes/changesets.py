@@ -30,7 +30,7 @@ from serai.host.channels import Channel
 
 if TYPE_CHECKING:
     from serai.host.host import Host
-    from serai.host.session import Session
+    from serai.host.session.session import Session
 
 __all__ = ["Changesets", "changes_folder", "erase_changes", "id_of_session", "session_of_id"]
 
@@ -153,7 +153,7 @@ class Changesets:
             except (SeraiError, OSError) as error:
                 told = self._host.redactor.redact(str(error))
                 raise ProtocolError(told, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
-            return await asyncio.to_thread(session.masked_bytes, data)
+            return await asyncio.to_thread(session.core.redactor.redact_bytes, data)
 
 
 def _unknown(uri: URI) -> ProtocolError:

@@ -24,7 +24,7 @@ from serai.host.changes.changesets import changes_folder, id_of_session
 from serai.host.changes.folder_watch import FolderWatch, WatchedPlace, places_to_watch
 
 if TYPE_CHECKING:
-    from serai.host.session import Session
+    from serai.host.session.session import Session
 
 __all__ = ["SessionChanges"]
 

@@ -14,7 +14,7 @@ from serai.completions.sources import FileSource, Prompt, PromptSource, Source, 
 from serai.host.project import directory_of
 
 if TYPE_CHECKING:
-    from serai.host.session import Session
+    from serai.host.session.session import Session
 
 __all__ = ["Completions"]
 

@@ -9,20 +9,23 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.ahp.commands import ResourceRequestParams
 from serai.ahp.errors import AhpErrorCode
+from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import (
     ConfigPropertySchema,
     SessionConfigPropertySchema,
     SessionInputOption,
     SessionInputRequest,
+    SessionInputResponseKind,
     SessionInputSelectedAnswerValue,
     SessionInputSingleSelectQuestion,
     SessionInputSubmitted,
 )
 from serai.errors import ConnectionLost, ProtocolError, SessionGone
-from serai.host.expecting import Answers
+from serai.host.session.questions import Answers
 from serai.host.surroundings.client_resources import gives
 from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_of
 from serai.journal.subscriptions import Subscriber
@@ -42,7 +45,7 @@ from serai.machine.files.refusals import denied
 
 if TYPE_CHECKING:
     from serai.host.host import Host
-    from serai.host.session import Session
+    from serai.host.session.session import Session
 
 __all__ = ["ADDITIONAL_DIRECTORIES", "MORE_FOLDERS", "Files"]
 
@@ -81,6 +84,8 @@ class Files:
         self._of_session: dict[str, _Folders] = {}
         self._roots: dict[str, Root | None] = {}
         """Where the folders of sessions really are: looked up once, when they are first needed."""
+        self._askers: dict[str, str] = {}
+        """Which client asks for files with a question, by the question's id."""
         self._threads = FileThreads(host.home / "drafts")
         self.run = self._threads.run
         """Does something with files in a thread of its own."""
@@ -179,18 +184,34 @@ class Files:
         how = " and ".join(
             word for word, asked in (("read", root.readable), ("write", root.writable)) if asked
         )
-        question = f"The client {client_id!r} asks to {how} {root.path}. Allow it?"
+        question = self._question(f"The client {client_id!r} asks to {how} {root.path}. Allow it?")
+        self._askers[question.id] = client_id
         try:
             async with asyncio.timeout(_ANSWER_WITHIN):
-                hours = _hours(await session.keep_asking(self._question(question)))
+                hours = _hours(await session.questions.keep_asking(question))
         except TimeoutError:
             raise _denied(params, f"nobody answered in {_ANSWER_WITHIN:g} s") from None
         except SessionGone:
             raise _denied(params, "the session in which it was asked has ended; ask again") from None
+        finally:
+            del self._askers[question.id]
         if hours is None:
             raise _denied(params, "the person said no")
         self._grants.expire(self._now())
         self._grants.add(Grant(Holder("client", client_id), root, self._now() + hours * 3600))
+
+    def refused(self, action: a.StateAction, client_id: str) -> Judgement | None:
+        """Why a client may not answer a question: it has asked for the files itself. It may take it back."""
+        match action:
+            case a.SessionInputCompletedAction(request_id=question, response=response):
+                is_answer = response == SessionInputResponseKind.ACCEPT
+            case a.SessionInputAnswerChangedAction(request_id=question):
+                is_answer = True
+            case _:
+                return None
+        if is_answer and self._askers.get(question) == client_id:
+            return rejected("own_question", "someone else has to say whether you may have the files")
+        return None
 
     def _where_to_ask(self, asker: Subscriber) -> Session | None:
         subscriptions = self._host.journal.subscriptions

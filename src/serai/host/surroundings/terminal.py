@@ -12,7 +12,9 @@ from serai.ahp.rules import Judgement, Verdict, judge, rejected
 from serai.ahp.rules.verdict import ACCEPTED
 from serai.ahp.types import (
     Count,
+    TerminalClientClaim,
     TerminalInfo,
+    TerminalSessionClaim,
     TerminalState,
     TerminalUnclassifiedPart,
     ToolResultTerminalContent,
@@ -165,6 +167,20 @@ class HostTerminal(Channel):
 
     # -- clients -------------------------------------------------------------------------------------------
 
+    def may_use(self, client_id: str, sender: Subscriber) -> bool:
+        """Whether a client may do more than look: it holds the terminal, or who holds it is gone.
+
+        A terminal of a session is held by all who follow the session.
+        """
+        claim = self.live.head.claim
+        if isinstance(claim, TerminalClientClaim) and claim.client_id == client_id:
+            return True
+        if isinstance(claim, TerminalSessionClaim) and self.journal.subscriptions.follows(
+            claim.session, sender
+        ):
+            return True
+        return not self._owner.is_there(claim)
+
     def judge(self, action: a.StateAction, sender: str) -> Judgement:
         """What is to become of a client's action. A terminal whose holder is gone, anyone may claim."""
         judgement = judge(self.live.whole, action, sender)
@@ -178,6 +194,11 @@ class HostTerminal(Channel):
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client. What is typed is told to nobody but who typed it."""
+        is_claim = isinstance(action, a.TerminalClaimedAction)
+        if not is_claim and not self.may_use(origin.client_id, sender):
+            reason = "not_holder: someone else holds the terminal; ask them to hand it over"
+            self.journal.reject(self.uri, action, origin, reason, sender)
+            return
         if isinstance(action, a.TerminalInputAction) and self.live.head.exit_code is None:
             if self.type(action.data):
                 self.journal.echo(self.uri, action, origin, sender)

@@ -25,6 +25,7 @@ from serai.errors import InvalidParams, ProtocolError
 from serai.host.project import directory_of, problem_with_folder
 from serai.host.surroundings.terminal import HostTerminal
 from serai.host.surroundings.terminal_listing import Listing
+from serai.journal.subscriptions import Subscriber
 from serai.machine.processes.processes import Processes
 from serai.machine.terminals.marks import TITLE_SHOWN, cleaned
 from serai.machine.terminals.terminal import Terminal
@@ -189,15 +190,17 @@ class Terminals:
         """A title as it is shown. Nothing may divide a secret before it is masked."""
         return self._host.redactor.redact(cleaned(wanted or ""), observed=False)[:TITLE_SHOWN]
 
-    async def dispose(self, uri: str) -> None:
-        """End a terminal and forget it.
+    async def dispose(self, uri: str, client_id: str, sender: Subscriber) -> None:
+        """End a terminal and forget it, for a client.
 
         Raises:
-            ProtocolError: There is no such terminal.
+            ProtocolError: There is no such terminal, or someone else holds it.
         """
         channel = self._all.get(uri)
         if channel is None:
             raise ProtocolError(f"there is no terminal {uri}", number=AhpErrorCode.NOT_FOUND)
+        if not channel.may_use(client_id, sender):
+            raise ProtocolError(f"someone else holds {uri}", number=AhpErrorCode.PERMISSION_DENIED)
         await self._dispose(channel)
 
     async def dispose_of(self, session: str) -> None:

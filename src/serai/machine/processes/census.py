@@ -1,14 +1,13 @@
 """What the system says of its processes: who they are, whose, and whether a pid still means the same one.
 
-A pid is given out again after a while, so a process is known by its pid *and* its start time. A pid is not
-given out while it is still the id of someone's session or group: a session whose leader is gone is still the
-same one.
+A pid is given out again after a while, so a process is known by its pid *and* its start time.
 
-What a child starts carries its mark, in the environment. A program may be started without one (`env -i`), but
-not without limits, which it inherits as well. One of them means nothing since Linux 2.4, and has no effect
-whatever it is: that of locks of files. A child's is a number of its own.
+What a child starts is below its keeper (`keeper`). When the keepers were killed, too, it is known by its
+*number*: a limit of resources, which every process inherits, whatever it forgets. One of them means nothing
+since Linux 2.4, that of locks of files, and a child's is a number of its own. Elsewhere than on Linux there
+is no such limit; what is still in the child's session is found there.
 
-On Linux all of this is in `/proc`. Elsewhere it comes from `ps`, to the second, without marks and numbers.
+On Linux all of this is in `/proc`. Elsewhere it comes from `ps`, to the second.
 """
 
 from __future__ import annotations
@@ -26,10 +25,17 @@ import msgspec
 
 from serai.machine.processes.programs import find_program
 
-__all__ = ["MARK", "Identity", "Process", "census", "look", "members", "number_of", "send", "with_mark"]
-
-MARK = "SERAI_CHILD"
-"""The environment variable that a child and all that it starts carry: the ids of their records."""
+__all__ = [
+    "Identity",
+    "Process",
+    "census",
+    "identity_of",
+    "is_running",
+    "look",
+    "members",
+    "number_of",
+    "send",
+]
 
 _PROC = Path("/proc")
 _LIMIT = b"\nMax file locks "
@@ -55,20 +61,13 @@ class Process(msgspec.Struct, frozen=True):
     session: int
     dead: bool
     """It has ended, and its parent has not yet asked how."""
-    marks: frozenset[str] = frozenset()
     number: int | None = None
-    """Its limit of locks; `None` when it has none."""
+    """Its limit of locks; `None` when it has none, or was not asked for it."""
 
     @property
     def identity(self) -> Identity:
         """What tells it from all others."""
         return Identity(self.pid, self.started)
-
-
-def with_mark(environ: dict[str, str], mark: str) -> dict[str, str]:
-    """An environment with one more mark. A host inside a terminal of another host keeps that one's marks."""
-    outer = environ.get(MARK)
-    return {**environ, MARK: f"{outer}:{mark}" if outer else mark}
 
 
 def number_of(mark: str) -> int:
@@ -77,7 +76,7 @@ def number_of(mark: str) -> int:
 
 
 def look(pid: int) -> Process | None:
-    """The process of that pid, without its marks; `None` when there is none."""
+    """The process of that pid, without its number; `None` when there is none."""
     if sys.platform == "linux":
         return _from_proc(str(pid))
     return next(_from_ps("-p", str(pid)), None)
@@ -87,44 +86,44 @@ def census() -> list[Process]:
     """All processes that can be seen. It takes some milliseconds: not for the event loop."""
     if sys.platform != "linux":
         return list(_from_ps())
-    found: list[Process] = []
-    for name in os.listdir(_PROC):  # noqa: PTH208 - the names are enough
-        process = _from_proc(name) if name.isdigit() else None
-        if process is not None:
-            marks = _marks(name)
-            number = _number(name) if marks is not None else None
-            if marks or number is not None:
-                process = msgspec.structs.replace(process, marks=marks or frozenset[str](), number=number)
-            found.append(process)
-    return found
+    found = [_from_proc(name, numbered=True) for name in os.listdir(_PROC) if name.isdigit()]  # noqa: PTH208 - the names are enough
+    return [process for process in found if process is not None]
 
 
-def members(
-    processes: Iterable[Process], mark: str, leader: Identity | None, keeper: Identity | None = None
-) -> list[Process]:
-    """Those of a child's processes that still run: all below its keeper, its session, and what has its mark.
+def identity_of(pid: int) -> Identity:
+    """Which process has that pid now."""
+    process = look(pid)
+    return Identity(pid, process.started if process is not None else "")
 
-    Below the keeper is everything, on Linux, for as long as the keeper lives. Without it, what left the
-    session on purpose still has the mark, or the number at least. Never among them are this process and those
-    above it: a host may have been started in a terminal of the one before.
+
+def is_running(process: Identity) -> bool:
+    """Whether exactly this process still runs."""
+    now = look(process.pid)
+    return now is not None and not now.dead and now.started == process.started
+
+
+def members(processes: Iterable[Process], mark: str, leader: Identity | None) -> list[Process]:
+    """Those of a child's processes that still run: what has its number, and what is in its session.
+
+    Never among them are this process and those above it: a host may have been started in a terminal of the
+    one before.
+
+    Args:
+        processes: A census.
+        mark: The child's mark, from which its number is made.
+        leader: The child itself, if it is known.
     """
     number = number_of(mark)
     everyone = {process.pid: process for process in processes}
     spared = set(_line_of(os.getpid(), everyone))
     if leader is not None and leader.pid in everyone and everyone[leader.pid].started != leader.started:
         leader = None  # the pid is someone else's now, so nothing of the session was left
-    kept = _below(keeper, everyone) if keeper is not None else frozenset[int]()
     return [
         process
         for process in everyone.values()
         if not process.dead
         and process.pid not in spared
-        and (
-            process.pid in kept
-            or mark in process.marks
-            or process.number == number
-            or (leader is not None and leader.pid in (process.session, process.group))
-        )
+        and (process.number == number or (leader is not None and leader.pid == process.session))
     ]
 
 
@@ -152,23 +151,6 @@ def send(process: Identity, *signals: signal.Signals) -> None:
             os.close(handle)
 
 
-def _below(top: Identity, everyone: dict[int, Process]) -> set[int]:
-    """The pids of all below a process; none when it is gone."""
-    found = everyone.get(top.pid)
-    if found is None or found.started != top.started:
-        return set()
-    children: dict[int, list[int]] = {}
-    for process in everyone.values():
-        children.setdefault(process.parent, []).append(process.pid)
-    below: set[int] = set()
-    todo = [top.pid]
-    while todo:
-        more = [pid for pid in children.get(todo.pop(), ()) if pid not in below]
-        below.update(more)
-        todo += more
-    return below
-
-
 def _line_of(pid: int, everyone: dict[int, Process]) -> Iterator[int]:
     seen: set[int] = set()
     while pid > 1 and pid not in seen:
@@ -186,7 +168,7 @@ def _boot() -> str:
         return ""
 
 
-def _from_proc(pid: str) -> Process | None:
+def _from_proc(pid: str, *, numbered: bool = False) -> Process | None:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - a census opens hundreds of them
             data = file.read()
@@ -203,23 +185,8 @@ def _from_proc(pid: str) -> Process | None:
         group=int(fields[2]),
         session=int(fields[3]),
         dead=fields[0] in (b"Z", b"X"),
+        number=_number(pid) if numbered else None,
     )
-
-
-def _marks(pid: str) -> frozenset[str] | None:
-    """Its marks; `None` when they cannot be seen, as of another user's process."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - the same
-            data = file.read()
-    except OSError:
-        return None
-    prefix = MARK.encode() + b"="
-    if prefix not in data:
-        return frozenset()
-    for entry in data.split(b"\0"):
-        if entry.startswith(prefix):
-            return frozenset(entry.removeprefix(prefix).decode("ascii", "replace").split(":"))
-    return frozenset()
 
 
 def _number(pid: str) -> int | None:

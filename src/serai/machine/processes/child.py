@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import errno
 import logging
+import marshal
+import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
-from serai.machine.processes.census import Identity, Process, members
-from serai.machine.processes.ending import end_processes
-from serai.machine.processes.records import Record
-from serai.machine.processes.streams import Pipes
+from serai.machine.processes.census import Identity, identity_of, send
+from serai.machine.processes.environment import inheritable
+from serai.machine.processes.keeper import HEADER, Request
 
-__all__ = ["Child", "Exit"]
+__all__ = ["Child", "Exit", "Kept", "start_kept"]
 
 _log = logging.getLogger(__name__)
 
-_REST_GRACE = 1.0
-"""How long what a child leaves behind may take to end by itself, in seconds."""
-_KEEPER_GRACE = 1.0
-"""How long the keeper may take to go when nothing is left, in seconds."""
-_ROUNDS = 5
-"""How often it is looked for what is left."""
+_KEEPER = Path(__file__).with_name("keeper.py")
+_START_LIMIT = 30.0
+"""How long a start may take, in seconds. It takes some milliseconds."""
+_KEEPER_LIMIT = 8.0
+"""How much longer than the grace a keeper may take to end all, in seconds. It needs 5 at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,41 +53,109 @@ class Exit:
             return f"it was ended by the signal {self.signal}"
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A child that was started, and its keeper, which has the host's ends of its pipes."""
+
+    child: Identity
+    keeper: subprocess.Popen[bytes]
+    link: socket.socket
+    """Where the keeper tells of the end. If the host closes it first, the keeper ends what is left."""
+
+    def undo(self) -> None:
+        """Kill the child, and wait until all is gone."""
+        send(self.child, signal.SIGKILL)
+        _undo(self.keeper, self.link)
+
+
+def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> Kept:
+    """Start a keeper, and by it a child with these streams. Blocks for some milliseconds.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    ours, theirs = socket.socketpair()
+    with ExitStack() as undo, theirs:
+        undo.callback(ours.close)
+        keeper = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-I", "-S", str(_KEEPER), str(theirs.fileno())],
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            bufsize=0,
+            pass_fds=[theirs.fileno()],
+            cwd="/",
+            env=inheritable(os.environ),
+            start_new_session=True,  # what is typed or signalled to end the host does not reach it
+        )
+        theirs.close()
+        undo.callback(_undo, keeper, ours)
+        ours.settimeout(_START_LIMIT)
+        data = marshal.dumps(request)
+        ours.sendall(len(data).to_bytes(HEADER, "big") + data)
+        line = b""
+        while not line.endswith(b"\n"):  # and nothing of what may follow it already
+            told = ours.recv(1)
+            if not told:
+                raise ConnectionResetError(errno.ECONNRESET, "its keeper was killed")
+            line += told
+        word, number = line.split()
+        if word == b"failed":
+            raise OSError(int(number), os.strerror(int(number)))
+        undo.pop_all()
+        return Kept(identity_of(int(number)), keeper, ours)
+
+
+def _undo(keeper: subprocess.Popen[bytes], link: socket.socket) -> None:
+    link.close()
+    for pipe in (keeper.stdin, keeper.stdout, keeper.stderr):
+        if pipe is not None:
+            pipe.close()
+    keeper.wait()
+
+
 class Child:
     """A process that the host started. `Processes.start` makes it.
 
-    When it ends, by itself or not, whatever else came of it is ended too: all below its keeper. Its pipes
-    belong to the caller.
+    When it ends, by itself or not, its keeper ends whatever else came of it. Its pipes belong to the caller.
+
+    Args:
+        kept: The process and its keeper.
+        what: What it is, for people.
+        mark: The name of its record.
+        on_terminal: Whether it gets HUP first when it is to end.
+        lost: Called when the keeper was killed: ends what is left.
+        forget: Called when all is gone.
     """
 
     def __init__(
         self,
-        link: socket.socket,
-        pipes: Pipes,
-        record: Record,
+        kept: Kept,
+        what: str,
         mark: str,
         *,
         on_terminal: bool,
-        everyone: Callable[[], Awaitable[list[Process]]],
+        lost: Callable[[Child], Awaitable[object]],
         forget: Callable[[Child], None],
     ) -> None:
-        self.what = record.what
+        self.what = what
         self.mark = mark
-        self.identity = record.child or Identity(0, "")
-        self._keeper = record.keeper
-        self._pipes = pipes
+        self.identity = kept.child
+        self.keeper = kept.keeper
         self._on_terminal = on_terminal
-        self._everyone = everyone
+        self._lost = lost
         self._forget = forget
         self._loop = asyncio.get_running_loop()
         self._exit: asyncio.Future[Exit] = self._loop.create_future()
-        self._sweep: asyncio.Task[None] | None = None
-        self._link = link
+        self._gone: asyncio.Future[None] = self._loop.create_future()
+        self._finishing: asyncio.Task[None] | None = None
+        self._link = kept.link
         self._words = b""
-        self._alone = asyncio.Event()
-        """Set when the keeper is gone, which goes last."""
-        link.setblocking(False)
-        self._loop.add_reader(link, self._hear)
+        self._is_ending = False
+        self.left = ""
+        """The pids that the keeper could not end, once all else is gone."""
+        self._link.setblocking(False)
+        self._loop.add_reader(self._link, self._hear)
 
     @property
     def pid(self) -> int:
@@ -96,17 +168,17 @@ class Child:
 
         Whoever gives it to a transport closes that before `end`, which closes this.
         """
-        return self._pipes.stdin
+        return self.keeper.stdin
 
     @property
     def stdout(self) -> IO[bytes] | None:
         """The reading end of its standard output, unbuffered, when it was asked for."""
-        return self._pipes.stdout
+        return self.keeper.stdout
 
     @property
     def stderr(self) -> IO[bytes] | None:
         """The reading end of its standard error, unbuffered, when it was asked for."""
-        return self._pipes.stderr
+        return self.keeper.stderr
 
     @property
     def exit(self) -> Exit | None:
@@ -119,9 +191,7 @@ class Child:
 
     async def gone(self) -> None:
         """Wait until the process and all that it started are gone, and its record with them."""
-        await self.wait()
-        if self._sweep is not None:
-            await asyncio.shield(self._sweep)
+        await asyncio.shield(self._gone)
 
     async def end(self, *, eof: float = 0.0, grace: float = 5.0) -> Exit:
         """End the process and all that it started, and say how it ended. To do it again does no harm.
@@ -135,16 +205,18 @@ class Child:
                 HUP first, as when the terminal is closed.
         """
         if self.stdin is not None:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 self.stdin.close()
         if eof and not self._exit.done():
             await asyncio.wait([self._exit], timeout=eof)
-        if self._sweep is None:
-            self._sweep = asyncio.create_task(self._end_all(grace))
-        await asyncio.shield(self._sweep)
+        if not self._is_ending and not self._gone.done():
+            self._is_ending = True
+            with suppress(OSError):  # the keeper is gone, which `_hear` will learn
+                self._link.send(f"end {grace} {int(self._on_terminal)}".encode())
+            late = self._loop.call_later(grace + _KEEPER_LIMIT, self.keeper.kill)
+            self._gone.add_done_callback(lambda _: late.cancel())
+        await self.gone()
         return self.exit or Exit()
-
-    # -- how its end is noticed ----------------------------------------------------------------------------
 
     def _hear(self) -> None:
         """The keeper tells how the process has ended, and closes the link when all is over."""
@@ -156,38 +228,22 @@ class Child:
             heard = b""
         *lines, self._words = (self._words + heard).split(b"\n")
         for line in lines:
-            code = int(line.removeprefix(b"ended "))
-            self._ended(Exit(code=code) if code >= 0 else Exit(signal=-code))
+            word, _, rest = line.decode().partition(" ")
+            if word == "left":
+                self.left = rest
+            else:
+                self._exit.set_result(Exit(code=int(rest)) if int(rest) >= 0 else Exit(signal=-int(rest)))
         if not heard:
             self._loop.remove_reader(self._link)
             self._link.close()
-            self._alone.set()
-            if not self._exit.done():  # someone has killed the keeper
-                self._ended(Exit())
+            self._finishing = asyncio.create_task(self._finish())
 
-    def _ended(self, how: Exit) -> None:
-        self._exit.set_result(how)
-        if self._sweep is None:
-            self._sweep = asyncio.create_task(self._end_all(_REST_GRACE))
-
-    # -- how the rest goes ---------------------------------------------------------------------------------
-
-    async def _end_all(self, grace: float) -> None:
-        for _ in range(_ROUNDS):
-            survivors = await end_processes(self._members, grace=grace, hangup=self._on_terminal)
-            if survivors:
-                break
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_KEEPER_GRACE):
-                    await self._alone.wait()
-            if self._alone.is_set():
-                self._forget(self)
-                return
-            # Something of it still runs that was not seen: it came to be while we looked.
-        else:
-            survivors = []
-        pids = ", ".join(str(process.pid) for process in survivors) or "something that cannot be seen"
-        _log.warning("%s: %s cannot be ended; the next start tries again", self.what, pids)
-
-    async def _members(self) -> list[Process]:
-        return members(await self._everyone(), self.mark, self.identity, self._keeper)
+    async def _finish(self) -> None:
+        await asyncio.to_thread(self.keeper.wait)
+        if not self._exit.done():  # someone has killed the keeper
+            self._exit.set_result(Exit())
+            await self._lost(self)
+        if self.left:
+            _log.warning("%s: %s cannot be ended; the next start tries again", self.what, self.left)
+        self._forget(self)
+        self._gone.set_result(None)

@@ -7,22 +7,19 @@ import contextlib
 import errno
 import os
 import secrets
-import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from serai.errors import ProcessNotStarted
-from serai.machine.processes.census import Identity, Process, census, look, number_of, with_mark
-from serai.machine.processes.child import Child
+from serai.machine.processes.census import Identity, identity_of, number_of
+from serai.machine.processes.child import Child, Kept, start_kept
 from serai.machine.processes.environment import inheritable
 from serai.machine.processes.keeper import Request
 from serai.machine.processes.programs import find_program
-from serai.machine.processes.records import Record, Records
-from serai.machine.processes.streams import Pipes, Streams
-from serai.machine.processes.uninterrupted import to_its_end, uninterrupted
-from serai.machine.processes.warden import Warden
+from serai.machine.processes.records import Record, Records, end_members
+from serai.machine.processes.uninterrupted import uninterrupted
 
 __all__ = ["Processes"]
 
@@ -52,11 +49,8 @@ class Processes:
 
     def __init__(self, directory: Path) -> None:
         self._records = Records(directory)
-        self._warden = Warden(directory)
         self._host: Identity | None = None
         self._children: set[Child] = set()
-        self._next_census: asyncio.Task[list[Process]] | None = None
-        self._counting = asyncio.Lock()
         self._spawning = asyncio.Lock()
         self._closed = False
 
@@ -64,16 +58,6 @@ class Processes:
     def children(self) -> frozenset[Child]:
         """The children that are not gone yet."""
         return frozenset(self._children)
-
-    async def prepare(self) -> None:
-        """Start what starts the children, so that the first one need not wait for it.
-
-        Should that fail, the first one tells why. Cancelling it is safe.
-        """
-        async with self._spawning:
-            if not self._closed:
-                with contextlib.suppress(OSError):
-                    await to_its_end(asyncio.to_thread(self._warden.prepare))
 
     async def start(
         self,
@@ -96,7 +80,7 @@ class Processes:
                 that are the same from everywhere.
             what: What it is, for people: it stands in the record.
             cwd: Where it runs; by default where the host does.
-            environ: Its whole environment; by default the host's without its secrets. A mark is added.
+            environ: Its whole environment; by default the host's without its secrets.
             stdin: As `subprocess.Popen` takes it: `PIPE`, `DEVNULL` or a file descriptor.
             stdout: The same.
             stderr: The same.
@@ -120,73 +104,58 @@ class Processes:
         return await uninterrupted(self._start(plan), undo=_end)
 
     async def close(self, grace: float = 5.0) -> None:
-        """End all children and start no more. Cancelling it leaves the rest to the warden."""
+        """End all children and start no more. Cancelling it leaves the rest to the keepers."""
         self._closed = True
         async with self._spawning:
             pass  # whoever is being started is a child now, and nobody is after that
         await asyncio.gather(*(child.end(grace=grace) for child in self._children))
-        if not self._children:
-            await asyncio.to_thread(self._warden.dismiss)
 
     # -- starting ------------------------------------------------------------------------------------------
 
     async def _start(self, plan: _Plan) -> Child:
-        async with self._spawning:  # the system does it one at a time anyway, and there is one warden
+        async with self._spawning:
             if self._closed:
                 raise ProcessNotStarted(f"{plan.what} was not started, since the host is closing")
-            link, pipes, record = await asyncio.to_thread(self._spawn, plan)
             child = Child(
-                link,
-                pipes,
-                record,
+                await asyncio.to_thread(self._spawn, plan),
+                plan.what,
                 plan.mark,
                 on_terminal=plan.terminal is not None,
-                everyone=self._everyone,
+                lost=self._end_rest,
                 forget=self._forget,
             )
             self._children.add(child)
         return child
 
-    def _spawn(self, plan: _Plan) -> tuple[socket.socket, Pipes, Record]:
+    def _spawn(self, plan: _Plan) -> Kept:
         """Write the intention down, start the process, and write down which it is. Runs in a thread."""
-        kept = pipes = None
+        kept = None
         try:
             request = _request(plan)
             if self._host is None:
-                self._host = _identity(os.getpid())
+                self._host = identity_of(os.getpid())
             self._records.write(plan.mark, Record(plan.what, self._host))
-            with Streams(plan.stdin, plan.stdout, plan.stderr) as streams:
-                pipes = streams.pipes
-                kept = self._warden.start(request, streams.theirs)
-            record = Record(plan.what, self._host, _identity(kept.pid), _identity(kept.keeper))
-            self._records.write(plan.mark, record)
+            kept = start_kept(request, plan.stdin, plan.stdout, plan.stderr)
+            self._records.write(plan.mark, Record(plan.what, self._host, kept.child))
         except (OSError, ValueError) as error:
-            if pipes is not None:
-                pipes.close()
             if kept is not None:
                 kept.undo()
             with contextlib.suppress(OSError):
                 self._records.remove(plan.mark)
             raise _refusal(plan, error) from error
-        return kept.link, pipes, record
+        return kept
 
     # -- ending --------------------------------------------------------------------------------------------
 
     def _forget(self, child: Child) -> None:
         self._children.discard(child)
-        with contextlib.suppress(OSError):  # then the next start finds that nothing of it runs
-            self._records.remove(child.mark)
+        if not child.left:
+            with contextlib.suppress(OSError):  # then the next start finds that nothing of it runs
+                self._records.remove(child.mark)
 
-    async def _everyone(self) -> list[Process]:
-        """All processes, counted after now. Whoever asks while one count runs shares the next."""
-        if self._next_census is None:
-            self._next_census = asyncio.create_task(self._count())
-        return await asyncio.shield(self._next_census)
-
-    async def _count(self) -> list[Process]:
-        async with self._counting:
-            self._next_census = None
-            return await asyncio.to_thread(census)
+    async def _end_rest(self, child: Child) -> None:
+        record = Record(child.what, child=child.identity)
+        await asyncio.to_thread(end_members, {child.mark: record}, 0)
 
 
 async def _end(child: Child) -> None:
@@ -197,15 +166,14 @@ async def _end(child: Child) -> None:
 
 
 def _request(plan: _Plan) -> Request:
-    """What the warden is asked for.
+    """What the keeper is asked for.
 
     Raises:
         OSError: There is no such program, or it may not be run.
         ValueError: No program could be given this.
     """
     argv = [os.fsencode(each) for each in (_find(plan), *plan.argv[1:])]
-    environ = with_mark(dict(plan.environ), plan.mark)
-    encoded = {os.fsencode(name): os.fsencode(value) for name, value in environ.items()}
+    encoded = {os.fsencode(name): os.fsencode(value) for name, value in plan.environ.items()}
     if any(b"\0" in each for each in (*argv, *encoded, *encoded.values())):
         raise ValueError("embedded null byte")
     if any(not name or b"=" in name for name in encoded):
@@ -213,11 +181,6 @@ def _request(plan: _Plan) -> Request:
     folder = os.fsencode(plan.cwd.absolute() if plan.cwd is not None else Path.cwd())
     terminal = None if plan.terminal is None else os.fsencode(plan.terminal)
     return argv, encoded, folder, terminal, number_of(plan.mark)
-
-
-def _identity(pid: int) -> Identity:
-    process = look(pid)
-    return Identity(pid, process.started if process is not None else "")
 
 
 def _find(plan: _Plan) -> str:

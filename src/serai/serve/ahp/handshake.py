@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Raw
 
@@ -16,15 +16,12 @@ from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
 from serai.completions.completing import TRIGGERS
 from serai.errors import InvalidParams, ProtocolError, SeraiError, StorageUnavailable
-from serai.journal.envelopes import envelope
-from serai.journal.recent import MAX_BYTES, MAX_ENVELOPES
-from serai.serve.ahp.following import follow, is_stream, loaded, states
+from serai.host.host import Host
+from serai.journal.envelopes import MAX_BYTES, MAX_ENVELOPES, envelope
+from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.subscriptions import follow, is_stream, loaded, states
 from serai.store.contract import ClientRow
 from serai.telemetry.channels import CAPABILITIES
-
-if TYPE_CHECKING:
-    from serai.host.host import Host
-    from serai.serve.ahp.peer import AhpPeer
 
 __all__ = ["initialize", "ping", "reconnect"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Coroutine, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Coroutine, Generator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeAlias
 
 from serai import jsonrpc
@@ -29,15 +29,12 @@ from serai.errors import (
 )
 from serai.host.clients import Count
 from serai.host.host import Host
+from serai.journal.journal import Journal
 from serai.jsonrpc.messages import TOO_MANY_REQUESTS
 from serai.serve import Connection
-from serai.serve.ahp.burden import EACH, Burden
-from serai.serve.ahp.dispatching import dispatched, unreadable
-from serai.serve.ahp.following import unsubscribe
-from serai.serve.ahp.table import COMMANDS, FIRST
 from serai.serve.frames import text_frame
 
-__all__ = ["AhpPeer"]
+__all__ = ["EACH", "AhpPeer", "Burden"]
 
 _log = logging.getLogger(__name__)
 
@@ -64,11 +61,35 @@ _Incoming: TypeAlias = jsonrpc.Request | jsonrpc.Notification | _Unreadable
 _Work: TypeAlias = Coroutine[Any, Any, None]
 
 
+class Command(NamedTuple):
+    """How a command is served."""
+
+    serve: Callable[[AhpPeer, jsonrpc.Request], _Work | None]
+    """Answers the request, by itself or with what it returns. What it raises is the answer, too."""
+    alongside: bool = False
+    """Whether what comes after it need not wait: it may take long, and nothing depends on it."""
+    only_asks: bool = False
+    """Whether it changes nothing, so that it may be refused at any time until it is answered."""
+
+
+class Service(NamedTuple):
+    """What is done with the messages of a client."""
+
+    commands: Mapping[str, Command]
+    first: Collection[str]
+    """The commands that may come before the handshake, or are it."""
+    dispatched: Callable[[AhpPeer, DispatchActionParams], _Work | None]
+    unreadable: Callable[[AhpPeer, bytes, InvalidParams], None]
+    """Gets an action whose content does not fit."""
+    unsubscribe: Callable[[AhpPeer, UnsubscribeParams], None]
+
+
 class AhpPeer:
     """A client, as the host sees it over one connection."""
 
-    def __init__(self, host: Host, link: Connection) -> None:
+    def __init__(self, host: Host, link: Connection, service: Service) -> None:
         self.host = host
+        self._service = service
         self.journal = host.journal
         self.link = link
         self.client_id = ""
@@ -179,9 +200,17 @@ class AhpPeer:
 
     def _keep_what_was_done(self) -> None:
         """Drop from the line what nobody hears the answer to, and on which nothing behind it depends."""
-        kept = [one for one in self._backlog if _is_deed(one[0])]
+        kept = [one for one in self._backlog if self._is_deed(one[0])]
         self._backlog = deque(kept)
         self._backlog_bytes = sum(size + EACH for _, size in kept)
+
+    def _is_deed(self, message: _Incoming) -> bool:
+        """Whether a message changes something in its place in the line."""
+        if isinstance(message, jsonrpc.Request):
+            command = self._service.commands.get(message.method)
+            is_one = command is not None and not command.only_asks and not command.alongside
+            return is_one and message.method not in self._service.first
+        return isinstance(message, jsonrpc.Notification) and isinstance(message.params, DispatchActionParams)
 
     def _finish_counting(self) -> None:
         if self._is_client:
@@ -212,7 +241,7 @@ class AhpPeer:
             case jsonrpc.Notification() if self.client_id:
                 return self._notified(message)
             case _Unreadable(data, InvalidParams(id=None) as error) if self.client_id:
-                unreadable(self, data, error)  # a notification: nobody waits for an answer
+                self._service.unreadable(self, data, error)  # a notification: nobody waits for an answer
                 return None
             case _Unreadable(error=error) if not (isinstance(error, InvalidParams) and error.id is None):
                 self.fail(error)
@@ -223,10 +252,10 @@ class AhpPeer:
     def _notified(self, message: jsonrpc.Notification) -> _Work | None:
         match message.params:
             case UnsubscribeParams() as params:
-                unsubscribe(self, params)
+                self._service.unsubscribe(self, params)
                 return None
             case DispatchActionParams() as params:
-                return dispatched(self, params)
+                return self._service.dispatched(self, params)
             case _:
                 return None
 
@@ -246,7 +275,7 @@ class AhpPeer:
             self.refuse(request, unavailable)  # what it would wait for may not come for long
             return None
         try:
-            command = COMMANDS.get(request.method)
+            command = self._service.commands.get(request.method)
             self._check_order(request.method)
             if command is None:
                 raise MethodNotFound(f"this host does not serve {request.method!r} yet")
@@ -266,9 +295,9 @@ class AhpPeer:
         return self._finish(request, work)
 
     def _check_order(self, method: str) -> None:
-        if not self.client_id and method not in FIRST:
+        if not self.client_id and method not in self._service.first:
             raise InvalidRequest(f"{method} comes before initialize: that must be first")
-        if self.client_id and method in FIRST and method != "ping":
+        if self.client_id and method in self._service.first and method != "ping":
             raise InvalidRequest("this connection is initialized already")
 
     async def _finish(self, request: jsonrpc.Request, work: _Work) -> None:
@@ -292,7 +321,7 @@ class AhpPeer:
         """
         message = _framed(jsonrpc.Success(id=request.id, result=result))
         self.burden.add(len(message))
-        only_asked = COMMANDS[request.method].only_asks
+        only_asked = self._service.commands[request.method].only_asks
         self.journal.then(
             lambda _seq: self.link.respond(message),
             instead=(lambda reason: self.refuse(request, reason)) if only_asked else None,
@@ -372,15 +401,6 @@ def _settle(answer: asyncio.Future[Any], result: Any, error: SeraiError | None) 
         answer.set_exception(error)
 
 
-def _is_deed(message: _Incoming) -> bool:
-    """Whether a message changes something in its place in the line."""
-    if isinstance(message, jsonrpc.Request):
-        command = COMMANDS.get(message.method)
-        is_one = command is not None and not command.only_asks and not command.alongside
-        return is_one and message.method not in FIRST
-    return isinstance(message, jsonrpc.Notification) and isinstance(message.params, DispatchActionParams)
-
-
 def _framed(response: jsonrpc.Success | jsonrpc.Failure) -> bytes:
     return text_frame(codec.encode(response))
 
@@ -390,3 +410,40 @@ def _answer_to(request: jsonrpc.Request, error: SeraiError) -> ProtocolError:
         error = ProtocolError(str(error), data=error.to_wire())
     error.id = request.id
     return error
+
+
+_MOST_BYTES = 8 * 1024 * 1024
+EACH = 256
+"""What a message takes beside its text, at the least."""
+
+
+class Burden:
+    """What of one client waits for the journal's next batch, by its size."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._batch = journal.gathering
+        self._bytes = 0
+
+    def add(self, size: int) -> None:
+        """Something of so many bytes may wait from now on."""
+        if self._batch != self._journal.gathering:
+            self._batch, self._bytes = self._journal.gathering, 0
+        self._bytes += size + EACH
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether nothing should be added before the next batch is begun.
+
+        Not so while nothing can be written: there is no telling how long that lasts, and who asks is told so.
+        """
+        is_much = self._bytes > _MOST_BYTES and self._batch == self._journal.gathering
+        return is_much and self._journal.unavailable is None
+
+    async def lessened(self) -> None:
+        """Wait until all that waits now is written, or it turns out that it cannot be."""
+        try:
+            with suppress(SeraiError):
+                await self._journal.committed(patient=False)
+        finally:
+            self._bytes = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
@@ -12,14 +12,12 @@ import msgspec
 from serai import jsonrpc
 from serai.ahp import commands as c
 from serai.changes.view import CONTENT_SCHEME
-from serai.host.content import BLOB_SCHEME, read_blob, read_result
+from serai.host.blobs import BLOB_SCHEME, read_blob, read_result
 from serai.host.surroundings.client_resources import named_in
 from serai.machine import files
 from serai.machine.files import Content, Roots
 from serai.machine.files.content_types import content_type, guessed_type
-
-if TYPE_CHECKING:
-    from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.peer import AhpPeer
 
 __all__ = [
     "copy",

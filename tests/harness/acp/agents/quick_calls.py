@@ -323,3 +323,35 @@ def mixed(session: str) -> Any:
     update(session, "agent_message_chunk", content={"type": "image", "data": "aGk=", "mimeType": "image/png"})
     link = {"type": "resource_link", "uri": "file:///a", "name": "a"}
     update(session, "agent_message_chunk", content=link)
+
+
+def twice(session: str) -> Any:
+    """Asks twice under one id, about two commands, and tells the second one's end."""
+    for name in ("one", "two"):
+        call = {"toolCallId": "c", "title": f"touch {name}", "rawInput": {"command": f"touch {name}"}}
+        ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
+        update(session, "tool_call_update", toolCallId="c", status="in_progress")
+    update(session, "tool_call_update", toolCallId="c", status="completed")
+
+
+def apart(session: str, then: str) -> Any:
+    """Asks under an id of its own, and then tells of the call."""
+    call = {"title": "touch one", "kind": "execute", "rawInput": {"command": "touch one"}}
+    ask(
+        "session/request_permission",
+        sessionId=session,
+        toolCall={"toolCallId": "question", **call},
+        options=OPTIONS,
+    )
+    update(session, "tool_call", toolCallId="call", status="in_progress", **call)
+    update(session, "tool_call_update", toolCallId="call", status=then)
+
+
+def printing(session: str) -> Any:
+    """Runs a command in a terminal of its own."""
+    entry = {"type": "terminal", "terminalId": "own"}
+    update(session, "tool_call", toolCallId="c", title="ls", status="in_progress", content=[entry])
+    for key, text in (("terminal_output", "a\n"), ("terminal_output_delta", "b\n")):
+        meta = {key: {"terminal_id": "own", "data": text}}
+        update(session, "tool_call_update", toolCallId="c", _meta=meta)
+    update(session, "tool_call_update", toolCallId="c", status="completed")

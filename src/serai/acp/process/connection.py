@@ -1,0 +1,374 @@
+"""One agent's process and the conversation with it, from its start until nothing of it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from serai.acp.process.failures import Failures
+from serai.acp.process.peer import AgentPeer, Listener, Then
+from serai.acp.process.pipes import Pipes
+from serai.acp.process.stderr import Tail
+from serai.acp.prompt import Silence
+from serai.errors import (
+    AgentClosed,
+    AgentError,
+    AgentInactive,
+    AgentNotInstalled,
+    AgentNotStarted,
+    LineTooLong,
+    ProcessNotStarted,
+    ProtocolError,
+)
+from serai.jsonrpc.lines import LONGEST_LINE, Lines
+from serai.machine.processes.child import Child, Exit
+from serai.machine.processes.environment import inheritable
+from serai.machine.processes.processes import Processes
+from serai.machine.processes.programs import without_relative
+from serai.machine.processes.uninterrupted import uninterrupted
+
+__all__ = ["Connection", "Launch"]
+
+EOF_GRACE = 1.0
+"""How long an agent may take to end because its input is closed, in seconds. Most do within that."""
+TERM_GRACE = 2.0
+"""How long it may take after that to end because it got TERM."""
+_LAST_WORDS = 0.5
+"""How long the end of what a dead agent wrote may take to arrive: its children may hold its pipes open."""
+_SHOWN = 600
+"""How much of what a dead agent printed stands in a message, in characters."""
+_SHOWN_LINES = 5
+"""The same in lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How an agent is started."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables beside those of the host, whose own secrets an agent does not get."""
+    cwd: Path | None = None
+    name: str = "agent"
+    """What people call it."""
+    login: tuple[str, ...] = ()
+    """The command with which a person signs in to it, when it is known."""
+    install: str | None = None
+    """What to do when it is not there, as a sentence without a full stop."""
+    env_filter: Callable[[dict[str, str]], Mapping[str, str]] | None = None
+    """Is given all variables at last, and says which it is started with."""
+    auth_patterns: tuple[str, ...] = ()
+    """Lines of its log with one of these say that a person has to sign in: then it is ended at once."""
+    usage_patterns: tuple[str, ...] = ()
+    """The same for an account that has nothing left to spend."""
+    cumulative_tokens: bool = False
+    """Whether the tokens that it tells with the end of a turn are those of the session since that was opened,
+    and not those of the turn."""
+
+
+class Connection:
+    """The process, its pipes, and the conversation.
+
+    Args:
+        launch: How it is started.
+        listener: Who hears it.
+        mask: Takes secrets out of what it says.
+        excused: Whether the agent waits for an answer itself, and need not give one.
+        over: Is called once, when the process is gone and all that it said has been heard.
+        on_stderr: Is told every line of its log, redacted.
+        overhear: Is told every line of the conversation as it is, with `client` or `agent` for who wrote it.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        listener: Listener,
+        *,
+        mask: Callable[[str], str],
+        excused: Callable[[], bool],
+        over: Callable[[], None],
+        on_stderr: Callable[[str], None] | None = None,
+        overhear: Callable[[str, bytes], None] | None = None,
+    ) -> None:
+        self.name = launch.name
+        self._on_stderr = on_stderr
+        has_patterns = bool(launch.auth_patterns or launch.usage_patterns)
+        self.tail = Tail(mask, self._logged if has_patterns else on_stderr)
+        self._overhear = overhear
+        self._overheard = Lines()
+        self.failures = Failures(launch.name, mask)
+        self.failures.argv = launch.argv
+        self.failures.login = launch.login
+        self.peer = AgentPeer(self._write, listener, self._line_too_long)
+        self.is_held = False
+        """Whether the agent has to wait, since someone does not take its updates."""
+        self._launch = launch
+        self._excused = excused
+        self._over = over
+        self._silences: set[Silence] = set()
+        self._urgent = 0
+        self._full: set[str] = set()
+        self._ended = False
+        self._reason: Callable[[], AgentError] | None = None
+        self._broken = asyncio.Event()
+        self._mute = False  # whether it closed its pipes and ran on
+        self._left = False  # whether it was we who ended the conversation
+        self._closing: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    async def open(self, processes: Processes) -> None:
+        """Start the process. When this is cancelled, one that has started all the same is ended.
+
+        Raises:
+            AgentNotInstalled: The program is not there.
+            AgentNotStarted: It is, but does not start.
+        """
+
+        async def undo(_: None) -> None:
+            await self.close()
+
+        try:
+            await uninterrupted(self._open(processes), undo)
+        except ProcessNotStarted as error:
+            launch = self._launch
+            missing = isinstance(error.__cause__, FileNotFoundError) and (
+                launch.cwd is None or launch.cwd.is_dir()
+            )
+            kind = AgentNotInstalled if missing else AgentNotStarted
+            remedy = (launch.install if missing else None) or error.remedy
+            raise kind(error.message, agent=launch.name, remedy=remedy) from None
+
+    async def _open(self, processes: Processes) -> None:
+        launch = self._launch
+        self._child = await processes.start(
+            launch.argv,
+            what=f"the agent {launch.name}",
+            cwd=launch.cwd,
+            environ=_environ(launch),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        output = self.peer.feed if self._overhear is None else self._fed
+        self._pipes = await Pipes.connect(self._child, output=output, log=self.tail.feed)
+        self._watching = asyncio.create_task(self._watch())
+
+    # -- the process ---------------------------------------------------------------------------------------
+
+    @property
+    def child(self) -> Child:
+        """The process."""
+        return self._child
+
+    @property
+    def is_running(self) -> bool:
+        """Whether anything can be asked."""
+        return not self._ended and self._closing is None and self._reason is None
+
+    def check(self) -> None:
+        """Raise the reason when nothing can be asked any more.
+
+        Raises:
+            AgentError: Mostly `AgentClosed`.
+        """
+        if not self.is_running:
+            raise self.reason()
+
+    def reason(self) -> AgentError:
+        """Why nothing can be asked any more, as a new error."""
+        if self._reason is not None:
+            return self._reason()
+        how = self._child.exit
+        if self._left:
+            what = "was closed"
+        elif self._mute:
+            what = "hears or says nothing any more and was ended"
+        else:
+            what = f"is gone: {how or 'it has ended'}"
+        return self.closed(what, how)
+
+    def closed(self, what: str, how: Exit | None = None) -> AgentClosed:
+        """An error that tells what happened to the process, and what it wrote last."""
+        tail = str(self.tail)
+        last = " / ".join(line.strip() for line in tail.splitlines()[-_SHOWN_LINES:])[-_SHOWN:]
+        words = f". It printed: {last}" if last else ""
+        return AgentClosed(
+            f"the agent {self.name!r} {what}{words}",
+            agent=self.name,
+            exit_code=how.code if how else None,
+            signal=how.signal if how else None,
+            stderr_tail=tail,
+        )
+
+    def break_off(self, reason: Callable[[], AgentError]) -> None:
+        """End the process, since it does not behave. All who wait get the reason."""
+        if self._reason is None and not self._ended:
+            self._reason = reason
+            self._broken.set()
+
+    async def wait_closed(self) -> None:
+        """Wait until the process is gone and all that it said has been heard."""
+        if self._watching is not None:
+            await asyncio.shield(self._watching)
+
+    def close(self) -> asyncio.Task[None]:
+        """Begin to end the process and all that it started. The task is done when nothing of it is left."""
+        if self._closing is None:
+            self._left = self.is_running and self._child.exit is None
+            self._closing = asyncio.create_task(self._close())
+        return self._closing
+
+    async def _close(self) -> None:
+        if self._watching is None:
+            return
+        if not self._ended:
+            self.peer.fail(self.reason)
+            self._release()
+            await self._pipes.close_input()
+            await self._child.end(eof=EOF_GRACE, grace=TERM_GRACE)
+        await self._watching
+        await self._child.gone()
+
+    async def _watch(self) -> None:
+        """Wait for the end, whichever way it comes, and leave nothing open."""
+        exited = asyncio.create_task(self._child.wait())
+        broken = asyncio.create_task(self._broken.wait())
+        output = self._pipes.output_ended
+        await asyncio.wait(
+            {exited, broken, output, self._pipes.input_ended}, return_when=asyncio.FIRST_COMPLETED
+        )
+        self._release()
+        if not exited.done() and not broken.done():
+            # It has closed one of its pipes, or we have. Mostly its end follows; if not, it is of no use.
+            await asyncio.wait({exited}, timeout=EOF_GRACE)
+        if not exited.done():
+            self._mute = True
+            await self._pipes.close_input()
+            await self._child.end(grace=TERM_GRACE)
+        await asyncio.wait({output}, timeout=_LAST_WORDS)
+        await self._pipes.log_ended(_LAST_WORDS)
+        for task in (exited, broken):
+            task.cancel()
+        await asyncio.gather(exited, broken, return_exceptions=True)
+        await self._pipes.close()
+        self.peer.end()
+        self.tail.close()
+        self._ended = True
+        self.peer.fail(self.reason)
+        self._over()
+
+    def _line_too_long(self) -> None:
+        self.break_off(
+            lambda: LineTooLong(
+                f"the agent {self.name!r} wrote a line of more than {LONGEST_LINE >> 20} MiB and was ended",
+                agent=self.name,
+            )
+        )
+
+    # -- the conversation ----------------------------------------------------------------------------------
+
+    async def call(
+        self, method: str, params: Any, *, then: Then | None = None, limit: float | None = None
+    ) -> Any:
+        """Ask for something and wait for the answer. Cancelling it stops the waiting.
+
+        Args:
+            method: What is asked.
+            params: What about.
+            then: Hears the answer before anything that follows it.
+            limit: How long the answer may take, in seconds. While the agent waits for one itself,
+                time does not count.
+
+        Raises:
+            AgentError: The agent answered with an error, not in time, or is gone.
+        """
+        self.check()
+        self._urgent += 1
+        self._let_flow()
+        try:
+            async with asyncio.timeout(None) as timer:
+                with self._patience(limit, timer):
+                    return await self.peer.call(method, params, then)
+        except TimeoutError:
+            raise AgentInactive(
+                f"the agent {self.name!r} did not answer {method} in {limit:g} s",
+                agent=self.name,
+                elapsed=limit or 0,
+            ) from None
+        except ProtocolError as error:
+            raise self.failures.of(method, error) from None
+        finally:
+            self._urgent -= 1
+            self._let_flow()
+
+    def heard(self) -> None:
+        """The agent asks something, or was answered: whoever waits for an answer of it has patience again."""
+        for silence in self._silences:
+            silence.heard()
+
+    @contextmanager
+    def _patience(self, limit: float | None, timer: asyncio.Timeout) -> Generator[None]:
+        """Let the timer expire when the agent takes longer than it may."""
+        if limit is None:
+            yield
+            return
+        silence = Silence(limit, self._excused, lambda _: timer.reschedule(0))
+        self._silences.add(silence)
+        try:
+            yield
+        finally:
+            self._silences.discard(silence)
+            silence.stop()
+
+    def _write(self, line: bytes) -> None:
+        if self._overhear is not None:
+            self._overhear("client", line.rstrip(b"\n"))
+        self._pipes.write(line)
+
+    def _fed(self, data: bytes) -> None:
+        if self._overhear is not None and self._overheard.size <= LONGEST_LINE:
+            for line in self._overheard.feed(data):
+                self._overhear("agent", line)
+        self.peer.feed(data)
+
+    def _logged(self, line: str) -> None:
+        if self._on_stderr is not None:
+            self._on_stderr(line)
+        launch = self._launch
+        if any(re.search(pattern, line, re.IGNORECASE) for pattern in launch.usage_patterns):
+            self.break_off(lambda: self.failures.usage_limit(line))
+        elif any(re.search(pattern, line, re.IGNORECASE) for pattern in launch.auth_patterns):
+            self.break_off(lambda: self.failures.auth_required(line))
+
+    def fill(self, session_id: str, *, full: bool) -> None:
+        """Too much of a session waits to be taken, or no longer. Meanwhile the agent has to wait."""
+        if full:
+            self._full.add(session_id)
+        else:
+            self._full.discard(session_id)
+        self._let_flow()
+
+    def _let_flow(self) -> None:
+        """Read on or not. Whoever waits for an answer must get it, also behind updates that nobody takes."""
+        held = bool(self._full) and not self._urgent and not self._ended and self._reason is None
+        if held is not self.is_held:
+            self.is_held = held
+            self._pipes.hold(held=held)
+            self.peer.hold(held=held)
+
+    def _release(self) -> None:
+        """Read all that is left."""
+        self._urgent += 1
+        self._let_flow()
+
+
+def _environ(launch: Launch) -> Mapping[str, str]:
+    environ = {**without_relative(inheritable(os.environ)), **launch.env}
+    return environ if launch.env_filter is None else launch.env_filter(environ)

@@ -1,0 +1,251 @@
+"""The conversation with one agent: what is asked and answered, in the order in which it came.
+
+No I/O here: bytes come in through `feed`, lines go out through `write`. Most lines are updates of a session:
+those are read in one pass, straight into their types. The rest is for `serai.jsonrpc`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import Struct, field
+
+from serai import jsonrpc
+from serai.acp.shapes import is_object
+from serai.acp.updates import LINE, KnownUpdate, Update, read_update
+from serai.depth import checked
+from serai.errors import ParseError, ProtocolError
+from serai.jsonrpc import Answered, LineCodec, Lines, Notification, Request, RequestId, Unreadable
+from serai.jsonrpc.lines import LONGEST_LINE
+
+__all__ = ["AgentPeer", "Listener", "Then"]
+
+_log = logging.getLogger(__name__)
+
+
+class _UpdateParams(Struct):
+    session_id: str = field(name="sessionId")
+    update: KnownUpdate
+
+
+class _UpdateFrame(Struct):
+    method: Literal["session/update"]
+    params: _UpdateParams
+    id: Any = msgspec.UNSET
+
+
+_read_update_frame = msgspec.json.Decoder(_UpdateFrame).decode
+_UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError, ParseError)
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who hears what the agent says of its own accord. None of these may block."""
+
+    updated: Callable[[str, Update, int], None]
+    """A session's id, what happened in it, and how many bytes that took."""
+    asked: Callable[[Request], None]
+    """The agent wants an answer."""
+    notified: Callable[[Notification], None]
+    """Something else."""
+    noise: Callable[[bytes], None]
+    """A line that is no message: a log line, a banner."""
+
+
+Then: TypeAlias = Callable[[Any, ProtocolError | None], None]
+"""Is given the result of a request, or the error, at the very moment at which it comes."""
+
+
+class _Call(NamedTuple):
+    """A request of ours that has no answer yet."""
+
+    then: Then | None
+    answered: asyncio.Future[Any] | None
+
+
+class AgentPeer:
+    """One end of the conversation.
+
+    Args:
+        write: Sends a line.
+        listener: Who hears the agent.
+        overlong: Is called when a line is longer than any that is read. Nothing after it will be.
+        loop: The event loop; by default the one that runs.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[bytes], None],
+        listener: Listener,
+        overlong: Callable[[], None],
+        *,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        self.noise = 0
+        """How many lines were no messages."""
+        self._write = write
+        self._listener = listener
+        self._overlong = overlong
+        self._loop = loop or asyncio.get_running_loop()
+        self._peer = jsonrpc.Peer[_Call](LineCodec(), first_id=0)
+        self._lines = Lines()
+        self._waiting: deque[bytes] = deque()
+        self._later: asyncio.Handle | None = None
+        self._held = False
+        self._broken = False
+
+    # -- asking --------------------------------------------------------------------------------------------
+
+    def call(self, method: str, params: Any, then: Then | None = None) -> asyncio.Future[Any]:
+        """Ask for something. The future has the result, or the agent's error as a `ProtocolError`.
+
+        Args:
+            method: What is asked.
+            params: What about.
+            then: Hears the answer before anything that follows it. What it raises is what the future has.
+
+        Raises:
+            ParseError: The parameters hold text that is not Unicode. Nothing was sent.
+        """
+        answered: asyncio.Future[Any] = self._loop.create_future()
+        self._write(self._peer.request(method, params, _Call(then, answered))[1])
+        return answered
+
+    def post(self, method: str, params: Any, then: Then) -> None:
+        """Ask for something whose answer only `then` hears; after `fail` it hears nothing.
+
+        Raises:
+            ParseError: The parameters hold text that is not Unicode. Nothing was sent.
+        """
+        self._write(self._peer.request(method, params, _Call(then, None))[1])
+
+    def notify(self, method: str, params: Any) -> None:
+        """Tell something.
+
+        Raises:
+            ParseError: The parameters hold text that is not Unicode. Nothing was sent.
+        """
+        self._write(self._peer.notify(method, params))
+
+    def answer(self, request_id: RequestId, result: Any) -> None:
+        """Answer a request of the agent."""
+        self._write(self._peer.answer(request_id, result))
+
+    def refuse(self, request_id: RequestId, code: int, message: str, data: Any = None) -> None:
+        """Answer a request of the agent with an error."""
+        self._write(self._peer.refuse(ProtocolError(message, id=request_id, number=code, data=data)))
+
+    def fail(self, error: Callable[[], Exception]) -> None:
+        """There will be no more answers: all who wait for one get the error."""
+        for call in self._peer.forget_all():
+            if call.answered is not None and not call.answered.done():
+                call.answered.set_exception(error())
+
+    # -- hearing -------------------------------------------------------------------------------------------
+
+    def feed(self, data: bytes) -> None:
+        """Take what the agent has written."""
+        if self._broken:
+            return
+        lines = self._lines.feed(data)
+        if lines:
+            self._waiting.extend(lines)
+            if self._later is None and not self._held:
+                self._work()
+        if self._lines.size > LONGEST_LINE:
+            self._broken = True
+            self._lines.rest()
+            self._overlong()
+
+    def hold(self, *, held: bool) -> None:
+        """Let lines wait, or go on with them."""
+        self._held = held
+        if not held and self._waiting and self._later is None:
+            self._later = self._loop.call_soon(self._go_on)
+
+    def end(self) -> None:
+        """Nothing more will come: take what waits, all of it, now."""
+        self._held = False
+        if rest := self._lines.rest():
+            self._waiting.append(rest)
+        while self._waiting:
+            self._hear(self._waiting.popleft())
+
+    def _go_on(self) -> None:
+        self._later = None
+        if not self._held:
+            self._work()
+
+    def _work(self) -> None:
+        waiting = self._waiting
+        while waiting:
+            if self._hear(waiting.popleft()) and waiting:
+                # Whoever serves the request takes its first step before the lines that follow are read.
+                self._later = self._loop.call_soon(self._go_on)
+                return
+            if self._held:
+                return
+
+    def _hear(self, line: bytes) -> bool:
+        """Take one line. Returns whether someone has to be let in before the next."""
+        try:
+            try:
+                frame = _read_update_frame(checked(line))
+            except _UNREADABLE:
+                return self._hear_other(line)  # an update of a kind that is not known, or none at all
+            if frame.id is not msgspec.UNSET:
+                return self._hear_other(line)
+            update = frame.params.update
+            vars(update)[LINE] = line
+            self._listener.updated(frame.params.session_id, update, len(line))
+        except Exception:  # noqa: BLE001 - one message that nobody could deal with must not end all others
+            _log.exception("a message of an agent was not dealt with")
+        return False
+
+    def _hear_other(self, line: bytes) -> bool:
+        match self._peer.receive(line):
+            case Answered(call, result, error):
+                _answered(call, result, error)
+                return True
+            case Request() as request:
+                self._listener.asked(request)
+                return True
+            case Unreadable(error):
+                self._write(self._peer.refuse(error))
+            case Notification(method="session/update", params={"sessionId": str(name), "update": told}) if (
+                is_object(told)
+            ):
+                self._listener.updated(name, read_update(dict(told)), len(line))
+            case Notification() as notification:
+                self._listener.notified(notification)
+            case None:
+                self.noise += 1
+                self._listener.noise(line)
+            case _:
+                pass  # an answer that nobody waits for
+        return False
+
+
+def _answered(call: _Call, result: Any, error: Exception | None) -> None:
+    answered = call.answered
+    if answered is not None and answered.done():
+        return  # nobody waits any more
+    if call.then is not None:
+        try:
+            call.then(result, error if isinstance(error, ProtocolError) else None)
+        except Exception as problem:
+            if answered is None:
+                raise
+            error = error or problem
+    if answered is None:
+        return
+    if error is not None:
+        answered.set_exception(error)
+    else:
+        answered.set_result(result)

@@ -1,0 +1,304 @@
+"""What an agent asks while it works, answered by the host: with its guards, and by asking the person."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import signal
+import uuid
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from serai.acp import (
+    BasicClient,
+    ClientCapabilities,
+    CreateTerminal,
+    Elicitation,
+    ElicitationAnswer,
+    PermissionRequest,
+    ReadTextFile,
+    TerminalExit,
+    TerminalOutput,
+    TerminalRequest,
+    WriteTextFile,
+)
+from serai.agents.catalogue.definitions import AgentDefinition
+from serai.ahp.commands import ContentEncoding
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import SessionInputRequest, SessionInputResponseKind, ToolResultContent
+from serai.errors import ProtocolError
+from serai.harness.acp.forms import questions_of, values_of
+from serai.harness.acp.tool_calls import Permission
+from serai.harness.acp.turn import RunningPrompt
+from serai.host.seat import Seat
+from serai.host.surroundings.terminals import HostTerminal
+from serai.uris import uri_of
+
+__all__ = ["Asked", "HostClient"]
+
+_LINE = re.compile(r"[\s|&;<>()$`\"'*?]")
+"""By this a whole line for a shell, as some agents have it, is told from the name of a program."""
+_RESOURCE_NOT_FOUND = -32002
+_INTERNAL_ERROR = -32603
+_INVALID_PARAMS = -32602
+_INVALID_REQUEST = -32600
+
+
+class Asked(Protocol):
+    """The session that an agent asks in."""
+
+    @property
+    def work(self) -> RunningPrompt | None:
+        """The turn that runs."""
+        ...
+
+    @property
+    def shown_terminals(self) -> dict[str, ToolResultContent]:
+        """What tool calls show of the terminals that the agent has or had."""
+        ...
+
+    async def caught_up(self) -> None:
+        """Wait until all that the agent told before has been dealt with."""
+        ...
+
+
+class _Lent(NamedTuple):
+    """A terminal that the agent has, and how many bytes of its output it wants."""
+
+    terminal: HostTerminal
+    limit: int | None
+
+
+class HostClient(BasicClient):
+    """Answers the agent of one session. Files and terminals only where the catalogue says so.
+
+    Args:
+        definition: The agent.
+        seat: Its place in the session.
+        folder: Where it works.
+        asked: The session.
+    """
+
+    def __init__(self, definition: AgentDefinition, seat: Seat, folder: Path, asked: Asked) -> None:
+        self._definition = definition
+        self._seat = seat
+        self._folder = folder
+        self._asked = asked
+        self._terminals: dict[str, _Lent] = {}
+        """The terminals that the agent has, in this turn and after it."""
+        self._questions: dict[str, set[str]] = {}
+        """The questions that are open, by the agent's name for them, which several may have."""
+        self._is_closed = False
+
+    async def close(self) -> None:
+        """The agent's process is gone: its terminals go, too."""
+        self._is_closed = True
+        lent, self._terminals = self._terminals, {}
+        await asyncio.gather(*(each.terminal.close() for each in lent.values()))
+
+    @property
+    def capabilities(self) -> ClientCapabilities:
+        """What the host has for this agent."""
+        return ClientCapabilities(
+            read_text_file=self._definition.fs,
+            write_text_file=self._definition.fs,
+            terminal=self._definition.terminal,
+            elicitation_form=True,
+            elicitation_url=True,
+            boolean_options=True,
+            terminal_auth=True,
+        )
+
+    # -- permissions ---------------------------------------------------------------------------------------
+
+    async def request_permission(self, request: PermissionRequest) -> str | None:
+        """Ask the person. A turn that is over, or ends meanwhile, cancels."""
+        await self._asked.caught_up()
+        work = self._asked.work
+        if work is None or not work.turn.is_running:
+            return None
+        work.flush()
+        work.delivered("a request for permission")
+        answer = await _unless_over(work.calls.ask(request))
+        if answer is None:
+            return None
+        if answer.is_unsayable:
+            await work.turn.notice(
+                f"{self._definition.label} offers no answer that means this: it was told nothing."
+            )
+        if answer.suggestion is not None:
+            self._seat.queue(answer.suggestion, "suggestion")
+        return answer.option
+
+    # -- files ---------------------------------------------------------------------------------------------
+
+    async def read_text_file(self, request: ReadTextFile) -> str:
+        """Read a file of the session's folders."""
+        first = max((request.line or 1) - 1, 0)
+        last = None if request.limit is None else first + max(request.limit, 0)
+        try:
+            found = await self._seat.read(self._uri(request.path), first=first, last=last)
+        except ProtocolError as error:
+            raise _told(error) from None
+        if found.encoding == ContentEncoding.BASE64:
+            raise ProtocolError(f"{request.path} is no text", number=_INVALID_PARAMS)
+        return found.data
+
+    async def write_text_file(self, request: WriteTextFile) -> None:
+        """Write a file of the session's folder."""
+        work = self._work("files are written")
+        try:
+            await work.turn.write(self._uri(request.path), request.content)
+        except ProtocolError as error:
+            if _is_missing(error):  # the file itself need not be there
+                what = f"{request.path} cannot be written: its folder is not there"
+                raise ProtocolError(what, number=_RESOURCE_NOT_FOUND) from None
+            raise _told(error) from None
+
+    def _uri(self, path: str) -> str:
+        return uri_of(os.path.normpath(self._folder / path))
+
+    # -- terminals -----------------------------------------------------------------------------------------
+
+    async def create_terminal(self, request: CreateTerminal) -> str:
+        """Run a command in a terminal that people can follow."""
+        work = self._work("commands are run")
+        argv = [request.command, *(request.args or ())]
+        if not request.args and await asyncio.to_thread(_is_line, request, self._folder):
+            argv = ["/bin/sh", "-c", request.command]
+        terminal = await work.turn.terminal(
+            argv,
+            title=shlex.join(argv) if request.args else request.command,
+            cwd=self._uri(request.cwd) if request.cwd else None,
+            env=request.environ,
+        )
+        if self._is_closed or not work.turn.is_running:  # meanwhile
+            await terminal.close()
+            raise _no_turn("commands are run")
+        self._terminals[terminal.uri] = _Lent(terminal, request.output_byte_limit)
+        self._asked.shown_terminals[terminal.uri] = terminal.content
+        return terminal.uri
+
+    async def terminal_output(self, request: TerminalRequest) -> TerminalOutput:
+        """What the command has written, or the end of it."""
+        terminal, limit = self._lent(request)
+        text = terminal.text().removeprefix(terminal.live.notice)
+        truncated = terminal.live.cut > 0
+        data = text.encode()
+        if limit is not None and len(data) > max(limit, 0):
+            truncated = True
+            text = data[len(data) - max(limit, 0) :].decode("utf-8", "ignore")
+        has_ended = terminal.live.head.exit_code is not None
+        return TerminalOutput(
+            output=text, truncated=truncated, exit_status=_exit(terminal) if has_ended else None
+        )
+
+    async def wait_for_terminal_exit(self, request: TerminalRequest) -> TerminalExit:
+        """Wait for the command's end."""
+        terminal, _ = self._lent(request)
+        await terminal.wait()
+        return _exit(terminal)
+
+    async def kill_terminal(self, request: TerminalRequest) -> None:
+        """End the command; what it wrote can still be looked at."""
+        await self._lent(request).terminal.close()
+
+    async def release_terminal(self, request: TerminalRequest) -> None:
+        """End the command. People can still look at what it wrote; the agent no longer."""
+        terminal, _ = self._lent(request)
+        del self._terminals[request.terminal_id]
+        await terminal.close()
+
+    def _lent(self, request: TerminalRequest) -> _Lent:
+        found = self._terminals.get(request.terminal_id)
+        if found is None:
+            raise ProtocolError(f"there is no terminal {request.terminal_id}", number=_RESOURCE_NOT_FOUND)
+        return found
+
+    # -- questions -----------------------------------------------------------------------------------------
+
+    async def create_elicitation(self, request: Elicitation) -> ElicitationAnswer:
+        """Ask the person, with a form or by sending them to an address."""
+        await self._asked.caught_up()
+        if (work := self._asked.work) is not None:
+            work.flush()
+        schema = request.requested_schema or {}
+        if request.mode == "url" and not (request.url or "").startswith(("https://", "http://")):
+            raise ProtocolError("a person is sent to addresses of the web only", number=_INVALID_PARAMS)
+        asked = SessionInputRequest(
+            id=str(uuid.uuid4()),
+            message=request.message,
+            url=request.url if request.mode == "url" else None,
+            questions=(questions_of(schema) or None) if request.mode == "form" else None,
+        )
+        name = request.elicitation_id or ""
+        self._questions.setdefault(name, set()).add(asked.id)
+        try:
+            answers = await self._seat.ask(asked)
+        finally:
+            self._questions[name].discard(asked.id)
+            if not self._questions[name]:
+                del self._questions[name]
+        if answers.response == SessionInputResponseKind.ACCEPT:
+            content = values_of(schema, answers.answers) if request.mode == "form" else None
+            return ElicitationAnswer("accept", content)
+        return ElicitationAnswer(
+            "decline" if answers.response == SessionInputResponseKind.DECLINE else "cancel"
+        )
+
+    def elicitation_completed(self, elicitation_id: str) -> None:
+        """The person has done elsewhere what they were sent for."""
+        for question in tuple(self._questions.get(elicitation_id, ())):
+            self._seat.answered(question)
+
+    def _work(self, what: str) -> RunningPrompt:
+        work = self._asked.work
+        if work is None or not work.turn.is_running:  # one that was cancelled may still be ending
+            raise _no_turn(what)
+        return work
+
+
+def _no_turn(what: str) -> ProtocolError:
+    return ProtocolError(f"{what} during a turn, and none is running", number=_INVALID_REQUEST)
+
+
+def _is_line(request: CreateTerminal, folder: Path) -> bool:
+    """Whether a command is a whole line: it looks like one, and is not the path of a file. Reads the disk."""
+    command = request.command
+    if _LINE.search(command) is None:
+        return False
+    path = folder / (request.cwd or "") / command
+    return os.sep not in command or not os.path.isfile(path)  # noqa: PTH113 - a line may be too long for Path's
+
+
+def _exit(terminal: HostTerminal) -> TerminalExit:
+    how = terminal.exit
+    if how is None or how.signal is None:
+        return TerminalExit(exit_code=terminal.live.head.exit_code)
+    try:
+        return TerminalExit(signal=signal.Signals(how.signal).name)
+    except ValueError:
+        return TerminalExit(signal=str(how.signal))
+
+
+async def _unless_over(asking: Awaitable[Permission]) -> Permission | None:
+    """The answer; `None` when the turn has ended before there was one."""
+    try:
+        return await asking
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return None
+
+
+def _told(error: ProtocolError) -> ProtocolError:
+    """A refusal of the host's files, with the numbers that ACP has."""
+    return ProtocolError(str(error), number=_RESOURCE_NOT_FOUND if _is_missing(error) else _INTERNAL_ERROR)
+
+
+def _is_missing(error: ProtocolError) -> bool:
+    return error.number in (AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND)

@@ -1,0 +1,138 @@
+"""What people are told of an agent's session beside its answers: notices, its title, its commands."""
+
+from __future__ import annotations
+
+from logging import Logger
+
+import msgspec
+
+from serai.acp import AcpSession, Agent
+from serai.acp.link import OpenWay
+from serai.acp.shapes import text_of
+from serai.ahp.extensions import LOGIN
+from serai.completions.sources import Prompt
+from serai.errors import AgentError, AuthRequired
+from serai.harness.acp.content import COMMAND
+from serai.harness.acp.records import AgentRecord, titled
+from serai.host.seat import Seat
+from serai.host.turn import Turn
+
+__all__ = ["ACP", "Notices"]
+
+ACP = "serai.acp"
+"""In a session's `_meta`: the agent and what it can do, its own id of the session, how that was opened."""
+_ASIDE = 64 * 1024
+"""How much of what the agent said between turns is told in the next one, in characters."""
+
+
+class Notices:
+    """Tells people what holds for the session and not for a turn: at once, or when the next turn begins.
+
+    Args:
+        label: What people call the agent.
+        seat: Its place in the session.
+        record: What is written down about the session.
+        logger: Where warnings go, too.
+    """
+
+    def __init__(self, label: str, seat: Seat, record: AgentRecord, logger: Logger) -> None:
+        self._label = label
+        self._seat = seat
+        self._record = record
+        self._logger = logger
+        self._notices: list[str] = []
+        self._aside = ""
+        self.is_renamed = False
+        """Whether a person has given the session a title."""
+
+    # -- what the next turn begins with --------------------------------------------------------------------
+
+    def warn(self, sentence: str) -> None:
+        """Something was left out: the log has it, and the person sees it in the turn."""
+        self._logger.warning("%s", self._seat.mask(sentence))
+        self._notices.append(sentence)
+
+    def ended(self) -> None:
+        """The agent was ended, for it did not stop."""
+        self.warn(f"{self._label} did not stop when it was told to, and was ended.")
+
+    def not_opened(self, error: AgentError) -> None:
+        """There is no session at all."""
+        what = "could not be started again, and its session not be opened"
+        self._notices.append(f"{self._label} {what}: {error.message}.")
+
+    def overheard(self, text: str) -> None:
+        """The agent has said something while no turn ran."""
+        self._aside = (self._aside + text)[:_ASIDE]
+
+    async def tell(self, turn: Turn) -> None:
+        """Tell the person what has come up since the last turn."""
+        notices, self._notices = self._notices, []
+        aside, self._aside = self._aside, ""
+        for notice in notices:
+            await turn.notice(notice)
+        if aside:
+            await turn.notice(f"Between the turns {self._label} said: {aside}")
+
+    # -- what people see of the session --------------------------------------------------------------------
+
+    def opened(
+        self, agent: Agent, session: AcpSession, way: OpenWay, reason: str | None, *, retold: bool
+    ) -> None:
+        """The agent's own session is open. `retold` when the agent is given the conversation."""
+        info = agent.handshake.agent_info
+        told = {
+            "agent": {
+                "name": info.title or info.name or self._label,
+                **({"version": info.version} if info.version is not None else {}),
+            },
+            "sessionId": session.id,
+            "opened": way.value,
+            "capabilities": msgspec.to_builtins(agent.capabilities),
+        }
+        self._seat.note(ACP, self._seat.masked(told))
+        self._seat.note(LOGIN, None)
+        if notice := _opened(self._label, way, reason, retold=retold):
+            self._notices.append(notice)
+        self.show_commands(session)
+
+    def needs_sign_in(self, error: AuthRequired) -> None:
+        """A person has to sign in."""
+        told = {"command": list(error.login_command), "methods": [dict(each) for each in error.methods]}
+        self._seat.note(LOGIN, {name: value for name, value in told.items() if value})
+
+    def entitle(self, title: str) -> None:
+        """The agent gives a title. One that a person gave stays."""
+        known = self._record.title
+        if self.is_renamed or (known is not None and known != self._seat.title):
+            return
+        if title and title != known:
+            self._record.title = title
+            self._seat.record(titled(title))
+            self._seat.entitle(title)
+
+    def show_commands(self, session: AcpSession) -> None:
+        """Offer the agent's own commands."""
+        self._seat.commands = [
+            Prompt(name, text_of(command.get("description")) or "", None, COMMAND)
+            for command in session.commands
+            if (name := text_of(command.get("name")))
+        ]
+
+
+def _opened(label: str, way: OpenWay, reason: str | None, *, retold: bool) -> str | None:
+    """What the person is told of a session that was opened; `None` when all is as they expect."""
+    match way:
+        case OpenWay.NEW:
+            return None
+        case OpenWay.RESUMED | OpenWay.LOADED:
+            return f"{label} was started again and has {way} its session: it remembers the conversation."
+        case OpenWay.FORKED:
+            return f"{label} has forked its session: it remembers the conversation up to here."
+        case OpenWay.RECREATED:
+            memory = (
+                "It is given the text of the conversation above, as far as there is room, and nothing else."
+                if retold
+                else "It remembers nothing of the conversation above."
+            )
+            return f"{label} works in a new session of its own, since {reason}. {memory}"

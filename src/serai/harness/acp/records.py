@@ -1,0 +1,104 @@
+"""What is written down about an agent's own session, and the conversation for an agent that has lost it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from serai.acp import Handshake
+from serai.acp.shapes import object_of, text_of
+from serai.ahp.types import MarkdownResponsePart, Turn
+
+__all__ = ["AgentRecord", "is_too_long", "opened", "prompted", "read_records", "retold", "titled"]
+
+_MOST = 48 * 1024
+"""How much of a conversation an agent is told again, in characters."""
+
+
+@dataclass(slots=True)
+class AgentRecord:
+    """What is known of an agent's session, whichever run of the host has begun it."""
+
+    session_id: str | None = None
+    """The agent's name for it."""
+    turn: str | None = None
+    """The last turn that the agent knows of."""
+    is_untold: bool = False
+    """Whether the session was made anew, and the agent does not have the conversation yet."""
+    title: str | None = None
+    """The last title that the agent gave."""
+    handshake: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the agent said of itself when it was last started."""
+
+    def knows_too_much(self, turns: Iterable[str]) -> bool:
+        """Whether the agent knows of a turn that these do not have any more: it was taken back."""
+        return self.turn is not None and self.turn not in set(turns)
+
+
+def opened(session_id: str, handshake: Handshake, *, anew: bool) -> dict[str, Any]:
+    """The record of a session that was opened; `anew` when the agent knows nothing of the turns before."""
+    return {"type": "opened", "sessionId": session_id, "handshake": dict(handshake.raw), "anew": anew}
+
+
+def prompted(turn_id: str) -> dict[str, Any]:
+    """The record of a turn that the agent was told of."""
+    return {"type": "prompted", "turn": turn_id}
+
+
+def titled(title: str) -> dict[str, Any]:
+    """The record of a title that the agent gave."""
+    return {"type": "titled", "title": title}
+
+
+def read_records(records: Iterable[Mapping[str, Any]]) -> AgentRecord:
+    """What the records say, oldest first."""
+    known = AgentRecord()
+    for record in records:
+        match record.get("type"):
+            case "opened":
+                known.session_id = text_of(record.get("sessionId"))
+                known.handshake = object_of(record.get("handshake"))
+                if record.get("anew"):
+                    known.turn = None
+                    known.is_untold = True
+            case "prompted":
+                known.turn = text_of(record.get("turn"))
+                known.is_untold = False
+            case "titled":
+                known.title = text_of(record.get("title"))
+            case _:
+                pass
+    return known
+
+
+# -- the conversation, told again --------------------------------------------------------------------------
+
+
+def is_too_long(turns: Sequence[Turn]) -> bool:
+    """Whether `retold` leaves out something of what was said."""
+    return sum(len(_said(turn)) for turn in turns) > _MOST
+
+
+def retold(turns: Sequence[Turn]) -> str:
+    """What was said in these turns; empty when that is nothing. Only the last of it if it is too much."""
+    told: list[str] = []
+    room = _MOST
+    for turn in reversed(turns):
+        said = _said(turn)
+        if len(said) > room:
+            if room:
+                told.append(f"[…] {said[-room:]}")
+            told.append("[Earlier messages are left out.]")
+            break
+        room -= len(said)
+        told.append(said)
+    if not told:
+        return ""
+    lines = ["[The conversation so far, for your information. Answer the message above, not this.]"]
+    return "\n\n".join([*lines, *reversed(told)])
+
+
+def _said(turn: Turn) -> str:
+    answer = "".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
+    return f"User: {turn.user_message.text}\n\nYou: {answer or '[no answer]'}"

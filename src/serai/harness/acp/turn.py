@@ -1,0 +1,267 @@
+"""One turn with an agent: what the agent tells becomes actions of the turn, until it has finished."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from serai.acp import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    Finished,
+    Item,
+    PlanUpdate,
+    RawUpdate,
+    ToolCall,
+    ToolCallUpdate,
+    Update,
+    UsageUpdate,
+    UserMessageChunk,
+)
+from serai.acp.shapes import is_object, object_of, text_of
+from serai.ahp.types import Markdown, ToolResultContent, UsageInfo, UserMessage
+from serai.contract import AgentSessionEvent, Delivered, Failed, MessageReceipt, UsageUpdated
+from serai.harness.acp.content import bytes_of, in_words
+from serai.harness.acp.tool_calls import TurnCalls
+from serai.host.seat import Seat
+from serai.host.turn import Turn
+
+__all__ = ["OF_A_TURN", "PLAN", "BeginMark", "RunningPrompt"]
+
+PLAN = "serai.plan"
+"""In a session's `_meta`: the agent's plan, as a list of `content`, `priority` and `status`."""
+_COST = "serai.sessionCost"
+"""In a turn's usage: what the session has cost since it began."""
+_CONTEXT = "serai.context"
+"""In a turn's usage: how much of the context is `used`, of which `size`."""
+
+_STOPPED = {
+    "max_tokens": "The agent stopped: its model may not say more in one answer.",
+    "max_turn_requests": "The agent stopped: it may not ask its model more often in one turn.",
+    "refusal": "The agent refused to go on.",
+    "cancelled": "The agent ended the turn as cancelled.",
+}
+_CHUNKS = (AgentMessageChunk, AgentThoughtChunk)
+OF_A_TURN = (*_CHUNKS, UserMessageChunk, ToolCall, ToolCallUpdate, PlanUpdate)
+"""What an agent tells because it was prompted. The rest it may tell at any time."""
+
+
+class RunningPrompt:
+    """What one prompt brings about.
+
+    Args:
+        turn: The turn where the answer goes.
+        message: What the agent is asked.
+        delivery_id: The delivery that it carries.
+        seat: The agent's place in the session.
+        folder: Where the agent works.
+        terminals: What tool calls show of the agent's terminals, by its ids for them.
+        emit: Is told what happens.
+    """
+
+    def __init__(
+        self,
+        turn: Turn,
+        message: UserMessage,
+        delivery_id: str,
+        seat: Seat,
+        folder: Path,
+        terminals: Mapping[str, ToolResultContent],
+        emit: Callable[[AgentSessionEvent], None],
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self.turn = turn
+        self.message = message
+        self.done: asyncio.Future[Finished] = loop.create_future()
+        """The end of the prompt, once all that came before it is in the turn."""
+        self.receipt: asyncio.Future[MessageReceipt] = loop.create_future()
+        """What became of the message, as soon as that is known."""
+        self.sent = False
+        """Whether the prompt has left for the agent."""
+        self.calls = TurnCalls(turn, folder, terminal=terminals.get, emit=emit, masked=seat.masked)
+        self._emit = emit
+        self._delivery_id = delivery_id
+        self._seat = seat
+        self._part: tuple[type, str | None] | None = None
+        """What is being said: a message or a thought, and which."""
+        self._text: list[str] = []
+        self._plan: str | None = None
+        self._shown_plan: str | None = None
+        self._usage: dict[str, Any] = {}
+
+    # -- what the agent tells ------------------------------------------------------------------------------
+
+    def takes(self, item: Item) -> bool:
+        """Take more of a text that is gathering already, as most updates are. Returns whether it was that."""
+        if self._text and isinstance(item, _CHUNKS) and (type(item), item.message_id) == self._part:
+            text = item.text
+            if text is not None:
+                self._text.append(text)
+                return True
+        return False
+
+    async def take(self, update: Update) -> None:
+        """Something has happened."""
+        if not self.receipt.done() and isinstance(update, OF_A_TURN):
+            self.delivered("the first update")
+        if isinstance(update, _CHUNKS):
+            await self._say(update)
+            return
+        self.flush()
+        match update:
+            case ToolCall() | ToolCallUpdate():
+                self._part = None
+                await self.calls.updated(update)
+            case PlanUpdate():
+                self._seat.note(PLAN, [entry for entry in update.entries if is_object(entry)])
+                self._plan = _checklist(update.entries)
+                if self._shown_plan is None:
+                    await self._show_plan()
+            case UsageUpdate():
+                await self._used(update)
+            case _:
+                pass
+
+    async def _say(self, chunk: AgentMessageChunk | AgentThoughtChunk) -> None:
+        text = chunk.text
+        if text is None:
+            self.flush()
+            await self._show(chunk.content)
+            return
+        part = type(chunk), chunk.message_id
+        if part != self._part:
+            self.flush()
+            self.turn.apart()
+            self._part = part
+        self._text.append(text)
+        if len(self._text) == 1:
+            # What an agent writes in one go becomes one action. Nobody waits for it: it is the next step.
+            asyncio.get_running_loop().call_soon(self.flush)
+            await self.turn.room()
+
+    def flush(self) -> None:
+        """Put what the agent has said so far into the turn."""
+        if self._text and self._part is not None:
+            text, self._text = "".join(self._text), []
+            self.turn.add(text, reasoning=self._part[0] is AgentThoughtChunk)
+
+    async def _show(self, block: dict[str, Any]) -> None:
+        """Show content that is no text."""
+        if (text := in_words(block)) is not None:
+            await self.turn.say(text)
+        elif (data := bytes_of(block)) is not None:
+            kind = text_of(block.get("mimeType")) or "application/octet-stream"
+            await self.turn.refer(self.turn.keep(data, kind))
+        else:
+            await self.turn.notice(f"The agent sent content that cannot be shown: {block.get('type')}.")
+
+    async def _show_plan(self) -> None:
+        """Show the plan at its beginning, and at the end of the turn if it has changed."""
+        if self._plan and self._plan != self._shown_plan:
+            self._part = None
+            self._shown_plan = self._plan
+            await self.turn.notice(Markdown(markdown=self._plan))
+
+    async def _used(self, update: UsageUpdate) -> None:
+        if update.cost is not None:
+            self._usage[_COST] = {"amount": update.cost.amount, "currency": update.cost.currency}
+        if update.used is not None:
+            self._usage[_CONTEXT] = {"used": update.used, "size": update.size}
+        await self._tell_usage({})
+
+    async def _tell_usage(self, tokens: dict[str, Any]) -> None:
+        model = self._seat.model
+        await self.turn.used(
+            UsageInfo(
+                input_tokens=_count(tokens.get("inputTokens")),
+                output_tokens=_count(tokens.get("outputTokens")),
+                cache_read_tokens=_count(tokens.get("cachedReadTokens")),
+                model=model.id if model else None,
+                meta=dict(self._usage) or None,
+            )
+        )
+        cost = object_of(self._usage.get(_COST))
+        total = tokens.get("totalTokens")
+        self._emit(
+            UsageUpdated(
+                tokens=total if isinstance(total, int) else None,
+                cost_usd=cost.get("amount") if cost.get("currency") == "USD" else None,
+                metadata={**tokens, **self._usage},
+            )
+        )
+
+    # -- how it ends ---------------------------------------------------------------------------------------
+
+    async def finish(self, finished: Finished, *, cancelled: bool) -> None:
+        """The agent has answered the prompt."""
+        self.flush()
+        if finished.usage:
+            await self._tell_usage(finished.usage)
+        await self._show_plan()
+        if finished.stop_reason != "end_turn" and not cancelled:
+            told = _STOPPED.get(finished.stop_reason, f"The agent stopped: {finished.stop_reason}.")
+            await self.turn.notice(told)
+        await self.calls.end()
+        if not self.done.done():
+            self.done.set_result(finished)
+        self.delivered("the response to the prompt")
+
+    async def fail(self, error: Exception, *, answered: bool) -> None:
+        """The prompt has failed.
+
+        Args:
+            error: Why.
+            answered: Whether that is what the agent answered, so that it had the prompt.
+        """
+        self.flush()
+        await self.calls.end()
+        if not self.done.done():
+            self.done.set_exception(error)
+            self.done.exception()  # a turn that was cancelled does not look at it
+        if answered:
+            self.delivered("the response to the prompt")
+        else:
+            self.undelivered("outcome_unknown" if self.sent else str(error))
+
+    def delivered(self, evidence: str) -> None:
+        """It is known that the agent has the message."""
+        if not self.receipt.done():
+            receipt = Delivered(delivery_id=self._delivery_id, metadata={"evidence": evidence})
+            self.receipt.set_result(receipt)
+
+    def undelivered(self, reason: str) -> None:
+        """The agent does not have the message, or nobody knows."""
+        if not self.receipt.done():
+            self.receipt.set_result(Failed(delivery_id=self._delivery_id, reason=reason))
+
+
+class BeginMark(RawUpdate):
+    """Stands among the updates where a turn began: what comes before it belongs to no answer.
+
+    It has a type of its own: no agent can tell anything that is taken for it.
+    """
+
+    def __init__(self, work: RunningPrompt) -> None:
+        super().__init__("", {"work": work})
+
+    @property
+    def work(self) -> RunningPrompt:
+        """The turn."""
+        return self.data["work"]
+
+
+def _count(value: Any) -> int | float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _checklist(entries: list[dict[str, Any]]) -> str:
+    lines: list[str] = []
+    for entry in entries:
+        content, status = text_of(entry.get("content")) or "", entry.get("status")
+        lines.append(
+            f"- [{'x' if status == 'completed' else ' '}] "
+            + (f"**{content}**" if status == "in_progress" else content)
+        )
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""One session of the host: its state, its turns, and what enters it."""

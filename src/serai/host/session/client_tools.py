@@ -1,0 +1,106 @@
+"""Tools that clients lend to a session: a call of one is its client's to run, and ends when that is gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from serai.ahp import actions as a
+from serai.ahp.types import (
+    ToolCallError,
+    ToolCallPendingConfirmationState,
+    ToolCallResult,
+    ToolCallRunningState,
+)
+from serai.host.session.core import SessionCore
+
+__all__ = ["ClientTools"]
+
+_OPEN = ToolCallRunningState | ToolCallPendingConfirmationState
+
+
+class ClientTools:
+    """The clients that lend something to one session, and those that have left it.
+
+    Args:
+        core: The session.
+        is_connected: Whether a client is there.
+        act_instead: Lets an action happen that a client owes, and tells whoever waits for it.
+    """
+
+    def __init__(
+        self,
+        core: SessionCore,
+        is_connected: Callable[[str], bool],
+        act_instead: Callable[[a.StateAction], None],
+    ) -> None:
+        self._core = core
+        self._is_connected = is_connected
+        self._act_instead = act_instead
+        self._graces: dict[str, asyncio.TimerHandle] = {}
+        """Ends the time that a client which is gone has to come back to its calls, by its id."""
+
+    def client_left(self, client_id: str) -> None:
+        """A client is gone: it is no longer the active one, and has some time to come back to its calls."""
+        active = self._core.live.head.active_client
+        if active is not None and active.client_id == client_id:
+            self._core.act(a.SessionActiveClientChangedAction(active_client=None))
+        if (earlier := self._graces.pop(client_id, None)) is not None:
+            earlier.cancel()  # it was back meanwhile
+        if self._calls_of(client_id):
+            self._wait_for(client_id)
+
+    def call_ready(self, action: a.SessionToolCallReadyAction) -> None:
+        """A call can be run from now on. Its owner may be gone since before that."""
+        turn = self._core.live.turn
+        for call in turn.calls(action.tool_call_id) if turn else ():
+            owner = call.tool_client_id if isinstance(call, _OPEN) else None
+            if owner is None or owner in self._graces:
+                continue
+            if not self._is_connected(owner):
+                self._wait_for(owner)
+
+    def declined(self, action: a.SessionToolCallConfirmedAction, client_id: str) -> None:
+        """A client has said no: if that was to a call of its own that runs already, it ends with this."""
+        running = (call for call in self._calls_of(client_id) if isinstance(call, ToolCallRunningState))
+        if not action.approved and action.tool_call_id in {call.tool_call_id for call in running}:
+            told = action.reason_message
+            why = (told if isinstance(told, str) else told.markdown) if told else "the client declined"
+            self._end(action.tool_call_id, "The client cannot run this tool", why, "declined")
+
+    def close(self) -> None:
+        """Wait for nobody any more."""
+        for grace in self._graces.values():
+            grace.cancel()
+        self._graces.clear()
+
+    def _calls_of(self, client_id: str) -> list[ToolCallRunningState | ToolCallPendingConfirmationState]:
+        turn = self._core.live.turn
+        return [
+            call
+            for call in (turn.calls() if turn else ())
+            if isinstance(call, _OPEN) and call.tool_client_id == client_id
+        ]
+
+    def _wait_for(self, client_id: str) -> None:
+        loop, grace = asyncio.get_running_loop(), self._core.settings.client_grace
+        self._graces[client_id] = loop.call_later(grace, self._give_up, client_id)
+
+    def _give_up(self, client_id: str) -> None:
+        del self._graces[client_id]
+        turn = self._core.live.turn
+        if turn is None or self._is_connected(client_id):
+            return
+        for call in self._calls_of(client_id):
+            message, why = "The client that runs this tool is gone", "the client disconnected"
+            self._end(call.tool_call_id, message, why, "client_gone")
+
+    def _end(self, call_id: str, message: str, why: str, code: str) -> None:
+        """Complete a call in the place of who owes that."""
+        turn = self._core.live.turn
+        if turn is not None:
+            error = ToolCallError(message=why, code=code)
+            result = ToolCallResult(success=False, past_tense_message=message, error=error)
+            self._act_instead(
+                a.SessionToolCallCompleteAction(turn_id=turn.id, tool_call_id=call_id, result=result)
+            )

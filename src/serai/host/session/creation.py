@@ -1,0 +1,132 @@
+"""What a new session begins with: what was asked for, what it is forked from, and the defaults."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from serai.ahp.commands import CreateSessionParams, SessionForkSource
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.rules.config import problem_with_value
+from serai.ahp.types import (
+    FreeForm,
+    SessionConfigState,
+    SessionLifecycle,
+    SessionState,
+    SessionStatus,
+    SessionSummary,
+)
+from serai.errors import InvalidParams, ProtocolError
+from serai.host.agents import Exacting, HostedHarness
+from serai.host.project import project_of
+from serai.journal.sessions import KeptSession
+
+__all__ = ["first_state", "fork_source", "resolved_config"]
+
+
+async def first_state(
+    params: CreateSessionParams,
+    client_id: str,
+    meta: FreeForm | None,
+    source: SessionState | None,
+    *,
+    default_directory: str | None,
+    default_provider: Callable[[str | None], Awaitable[str]],
+    harness_of: Callable[[str], Awaitable[HostedHarness]],
+    now: int,
+) -> SessionState:
+    """The state of a new session.
+
+    Args:
+        params: What was asked for.
+        client_id: Who asked.
+        meta: What its `_meta` begins with.
+        source: What it is forked from, up to the turn that it goes on from.
+        default_directory: The working directory of sessions that name none.
+        default_provider: The agent of sessions in a folder that name none.
+        harness_of: Finds a kind of agent.
+        now: The time, in milliseconds since 1970.
+
+    Raises:
+        ProtocolError: The provider does not exist.
+        InvalidParams: The active client is another one, or a setting cannot be.
+    """
+    if params.active_client is not None and params.active_client.client_id != client_id:
+        raise InvalidParams(
+            "the active client must be the one that creates the session", field="params.activeClient.clientId"
+        )
+    directory = params.working_directory or (
+        source.summary.working_directory if source else default_directory
+    )
+    provider = params.provider or (source.summary.provider if source else await default_provider(directory))
+    harness = await harness_of(provider)
+    project = await asyncio.to_thread(project_of, directory)
+    inherited = _fitting(harness, source.config.values) if source and source.config else {}
+    return SessionState(
+        summary=SessionSummary(
+            resource=params.channel,
+            provider=provider,
+            title=source.summary.title if source else "",
+            status=int(SessionStatus.IDLE),
+            created_at=now,
+            modified_at=now,
+            model=params.model or (source.summary.model if source else None),
+            agent=params.agent or (source.summary.agent if source else None),
+            working_directory=directory,
+            project=project,
+        ),
+        lifecycle=SessionLifecycle.CREATING.value,
+        turns=source.turns if source else [],
+        config=resolved_config(harness, {**inherited, **(params.config or {})}),
+        active_client=params.active_client,
+        server_tools=harness.tools or None,
+        meta=meta,
+    )
+
+
+def fork_source(fork: SessionForkSource, source: KeptSession | None) -> SessionState:
+    """What a session is forked from, up to the turn that it goes on from.
+
+    Raises:
+        ProtocolError: There is no such session, or no such turn in it.
+    """
+    place = source.turn_at(fork.turn_id) if source else None
+    if source is None or place is None:
+        raise ProtocolError(
+            f"there is no turn {fork.turn_id!r} in {fork.session}", number=AhpErrorCode.SESSION_NOT_FOUND
+        )
+    state = source.live.snapshot()
+    return replace(state, turns=state.turns[: place + 1])
+
+
+def resolved_config(harness: HostedHarness, chosen: FreeForm) -> SessionConfigState | None:
+    """The settings of a new session: what was chosen, over the defaults.
+
+    Raises:
+        InvalidParams: A setting does not exist, or cannot have that value.
+    """
+    schema = harness.schema
+    if not schema.properties and not chosen:
+        return None
+    for name, value in chosen.items():
+        if problem := _problem_with(harness, name, value):
+            raise InvalidParams(f"config.{name}: {problem}", field=f"params.config.{name}")
+    defaults = {name: p.default for name, p in schema.properties.items() if p.default is not None}
+    return SessionConfigState(schema=schema, values={**defaults, **chosen})
+
+
+def _fitting(harness: HostedHarness, inherited: FreeForm) -> FreeForm:
+    """What can be inherited: nobody has asked for it, so what cannot be is left out."""
+    return {name: value for name, value in inherited.items() if not _problem_with(harness, name, value)}
+
+
+def _problem_with(harness: HostedHarness, name: str, value: Any) -> str | None:
+    known = harness.schema.properties.get(name)
+    if known is None:
+        return "there is no such setting"
+    if problem := problem_with_value(known, value):
+        return problem
+    return harness.problem_with(name, value) if isinstance(harness, Exacting) else None

@@ -1,0 +1,104 @@
+"""An agent that has another agent do something, in a session of its own that anyone can follow."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from serai.ahp.commands import CreateSessionParams
+from serai.ahp.types import FreeForm, ToolResultSubagentContent, UserMessage
+from serai.ahp.types import Turn as AhpTurn
+from serai.errors import CapabilityUnsupported
+from serai.host.session.core import SessionCore
+
+__all__ = ["PARENT", "Delegate", "Subagent", "delegate"]
+
+PARENT = "serai.parent"
+"""In a session's `_meta`: the session whose agent began it. Only the host writes it."""
+
+_DEEPEST = 4
+"""So many sessions may stand one above the other: an agent that begins itself ends somewhere."""
+
+
+class Delegate(Protocol):
+    """A session that another one has begun."""
+
+    core: SessionCore
+
+    async def ready(self) -> None:
+        """Wait until its agent is there."""
+        ...
+
+    async def converse(self, message: UserMessage, sender: str) -> AhpTurn:
+        """Begin a turn with what an agent says, and wait for its end."""
+        ...
+
+
+class Subagent:
+    """A session that an agent began, and its first turn.
+
+    Attributes:
+        uri: The session.
+        content: What a tool call shows of it.
+    """
+
+    def __init__(self, session: Delegate, message: UserMessage, sender: str, title: str) -> None:
+        self.uri = session.core.uri
+        provider = session.core.live.head.summary.provider
+        self.content = ToolResultSubagentContent(resource=self.uri, title=title, agent_name=provider)
+        self._session = session
+        self._message = message
+        self._sender = sender
+
+    async def answer(self) -> AhpTurn:
+        """Let the other agent answer, and wait for it. Cancelling cancels its turn, too.
+
+        Raises:
+            SessionFailed: Its agent did not start.
+            SessionGone: Someone took the turn back, or disposed of the session.
+        """
+        await self._session.ready()
+        return await self._session.converse(self._message, self._sender)
+
+
+async def delegate(
+    parent: SessionCore,
+    provider: str,
+    message: UserMessage,
+    title: str,
+    *,
+    bring: Callable[[str], Awaitable[Delegate | None]],
+    create: Callable[[CreateSessionParams, str, FreeForm | None], Awaitable[Delegate]],
+) -> Subagent:
+    """Begin a session for another agent, in the same folder.
+
+    Args:
+        parent: The session whose agent asks for it.
+        provider: The other agent.
+        message: What it is to do.
+        title: What people see.
+        bring: Brings a session into memory.
+        create: Makes a session.
+
+    Raises:
+        ProtocolError: There is no such agent.
+        CapabilityUnsupported: Too many agents stand one above the other.
+    """
+    depth, above = 1, parent
+    while isinstance(uri := (above.live.head.meta or {}).get(PARENT), str):
+        depth += 1
+        found = await bring(uri)
+        if found is None:
+            break
+        above = found.core
+    if depth >= _DEEPEST:
+        raise CapabilityUnsupported(
+            "subagents", f"a session {depth} deep", remedy=f"At most {_DEEPEST} may stand one above the other"
+        )
+    summary = parent.live.head.summary
+    channel = f"ahp-session:/{parent.new_id()}"
+    params = CreateSessionParams(
+        channel=channel, provider=provider, working_directory=summary.working_directory
+    )
+    session = await create(params, summary.provider, {PARENT: parent.uri})
+    return Subagent(session, message, summary.provider, title)

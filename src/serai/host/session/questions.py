@@ -1,0 +1,174 @@
+"""Questions to people, and what agents wait for: each answer is told to whoever expects it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from serai.ahp import actions as a
+from serai.ahp.reducers import LiveSession
+from serai.ahp.rules import Judgement, rejected
+from serai.ahp.types import (
+    SessionInputAnswer,
+    SessionInputRequest,
+    SessionInputResponseKind,
+    ToolCallConfirmationReason,
+    ToolCallError,
+    ToolCallPendingConfirmationState,
+    ToolCallResult,
+)
+from serai.errors import SessionGone
+from serai.host.session.core import SessionCore
+
+__all__ = ["Answers", "Expected", "Questions", "all_answers", "unknown_option"]
+
+Expected = tuple[str, str]
+"""What is expected, and of which call or question: `call`, `result`, `complete` or `input`, and an id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """How an input request ended."""
+
+    response: str
+    answers: Mapping[str, SessionInputAnswer]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the person answered."""
+        return self.response == SessionInputResponseKind.ACCEPT
+
+
+class Questions:
+    """What is asked in one session, and the answers that are expected."""
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+        self._futures: dict[Expected, asyncio.Future[Any]] = {}
+
+    async def ask(self, request: SessionInputRequest) -> Answers:
+        """Ask the person something that no turn waits for. It ends, unanswered, with a turn that runs.
+
+        Cancelling takes the question back.
+        """
+        return await self._ask(request) or Answers(SessionInputResponseKind.CANCEL.value, {})
+
+    async def keep_asking(self, request: SessionInputRequest) -> Answers:
+        """The same for what turns have nothing to do with: it is asked again when one took it along.
+
+        Raises:
+            SessionGone: The session is closed.
+        """
+        while not self._core.is_closed:
+            if (answers := await self._ask(request)) is not None:
+                return answers
+        raise SessionGone(f"{self._core.uri} is closed")
+
+    async def _ask(self, request: SessionInputRequest) -> Answers | None:
+        """The answer; `None` when the question went with a turn, or with the session."""
+        answer = self.expect(("input", request.id))
+        self._core.act(a.SessionInputRequestedAction(request=request))
+        try:
+            await asyncio.wait({answer})
+        except asyncio.CancelledError:
+            self.conclude(request.id)
+            raise
+        return None if answer.cancelled() else answer.result()
+
+    def conclude(self, request_id: str, response: str = SessionInputResponseKind.CANCEL.value) -> None:
+        """A question that is open need not be answered any more."""
+        if any(request.id == request_id for request in self._core.live.head.input_requests or ()):
+            action = a.SessionInputCompletedAction(request_id=request_id, response=response)
+            self._core.act(action)
+            self._core.then(lambda: self.tell(action, {}))
+
+    # -- answers -------------------------------------------------------------------------------------------
+
+    def expect(self, what: Expected) -> asyncio.Future[Any]:
+        """A future for an answer that some client will give."""
+        future = self._futures[what] = asyncio.get_running_loop().create_future()
+        return future
+
+    def let_go(self) -> Callable[[], None]:
+        """Nothing of all that is expected any more. Returns what tells those who wait."""
+        futures, self._futures = self._futures, {}
+
+        def cancel() -> None:
+            for future in futures.values():
+                future.cancel()
+
+        return cancel
+
+    def tell(self, action: a.StateAction, answers: Mapping[str, SessionInputAnswer]) -> None:
+        """A client's action is committed: if it answers something, whoever waits for that gets it.
+
+        Args:
+            action: What the client did.
+            answers: All answers to an input request that it completed.
+        """
+        match action:
+            case a.SessionToolCallConfirmedAction():
+                self._answer(("call", action.tool_call_id), action)
+                if not action.approved:
+                    self._answer(("complete", action.tool_call_id), _denied(action))
+            case a.SessionToolCallCompleteAction():
+                # It may still have waited for a yes, and nobody need say it any more.
+                self._answer(("call", action.tool_call_id), _not_needed(action))
+                self._answer(("complete", action.tool_call_id), action)
+            case a.SessionToolCallResultConfirmedAction():
+                self._answer(("result", action.tool_call_id), action)
+            case a.SessionInputCompletedAction():
+                self._answer(("input", action.request_id), Answers(action.response, answers))
+            case _:
+                pass
+
+    def _answer(self, what: Expected, answer: Any) -> None:
+        future = self._futures.pop(what, None)
+        if future is not None and not future.done():
+            future.set_result(answer)
+
+
+def all_answers(session: LiveSession, action: a.StateAction) -> dict[str, SessionInputAnswer]:
+    """All answers to an input request that an action is about to complete, and so to take away."""
+    if not isinstance(action, a.SessionInputCompletedAction):
+        return {}
+    requests = session.head.input_requests or ()
+    request = next((r for r in requests if r.id == action.request_id), None)
+    return {**((request.answers if request else None) or {}), **(action.answers or {})}
+
+
+def unknown_option(session: LiveSession, action: a.StateAction) -> Judgement | None:
+    """Why an answer is none: it was not offered, and nobody can know what it would mean."""
+    if not isinstance(action, a.SessionToolCallConfirmedAction) or action.selected_option_id is None:
+        return None
+    turn, option = session.turn, action.selected_option_id
+    calls = turn.calls(action.tool_call_id) if turn is not None and turn.id == action.turn_id else []
+    asked = next((call for call in calls if isinstance(call, ToolCallPendingConfirmationState)), None)
+    if asked is None or not asked.options or any(offered.id == option for offered in asked.options):
+        return None
+    return rejected("no_such_option", f"call {action.tool_call_id!r} has no option {option!r}")
+
+
+def _not_needed(action: a.SessionToolCallCompleteAction) -> a.SessionToolCallConfirmedAction:
+    """What whoever waits to run a call is told when its owner has completed it already."""
+    return a.SessionToolCallConfirmedAction(
+        turn_id=action.turn_id,
+        tool_call_id=action.tool_call_id,
+        approved=True,
+        confirmed=ToolCallConfirmationReason.NOT_NEEDED.value,
+    )
+
+
+def _denied(action: a.SessionToolCallConfirmedAction) -> a.SessionToolCallCompleteAction:
+    """A client's own "no" to a call it was to run, as the result that the agent waits for."""
+    return a.SessionToolCallCompleteAction(
+        turn_id=action.turn_id,
+        tool_call_id=action.tool_call_id,
+        result=ToolCallResult(
+            success=False,
+            past_tense_message="The call was denied",
+            error=ToolCallError(message="the call was denied", code="denied"),
+        ),
+    )

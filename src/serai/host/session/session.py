@@ -1,0 +1,473 @@
+"""One session: what clients dispatch goes in, what its agent does comes out, and turns begin and end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from serai.ahp import actions as a
+from serai.ahp.commands import (
+    ContentEncoding,
+    CreateSessionParams,
+    ResourceReadParams,
+    ResourceReadResult,
+    ResourceWriteParams,
+    SessionForkSource,
+)
+from serai.ahp.reducers import LiveSession
+from serai.ahp.rules import Judgement, Verdict, judge
+from serai.ahp.types import (
+    ROOT,
+    FreeForm,
+    PendingMessageKind,
+    SessionLifecycle,
+    TerminalSessionClaim,
+    UserMessage,
+)
+from serai.ahp.types import Turn as AhpTurn
+from serai.contract import AgentSession, AgentStatus
+from serai.customizations import ClientPlugins, Definition
+from serai.errors import SeraiError, SessionFailed, SessionGone
+from serai.host.agents import Attentive, HostedHarness, Particular
+from serai.host.changes.session_changes import SessionChanges
+from serai.host.channels import Channels
+from serai.host.clients import Clients
+from serai.host.customizations.folders import CustomizedFolders
+from serai.host.customizations.session import SessionCustomizations
+from serai.host.seat import Seat
+from serai.host.session.client_tools import ClientTools
+from serai.host.session.core import SessionCore, error_info, needs_sign_in, status_of
+from serai.host.session.delegation import Subagent, delegate
+from serai.host.session.deliveries import Door
+from serai.host.session.mailbox import Mailbox, Waiting, not_taken
+from serai.host.session.questions import Questions, all_answers, unknown_option
+from serai.host.session.recovery import Unsettled, recover
+from serai.host.session.turns import Turns
+from serai.host.settings import HostSettings
+from serai.host.surroundings.client_resources import Shown
+from serai.host.surroundings.files import Files
+from serai.host.surroundings.terminals import HostTerminal, Terminals
+from serai.host.telemetry import HostTelemetry, SessionTelemetry
+from serai.host.turn import Turn
+from serai.journal.journal import Journal
+from serai.journal.sessions import KeptSession
+from serai.journal.subscriptions import Subscriber
+from serai.machine.files import read as read_file
+from serai.machine.files import write as write_file
+from serai.machine.processes.processes import Processes
+from serai.machine.watch.watch import Watches
+from serai.redact import Redactor
+
+__all__ = ["MOST_READ", "OtherSessions", "Session", "SessionHost"]
+
+MOST_READ = 8 * 1024 * 1024
+"""Largest read of an agent, in bytes."""
+
+
+class OtherSessions(Protocol):
+    """The sessions of the host, for one that needs another."""
+
+    async def bring(self, uri: str) -> Session | None:
+        """The session, read from the store if need be."""
+        ...
+
+    def hold(self, uris: Iterable[str]) -> Callable[[], None]:
+        """Keep sessions in memory until what this returns is called."""
+        ...
+
+
+class SessionHost(Protocol):
+    """What a session needs of its host."""
+
+    journal: Journal
+    channels: Channels
+    redactor: Redactor
+    telemetry: HostTelemetry
+    clients: Clients
+    files: Files
+    terminals: Terminals
+    processes: Processes
+    watches: Watches
+    customized_folders: CustomizedFolders
+    client_plugins: ClientPlugins
+    harnesses: dict[str, HostedHarness]
+    home: Path
+    now: Callable[[], int]
+    new_id: Callable[[], str]
+    is_trusted: Callable[[Path], bool]
+
+    @property
+    def sessions(self) -> OtherSessions:
+        """The sessions of the host."""
+        ...
+
+    def summary_changed(self, session: SessionCore) -> None:
+        """Something has happened in a session: its summary may be another one."""
+        ...
+
+    def activity_changed(self) -> None:
+        """A turn has begun or ended."""
+        ...
+
+    def is_loaded(self, uri: str) -> bool:
+        """Whether a channel is in memory."""
+        ...
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Have something done in the background that ends by itself."""
+        ...
+
+    async def create(
+        self, params: CreateSessionParams, client_id: str, meta: FreeForm | None = None
+    ) -> Session:
+        """Make a session."""
+        ...
+
+    async def start_agent(self, session: Session) -> AgentSession:
+        """Make the agent of a session."""
+        ...
+
+
+class Session:
+    """A session on this host. Its turn, if one runs, is a task that it owns."""
+
+    def __init__(self, host: SessionHost, kept: KeptSession, settings: HostSettings) -> None:
+        summary = kept.live.head.summary
+        telemetry = SessionTelemetry(host.telemetry.activities, kept.uri, summary)
+        self.core = core = SessionCore(
+            host.journal,
+            kept,
+            host.redactor,
+            telemetry,
+            settings=settings,
+            now=host.now,
+            new_id=host.new_id,
+            changed=host.summary_changed,
+        )
+        self.host = host
+        self.settings = settings
+        self.journal = host.journal
+        self.kept = kept
+        self.uri = kept.uri
+        self.act, self.then, self.spawn = core.act, core.then, core.spawn
+        self.questions = Questions(core)
+        door = Door(host.journal, kept.uri, summary.provider, host.redactor, telemetry)
+        self.mailbox = Mailbox(door)
+        self.turns = Turns(core, door, self.mailbox, self.questions, self)
+        self.seat = Seat(core, self.turns, self.questions, self)
+        self.client_tools = ClientTools(core, host.clients.is_connected, self._act_instead)
+        self.shown = Shown()
+        self.customizations = SessionCustomizations(self, self.spawn)
+        self.changing = SessionChanges(self)
+        self._agent: AgentSession | None = None
+        self._starting: asyncio.Task[AgentSession] | None = None
+        self._begun = asyncio.Event()
+
+    @property
+    def live(self) -> LiveSession:
+        """The state, to look at."""
+        return self.kept.live
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something runs in it, or is about to, or a client lends it tools: it stays in memory."""
+        head = self.live.head
+        waits = head.lifecycle == SessionLifecycle.CREATING or head.active_client is not None or self.mailbox
+        runs = self.live.turn is not None or self.changing.is_busy
+        return bool(waits or runs or self.core.is_busy)
+
+    @property
+    def status(self) -> AgentStatus:
+        """What it does right now, in the words of the contract."""
+        return status_of(self.live)
+
+    # -- what clients do -----------------------------------------------------------------------------------
+
+    def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
+        """Take an action from a client: it happens, waits, or goes back with the reason."""
+        refusal = self._refusal(action) or self.host.files.refused(action, origin.client_id)
+        if refusal is None and self.customizations.holds_up(action, origin, sender):
+            return
+        judgement = refusal or judge(self.live, action, origin.client_id)
+        match judgement.verdict:
+            case Verdict.REJECT:
+                self.journal.reject(self.uri, action, origin, judgement.reason or "rejected", sender)
+            case Verdict.DEFER if self.turns.is_crowded:
+                reason = "too_many_waiting: choose again when the turn has ended"
+                self.journal.reject(self.uri, action, origin, reason, sender)
+            case Verdict.DEFER:
+                self.turns.defer(self.turns.door.defer(self.host.new_id(), action, origin))
+            case Verdict.IGNORE:
+                pass
+            case Verdict.ACCEPT:
+                self._accept(action, origin)
+
+    def _refusal(self, action: a.StateAction) -> Judgement | None:
+        """Why an action cannot be here, or `None` when it can: the agent cannot do it, or too much waits."""
+        head = self.live.head
+        harness = self.host.harnesses.get(head.summary.provider)
+        if isinstance(harness, Particular) and (problem := harness.refusal(self.uri, action)):
+            return problem
+        if isinstance(action, a.SessionPendingMessageSetAction):
+            declared = self._agent.capabilities if self._agent else getattr(harness, "capabilities", None)
+            return not_taken(action, head.queued_messages or [], self.settings.queue_limit, declared)
+        return unknown_option(self.live, action)
+
+    def _accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
+        self.shown.note(action, origin.client_id)
+        match action:
+            case a.SessionTurnStartedAction():
+                self.turns.start(action, origin)
+            case a.SessionTruncatedAction():
+                self.turns.truncate(action, origin)
+            case a.SessionTurnCancelledAction():
+                self.turns.cancel(action, origin)
+            case _:
+                answers = all_answers(self.live, action)
+                self.act(action, origin)
+                self._file(action, origin)
+                self.followed(action, answers)
+
+    def _file(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
+        """Keep what stands beside the state in step with it: the mailbox, the customisations."""
+        match action:
+            case a.SessionToolCallConfirmedAction():
+                self.client_tools.declined(action, origin.client_id)
+            case a.SessionPendingMessageSetAction():
+                self.turns.put(action.kind, action.id, action.user_message, origin.client_id)
+                if action.kind == PendingMessageKind.QUEUED:
+                    # Also one that was edited. It is decided now: what happens until this is committed may
+                    # hold the queue again.
+                    self.turns.release_queue()
+            case a.SessionPendingMessageRemovedAction():
+                self.mailbox.drop(Waiting(action.kind, action.id), "cancelled")
+                if not self.live.head.queued_messages:
+                    self.turns.hold_no_more()
+            case a.SessionCustomizationToggledAction():
+                self.customizations.toggled(action)
+            case a.SessionActiveClientChangedAction():
+                self.customizations.active_client_changed()
+            case _:
+                pass
+
+    def followed(self, action: a.StateAction, answers: Mapping[str, Any] | None = None) -> None:
+        """Have follow what follows from a client's action, once it is committed.
+
+        Args:
+            action: What the client did.
+            answers: The answers of an input request that it completed.
+        """
+
+        def effect() -> None:
+            self.questions.tell(action, answers or {})
+            if isinstance(self._agent, Attentive):
+                self._agent.happened(action)
+
+        self.then(effect)
+
+    def _act_instead(self, action: a.StateAction) -> None:
+        """Let an action happen that a client owes: whoever waits for it need not wait longer."""
+        self.act(action)
+        self.followed(action)
+
+    def client_left(self, client_id: str) -> None:
+        """A client is gone."""
+        self.client_tools.client_left(client_id)
+        self.customizations.client_left(client_id)
+
+    # -- what turns need -----------------------------------------------------------------------------------
+
+    def new_turn(self, turn_id: str) -> Turn:
+        """The agent's side of a turn."""
+        return Turn(self.core, turn_id, self.questions, self.turns, self)
+
+    async def record_base(self, turn_id: str) -> None:
+        """Record what there is before a turn. It never fails."""
+        await self.changing.bases.turn_begins(turn_id)
+
+    def turn_began(self) -> None:
+        """A turn runs."""
+        self.host.activity_changed()
+        self.customizations.turn_begins()
+
+    def turn_ended(self, turn_id: str, task: asyncio.Task[None] | None) -> None:
+        """A turn is over; what answers it may still be stopping."""
+        self.changing.bases.turn_ended(turn_id, task)
+
+    def turns_taken_back(self, turn_ids: Sequence[str]) -> None:
+        """The session has some turns no longer."""
+        self.changing.bases.truncated(list(turn_ids))
+
+    def no_turn_runs(self) -> None:
+        """No turn runs any more, and what waited for that has happened."""
+        self.customizations.attend()
+        self.host.activity_changed()
+
+    def call_ready(self, action: a.SessionToolCallReadyAction) -> None:
+        """A tool call can be run from now on. Its owner may be gone since before that."""
+        self.client_tools.call_ready(action)
+
+    # -- what an agent reaches -----------------------------------------------------------------------------
+
+    @property
+    def processes(self) -> Processes:
+        """Where processes are started."""
+        return self.host.processes
+
+    async def definitions(self) -> tuple[Definition, ...]:
+        """The agents, skills, prompts, rules, hooks and MCP servers that the session has now."""
+        return await self.customizations.definitions()
+
+    async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
+        """Read a file, or some of its lines: below the session's folders, or what a person has allowed it.
+
+        Args:
+            uri: The file.
+            first: The first line, counted from 0.
+            last: The first line that is not wanted any more; `None` for all.
+
+        Raises:
+            ProtocolError: It is not there, may not be read, or is more than `MOST_READ` bytes.
+        """
+        roots = await self.host.files.for_session(self)
+        read = partial(read_file, first=first, last=last, most=MOST_READ)
+        return await self.host.files.run(read, ResourceReadParams(channel=ROOT, uri=uri), roots)
+
+    async def write(self, uri: str, text: str) -> None:
+        """Write a file as a whole: below the session's folder, or where a person has allowed it.
+
+        Raises:
+            ProtocolError: It may not be written, or cannot be.
+        """
+        roots = await self.host.files.for_session(self)
+        params = ResourceWriteParams(channel=ROOT, uri=uri, data=text, encoding=ContentEncoding.UTF8.value)
+        await self.host.files.run(write_file, params, roots)
+
+    async def start_terminal(
+        self,
+        claim: TerminalSessionClaim,
+        argv: Sequence[str],
+        title: str | None,
+        cwd: str | None,
+        env: Mapping[str, str] | None,
+    ) -> HostTerminal:
+        """Run a program in a terminal. See `Turn.terminal`."""
+        uri = f"ahp-terminal:/{self.host.new_id()}"
+        return await self.host.terminals.start(uri, claim, argv=argv, title=title, cwd=cwd, env=env)
+
+    async def delegate(self, provider: str, message: UserMessage, title: str) -> Subagent:
+        """Begin a session for another agent. See `Turn.delegate`."""
+        bring, create = self.host.sessions.bring, self.host.create
+        return await delegate(self.core, provider, message, title, bring=bring, create=create)
+
+    async def converse(self, message: UserMessage, sender: str) -> AhpTurn:
+        """Begin a turn with what an agent says, and wait for its end. See `Turns.converse`."""
+        return await self.turns.converse(message, sender)
+
+    async def fork(self, source: SessionForkSource) -> AgentSession:
+        """Begin a session that goes on from a turn of this one, and return its agent.
+
+        Raises:
+            SessionFailed: Its agent did not start.
+        """
+        params = CreateSessionParams(channel=f"ahp-session:/{self.host.new_id()}", fork=source)
+        forked = await self.host.create(params, self.live.head.summary.provider)
+        await forked.ready()
+        return await forked.agent()
+
+    # -- the agent -----------------------------------------------------------------------------------------
+
+    async def agent(self) -> AgentSession:
+        """The agent; it is started when it is not there, once for all who need it.
+
+        Cancelling does not stop the start: others may wait for it.
+
+        Raises:
+            SessionGone: The session was closed meanwhile.
+        """
+        if self._agent is not None:
+            return self._agent
+        if self._starting is None:
+            self._starting = self.spawn(self._start_agent())
+            self._starting.add_done_callback(self._has_started)
+        starting = self._starting
+        await asyncio.wait({starting})
+        if starting.cancelled():
+            raise SessionGone(f"{self.uri} is closed")
+        return starting.result()
+
+    async def _start_agent(self) -> AgentSession:
+        self._agent = await self.host.start_agent(self)
+        return self._agent
+
+    def _has_started(self, starting: asyncio.Task[AgentSession]) -> None:
+        self._starting = None
+        if not starting.cancelled():
+            starting.exception()  # who waited for it may have gone
+
+    def begin(self) -> None:
+        """Start the agent of a new session, and say so when it is there."""
+        if not self.core.is_closed:
+            self.customizations.begin()
+            self.changing.begin()
+            self.spawn(self._begin())
+
+    async def _begin(self) -> None:
+        try:
+            await self.agent()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the session says why it did not begin
+            self.turns.log_failure("did not start", error)
+            code = error.code if isinstance(error, SeraiError) else "agent_start_failed"
+            self.act(
+                a.SessionCreationFailedAction(error=error_info(code, str(error) or type(error).__name__))
+            )
+            self.core.sign_in_needed(code)
+        else:
+            self.act(a.SessionReadyAction())
+            self.core.sign_in_needed(None)
+            self.turns.consume_queue()
+        self._begun.set()
+
+    async def signed_in(self) -> None:
+        """Someone has signed in to its agent. If that was missing, the session goes on, or begins at last."""
+        if not needs_sign_in(self.live) or self.core.is_closed:
+            return
+        if self.live.head.lifecycle == SessionLifecycle.CREATION_FAILED:
+            await asyncio.wait({self.spawn(self._begin())})
+        else:
+            self.core.sign_in_needed(None)
+
+    async def ready(self) -> None:
+        """Wait until the agent of a new session is there.
+
+        Raises:
+            SessionFailed: It did not start.
+        """
+        if self.live.head.lifecycle == SessionLifecycle.CREATING:
+            await self._begun.wait()
+        error = self.live.head.creation_error
+        if error is not None and self.live.head.lifecycle == SessionLifecycle.CREATION_FAILED:
+            raise SessionFailed(error.message, error_type=error.error_type)
+
+    def recover(self, unsettled: Unsettled) -> None:
+        """After a restart: what was running is over, and says so."""
+        recover(self.core, self.turns, self.questions, unsettled)
+
+    # -- ending --------------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """Stop what runs and let the agent go. The state stays."""
+        self.core.is_closed = True
+        self.customizations.close()
+        self.client_tools.close()
+        self.turns.close()
+        await self.core.end_tasks()
+        await self.changing.close()
+        agent, self._agent = self._agent, None
+        if agent is not None and agent.capabilities.lifecycle.release:
+            with contextlib.suppress(Exception):
+                await agent.release("the session is closed")

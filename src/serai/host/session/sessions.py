@@ -1,0 +1,219 @@
+"""The sessions of a host: all of them are known, and those that someone needs are in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from msgspec.structs import replace
+
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import SessionStatus, SessionSummary
+from serai.errors import ProtocolError, SeraiError
+from serai.host.session.deliveries import deliveries_channel
+from serai.host.session.recovery import unsettled
+from serai.host.session.session import Session
+from serai.host.settings import HostSettings
+from serai.journal.journal import Journal
+from serai.journal.sessions import KeptSession, folders_of, listed
+from serai.store.contract import SessionRow
+
+__all__ = ["Sessions"]
+
+_log = logging.getLogger(__name__)
+
+
+class Sessions:
+    """Brings sessions into memory, and knows all that there are.
+
+    Args:
+        journal: Where they are kept.
+        new_session: Makes a session of its state, in memory.
+        settings_of: How a session behaves, given the URI of its working directory. It may read files.
+        known: Is told of each session and its folders.
+        entered: Is called when one more session was read into memory.
+        released: Is called when nobody needs a session in memory any more.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        new_session: Callable[[KeptSession, HostSettings], Session],
+        settings_of: Callable[[str | None], HostSettings],
+        *,
+        known: Callable[[str, str | None, list[str]], None],
+        entered: Callable[[], None],
+        released: Callable[[str], None],
+    ) -> None:
+        self._journal = journal
+        self._new_session = new_session
+        self._known = known
+        self._entered = entered
+        self._released = released
+        self._settings_of = settings_of
+        self._rows: dict[str, SessionRow] = {}
+        """What the store knew of each session when it was last written, for those that are not in memory."""
+        self._sessions: dict[str, Session] = {}
+        """The sessions in memory, the least recently used one first."""
+        self._loading: dict[str, asyncio.Task[Session]] = {}
+        self._unrecovered: set[str] = set()
+        """Sessions that have not been in memory since the host started."""
+        self._wanted: Counter[str] = Counter()
+        """Sessions that someone is about to do something with, once they are in memory."""
+
+    async def open(self) -> None:
+        """Learn of all that are in the store, and bring those back that were doing something."""
+        for row in await self._journal.store.sessions():
+            self._rows[row.uri] = row
+        self._unrecovered.update(self._rows)
+        for row in list(self._rows.values()):
+            summary, more = listed(row)
+            self._known(row.uri, summary.working_directory, more)
+            if summary.status & SessionStatus.IN_PROGRESS:
+                try:
+                    await self.bring(row.uri)
+                except Exception as error:  # noqa: BLE001 - no session may keep all others from their host
+                    _log.error(
+                        "%s could not be brought back, and is left for later: %s",
+                        row.uri,
+                        error,
+                        exc_info=not isinstance(error, SeraiError),
+                    )
+
+    async def close(self) -> None:
+        """End what runs in them."""
+        await asyncio.gather(*(session.close() for session in self._sessions.values()))
+
+    # -- which there are -----------------------------------------------------------------------------------
+
+    def knows(self, uri: str) -> bool:
+        """Whether there is a session of that URI."""
+        return uri in self._sessions or uri in self._rows
+
+    def is_loaded(self, uri: str) -> bool:
+        """Whether a session is in memory."""
+        return uri in self._sessions
+
+    def is_wanted(self, uri: str) -> bool:
+        """Whether someone is about to do something with it."""
+        return uri in self._wanted
+
+    def in_memory(self) -> list[Session]:
+        """The sessions in memory, the least recently used one first."""
+        return list(self._sessions.values())
+
+    def count(self) -> int:
+        """How many sessions there are."""
+        return len(self._sessions) + len(self._rows)
+
+    def summaries(self) -> list[SessionSummary]:
+        """All sessions, the last modified one first."""
+        summaries = [replace(session.live.head.summary) for session in self._sessions.values()]
+        summaries += [listed(row)[0] for row in self._rows.values()]
+        return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
+
+    async def provider_for(self, directory: str | None) -> str | None:
+        """The agent that a folder has chosen for sessions that name none.
+
+        Args:
+            directory: The URI of their working directory.
+        """
+        return (await asyncio.to_thread(self._settings_of, directory)).folder_provider
+
+    # -- into memory ---------------------------------------------------------------------------------------
+
+    def peek(self, uri: str) -> Session | None:
+        """The session, if it is in memory. That counts as no use of it."""
+        return self._sessions.get(uri)
+
+    def get(self, uri: str) -> Session | None:
+        """The session, if it is in memory."""
+        session = self._sessions.get(uri)
+        if session is not None:
+            self._sessions[uri] = self._sessions.pop(uri)  # the most recently used one is last
+        return session
+
+    async def bring(self, uri: str) -> Session | None:
+        """The session, read from the store if need be. Cancelling does not stop others who wait for it."""
+        session = self.get(uri)
+        if session is not None or uri not in self._rows:
+            return session
+        task = self._loading.get(uri)
+        if task is None:
+            task = self._loading[uri] = asyncio.create_task(self._load(uri))
+            task.add_done_callback(lambda _task: self._loading.pop(uri, None))
+        return await asyncio.shield(task)
+
+    def hold(self, uris: Iterable[str]) -> Callable[[], None]:
+        """Keep sessions in memory that are there, or are brought there, until what this returns is called."""
+        held = set(uris)
+        self._wanted.update(held)
+
+        def release() -> None:
+            self._wanted.subtract(held)
+            for uri in held:
+                if self._wanted[uri] <= 0:
+                    del self._wanted[uri]
+                    self._released(uri)
+            held.clear()
+
+        return release
+
+    async def add(self, kept: KeptSession) -> Session:
+        """A session has been made.
+
+        Raises:
+            ProtocolError: There is one of that URI, or was.
+        """
+        uri, journal = kept.uri, self._journal
+        settings = await asyncio.to_thread(self._settings_of, kept.live.head.summary.working_directory)
+        await journal.committed(patient=False)
+        if await journal.store.head(uri) is not None or self.knows(uri):
+            # A session that was disposed of keeps its URI: its rows are still there.
+            gone = "was disposed of and is kept: only 'serai sessions purge' on the host frees its URI"
+            why = "exists already" if self.knows(uri) else gone
+            raise ProtocolError(f"{uri} {why}", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
+        kept.epoch = journal.last_seq + 1
+        return self._enter(kept, settings)
+
+    async def _load(self, uri: str) -> Session:
+        journal, store = self._journal, self._journal.store
+        if uri not in self._unrecovered:
+            # It was in memory not long ago, and may be on its way to the disk.
+            await journal.committed(patient=False)
+        head = await store.head(uri)
+        if head is None:
+            raise ProtocolError(f"{uri} has no head in the store", number=AhpErrorCode.SESSION_NOT_FOUND)
+        turns = await store.turns(uri)
+        rows = await store.rows(uri, head.seq)
+        deliveries = await store.rows(deliveries_channel(uri), 0) if uri in self._unrecovered else []
+        kept = KeptSession.restore(self._rows[uri], head, turns, rows)
+        settings = await asyncio.to_thread(self._settings_of, kept.live.head.summary.working_directory)
+        session = self._enter(kept, settings)
+        del self._rows[uri]
+        if uri in self._unrecovered:
+            self._unrecovered.discard(uri)
+            session.recover(unsettled(deliveries))
+        self._entered()
+        return session
+
+    def _enter(self, kept: KeptSession, settings: HostSettings) -> Session:
+        session = self._sessions[kept.uri] = self._new_session(kept, settings)
+        head = kept.live.head
+        self._known(kept.uri, head.summary.working_directory, folders_of(head))
+        return session
+
+    # -- out of memory -------------------------------------------------------------------------------------
+
+    def remove(self, uri: str) -> bool:
+        """A session is disposed of. Returns whether it was in memory still."""
+        return self._sessions.pop(uri, None) is not None
+
+    def put_out(self, uri: str) -> Session | None:
+        """Forget the state of a session: from now on the store has it. Returns it, to be closed."""
+        session = self._sessions.pop(uri, None)
+        if session is not None:
+            self._rows[uri] = session.kept.row()
+        return session

@@ -1,0 +1,156 @@
+"""What goes wrong, in pydantic-ai's words: errors of agents, and what an agent cannot do."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelContextWindowExceededError,
+    ModelNotFoundError,
+    ModelOverloadedError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelRequestRejectedError,
+    ModelServerError,
+    ModelTimeoutError,
+    UnsupportedSettingWarning,
+    UsageLimitExceeded,
+    UserError,
+)
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+
+from serai.errors import (
+    AgentClosed,
+    AgentInactive,
+    AgentInitFailed,
+    AgentInitTimedOut,
+    AgentNotInstalled,
+    AgentNotStarted,
+    AgentOverloaded,
+    AgentRequestFailed,
+    AgentUnknown,
+    AuthRequired,
+    BudgetExceeded,
+    CapabilityNotSupportedError,
+    ConfigInvalid,
+    ContextTooLong,
+    PromptInvalid,
+    RateLimited,
+    SeraiError,
+    UsageLimitReached,
+)
+from serai.models.history import Said
+
+__all__ = [
+    "AgentModelWarning",
+    "failure_of",
+    "refuse_tools",
+    "warn_of_dropped",
+    "warn_of_history",
+    "warn_of_settings",
+]
+
+# The first that fits counts, so what is special stands before what is general.
+_FAILURES: tuple[tuple[type[SeraiError], type[ModelAPIError]], ...] = (
+    (AgentUnknown, ModelNotFoundError),
+    (AgentNotInstalled, ModelNotFoundError),
+    (AuthRequired, ModelAuthenticationError),
+    (RateLimited, ModelRateLimitError),
+    (UsageLimitReached, ModelQuotaExceededError),
+    (AgentOverloaded, ModelOverloadedError),
+    (ContextTooLong, ModelContextWindowExceededError),
+    (AgentInitTimedOut, ModelTimeoutError),
+    (AgentInactive, ModelTimeoutError),
+    (AgentInitFailed, ModelConnectionError),
+    (AgentNotStarted, ModelConnectionError),
+    (AgentClosed, ModelConnectionError),
+    (CapabilityNotSupportedError, ModelRequestRejectedError),
+    (PromptInvalid, ModelRequestRejectedError),
+    (AgentRequestFailed, ModelServerError),
+)
+
+
+def failure_of(error: SeraiError, model_name: str, *, in_stream: bool) -> AgentRunError | UserError:
+    """What pydantic-ai calls an error of an agent. Raise it `from` the error.
+
+    A budget that is spent is a limit of the person's own: no other model is tried then.
+    """
+    if isinstance(error, BudgetExceeded):
+        return UsageLimitExceeded(str(error))
+    if isinstance(error, ConfigInvalid):
+        return UserError(str(error))
+    kind = next((theirs for ours, theirs in _FAILURES if isinstance(error, ours)), ModelAPIError)
+    return kind(
+        model_name,
+        str(error),
+        body=error.to_wire(),
+        provider_error_code=error.code,
+        in_stream=in_stream,
+    )
+
+
+_KEPT_BY_PYDANTIC_AI = frozenset({"request_timeout", "first_event_timeout"})
+"""Settings that hold for every model, since pydantic-ai itself keeps them."""
+
+
+class AgentModelWarning(UserWarning):
+    """Something of a conversation or a prompt did not reach the agent as it was."""
+
+
+def warn_of_settings(agent: str, settings: Mapping[str, object]) -> None:
+    """Warn of the settings that an agent does not take: all but a few.
+
+    Those that begin with the name of another provider are meant for that one, and ignored in silence.
+    """
+    names = [
+        name
+        for name, value in settings.items()
+        if value is not None and name in ModelSettings.__annotations__ and name not in _KEPT_BY_PYDANTIC_AI
+    ]
+    if names:
+        warnings.warn(
+            f'Agent "{agent}" does not take these settings — ignored: {", ".join(names)}.',
+            UnsupportedSettingWarning,
+            stacklevel=2,
+        )
+
+
+def warn_of_history(agent: str, said: Said) -> None:
+    """Warn of what becomes of a history that the session does not know."""
+    if said.has_answers:
+        _warn(
+            f'Agent "{agent}" does not know the earlier answers of the history — they are told in the prompt.'
+            f" A model that is made of a session remembers them: AgentModel.of(session)."
+        )
+    if said.has_tool_turns:
+        _warn(f'Agent "{agent}" does not take the tool calls and results of this history — dropped.')
+
+
+def warn_of_dropped(agent: str, kinds: Sequence[str]) -> None:
+    """Warn of parts of a prompt that are left out, in the words of `agents.ask`."""
+    if kinds:
+        _warn(f'Agent "{agent}" does not take these parts of a prompt — dropped: {", ".join(kinds)}.')
+
+
+def refuse_tools(agent: str, parameters: ModelRequestParameters) -> None:
+    """Refuse function tools: an answer that was made without them would look as if all were well.
+
+    Raises:
+        UserError: There are some.
+    """
+    if parameters.function_tools:
+        names = ", ".join(tool.name for tool in parameters.function_tools)
+        raise UserError(
+            f"The agent {agent!r} has tools of its own and cannot call these function tools: {names}. "
+            f"Offer them by an MCP server: AgentModel({agent!r}, mcp_servers=[…])."
+        )
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, AgentModelWarning, stacklevel=3)

@@ -1,0 +1,223 @@
+"""What an agent answers, as pydantic-ai has it: text, thinking, its own tools, and what that took."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from pydantic_ai.messages import (
+    FinishReason,
+    ModelResponseStreamEvent,
+    NativeToolCallPart,
+    NativeToolReturnPart,
+)
+from pydantic_ai.models import StreamedResponse
+from pydantic_ai.usage import RequestUsage
+
+from serai.acp.shapes import is_object
+from serai.acp.tool_calls import ToolUse
+from serai.agents.ask.costs import Tokens
+from serai.agents.ask.events import (
+    AskResult,
+    Event,
+    TextAdded,
+    ThinkingAdded,
+    ToolCalled,
+    ToolChanged,
+    TurnFinished,
+)
+from serai.models.history import SYSTEM
+from serai.models.turn import ModelTurn
+
+__all__ = ["AgentResponse", "details_of", "finish_reason", "usage_of"]
+
+_REASONS: dict[str, FinishReason] = {
+    "end_turn": "stop",
+    "cancelled": "stop",
+    "max_tokens": "length",
+    "refusal": "content_filter",
+}
+
+
+def finish_reason(stop_reason: str) -> FinishReason | None:
+    """Why the agent stopped; `None` where pydantic-ai has no word for it."""
+    return _REASONS.get(stop_reason)
+
+
+def usage_of(result: AskResult) -> RequestUsage:
+    """The tokens of the turn, where the agent tells them, and what the turn alone has cost.
+
+    What an agent tells of a session's cost is the sum of all its turns, so it is not here.
+    """
+    usage = _tokens(result.usage) if result.usage else RequestUsage(unmeasured_requests=1)
+    if result.cost_usd is not None:
+        usage.cost = Decimal(str(result.cost_usd))
+    return usage
+
+
+def _tokens(told: Mapping[str, Any]) -> RequestUsage:
+    """For pydantic-ai, cached tokens are input, and thoughts are output."""
+    tokens = Tokens.of(told)
+    return RequestUsage(
+        input_tokens=tokens.input + tokens.cached_read + tokens.cached_write,
+        output_tokens=tokens.output + tokens.thought,
+        cache_read_tokens=tokens.cached_read,
+        cache_write_tokens=tokens.cached_write,
+        output_reasoning_tokens=tokens.thought,
+    )
+
+
+def details_of(result: AskResult) -> dict[str, Any]:
+    """What pydantic-ai has no place for; `finish_reason` is the agent's own word."""
+    details = {
+        "finish_reason": result.stop_reason,
+        "agent": result.agent,
+        "session_id": result.session_id,
+        "context_used": result.context_used,
+        "context_size": result.context_size,
+        "session_cost": None
+        if result.cost is None
+        else {"amount": result.cost.amount, "currency": result.cost.currency},
+    }
+    return {name: value for name, value in details.items() if value is not None}
+
+
+@dataclass
+class AgentResponse(StreamedResponse):
+    """A turn of an agent, while it comes. `get` is the answer so far."""
+
+    turn: ModelTurn
+    name: str
+    _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
+    _message_id: str | None = None
+    _has_text: bool = False
+    _calls: dict[str, ToolUse] = field(default_factory=dict[str, ToolUse])
+    _returned: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        self.provider_response_id = self.turn.session_id
+
+    @property
+    def model_name(self) -> str:
+        """The agent's name."""
+        return self.name
+
+    @property
+    def provider_name(self) -> str:
+        """Serai."""
+        return SYSTEM
+
+    @property
+    def provider_url(self) -> None:
+        """There is none: the agent is a program."""
+        return
+
+    @property
+    def timestamp(self) -> datetime:
+        """When it began."""
+        return self._timestamp
+
+    async def close_stream(self) -> None:
+        """Tell the agent to stop. pydantic-ai calls it when the stream is cancelled."""
+        self.turn.cancel()
+
+    def get_stream_cancel_errors(self) -> tuple[type[BaseException], ...]:
+        """None: a turn that was cancelled comes to its end as any other."""
+        return ()
+
+    async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
+        async with aclosing(self.turn.events()) as events:
+            async for event in events:
+                for told in self._take(event):
+                    yield told
+
+    def _take(self, event: Event) -> Iterator[ModelResponseStreamEvent]:
+        manager = self._parts_manager
+        match event:
+            case TextAdded(text, message_id):
+                yield from manager.handle_text_delta(
+                    vendor_part_id=None, content=self._paragraph(text, message_id)
+                )
+            case ThinkingAdded(text):
+                yield from manager.handle_thinking_delta(vendor_part_id=None, content=text)
+            case ToolCalled(call):
+                self._has_text = False
+                self._calls[call.id] = call
+                yield manager.handle_part(vendor_part_id=("call", call.id), part=_called(call))
+                yield from self._over(call)
+            case ToolChanged(call):
+                yield from self._changed(call)
+                yield from self._over(call)
+            case TurnFinished(result):
+                self._end(result)
+            case _:
+                pass  # plans, modes and the like are not part of an answer
+
+    def _paragraph(self, text: str, message_id: str | None) -> str:
+        """The text; a message that follows another one is a new paragraph, as in `AskResult.text`."""
+        is_next = self._has_text and message_id and self._message_id and message_id != self._message_id
+        self._message_id = message_id
+        self._has_text = True
+        return f"\n\n{text}" if is_next else text
+
+    def _changed(self, call: ToolUse) -> Iterator[ModelResponseStreamEvent]:
+        """What is new of a call: often its arguments come only after its beginning."""
+        before, self._calls[call.id] = self._calls[call.id], call
+        args = _arguments(call) if call.input != before.input else None
+        details = _details(call) if _details(call) != _details(before) else None
+        if args is None and details is None:
+            return
+        told = self._parts_manager.handle_tool_call_delta(
+            vendor_part_id=("call", call.id), args=args, provider_name=SYSTEM, provider_details=details
+        )
+        if told is not None:
+            yield told
+
+    def _over(self, call: ToolUse) -> Iterator[ModelResponseStreamEvent]:
+        if not call.is_over:
+            return
+        told = self._parts_manager.handle_part(vendor_part_id=("return", call.id), part=_returned(call))
+        if call.id not in self._returned:  # more of what came of it is kept, and not told as another return
+            self._returned.add(call.id)
+            yield told
+
+    def _end(self, result: AskResult) -> None:
+        self.provider_response_id = result.session_id
+        self.finish_reason = finish_reason(result.stop_reason)
+        self.provider_details = details_of(result)
+        self._usage = usage_of(result)
+
+
+def _called(call: ToolUse) -> NativeToolCallPart:
+    return NativeToolCallPart(
+        tool_name=call.name or call.kind,
+        args=_arguments(call),
+        tool_call_id=call.id,
+        provider_name=SYSTEM,
+        provider_details=_details(call),
+    )
+
+
+def _returned(call: ToolUse) -> NativeToolReturnPart:
+    return NativeToolReturnPart(
+        tool_name=call.name or call.kind,
+        content=call.output if call.output is not None else call.text,
+        tool_call_id=call.id,
+        provider_name=SYSTEM,
+        provider_details={**_details(call), "content": [dict(each) for each in call.content]},
+        outcome="success" if call.status == "completed" else "failed",
+    )
+
+
+def _arguments(call: ToolUse) -> dict[str, Any] | None:
+    if call.input is None:
+        return None
+    return dict(call.input) if is_object(call.input) else {"input": call.input}
+
+
+def _details(call: ToolUse) -> dict[str, Any]:
+    return {"title": call.title, "kind": call.kind, "locations": [dict(each) for each in call.locations]}

@@ -1,0 +1,228 @@
+"""One turn of an agent for a request: which session is asked, and its events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from types import TracebackType
+from typing import Protocol, Self, TypeAlias
+
+import anyio
+
+from serai.acp import Block
+from serai.acp.prompt import fit_prompt
+from serai.agents.ask.ask import AgentClient
+from serai.agents.ask.events import Event, TurnFinished
+from serai.agents.ask.options import Options
+from serai.agents.ask.prompt import Part, blocks_of
+from serai.agents.ask.session import WireSession
+from serai.agents.ask.stream import Cancelling
+from serai.errors import SeraiError
+from serai.models.history import UPLOADED, Said, with_standing
+from serai.models.problems import failure_of, warn_of_dropped
+
+__all__ = ["FreshSessions", "ModelTurn", "OpenSession", "SessionSource"]
+
+Asked: TypeAlias = AbstractAsyncContextManager[tuple[WireSession, list[Part]]]
+"""Opens the session that is asked, and knows what is said to it."""
+
+
+class SessionSource(Protocol):
+    """Where the sessions of a model come from."""
+
+    @property
+    def agent(self) -> str:
+        """The agent's name."""
+        ...
+
+    @property
+    def model_name(self) -> str:
+        """What the model is called."""
+        ...
+
+    @property
+    def session_id(self) -> str | None:
+        """The session whose answers are known to whoever is asked; `None` for a new one."""
+        ...
+
+    def opened(self, said: Said) -> Asked:
+        """The session to ask, and what to say to it."""
+        ...
+
+
+class FreshSessions:
+    """Starts the agent for each request, and ends it."""
+
+    def __init__(self, client: AgentClient) -> None:
+        self._client = client
+
+    @property
+    def agent(self) -> str:
+        """The agent's name."""
+        return self._client.name
+
+    @property
+    def model_name(self) -> str:
+        """The agent's name, and the model's where one was asked for: `claude/sonnet`."""
+        model = self._client.defaults.get("model")
+        return f"{self.agent}/{model}" if model else self.agent
+
+    @property
+    def session_id(self) -> str | None:
+        """The earlier session that goes on, if one was asked for."""
+        return self._client.defaults.get("load") or self._client.defaults.get("resume")
+
+    @asynccontextmanager
+    async def opened(self, said: Said) -> AsyncGenerator[tuple[WireSession, list[Part]]]:
+        """A new session, or an earlier one. At the end nothing of the agent is left."""
+        # An agent that has a place for what holds throughout is told it there.
+        texts = [text for text in (self._client.defaults.get("system_prompt"), said.standing) if text]
+        parts: list[Part] = list(said.parts)
+        if not parts and texts:
+            parts = [texts.pop()]
+        more: Options = {"system_prompt": "\n\n".join(texts)} if texts else {}
+        async with self._client.session(**more) as session:
+            yield session, fitting(parts, session, parts)
+
+
+class OpenSession:
+    """Asks a session that is open. It stays so."""
+
+    def __init__(self, session: WireSession) -> None:
+        self._session = session
+        self._told: tuple[str | None, str | None] = (None, None)
+        """What holds throughout, as it was told last, and by which id: a renewed session has another one."""
+
+    @property
+    def agent(self) -> str:
+        """The agent's name."""
+        return self._session.host.name
+
+    @property
+    def model_name(self) -> str:
+        """The agent's name."""
+        return self.agent
+
+    @property
+    def session_id(self) -> str | None:
+        """The session."""
+        return self._session.id
+
+    @asynccontextmanager
+    async def opened(self, said: Said) -> AsyncGenerator[tuple[WireSession, list[Part]]]:
+        """The session. What holds throughout is said when the agent does not know it yet."""
+        session_id, told = self._told
+        parts = with_standing(said, told if session_id == self._session.id else None)
+        self._told = (self._session.id, said.standing)
+        try:
+            yield self._session, fitting(parts, self._session, said.parts)
+        except BaseException:
+            self._told = (None, None)  # nobody knows whether it was heard
+            raise
+
+
+def fitting(parts: Sequence[Part], session: WireSession, said: Sequence[Part]) -> list[Part]:
+    """The parts that the agent can take. A warning lists the types of the others.
+
+    When none is left of what a person said, instructions do not go alone: the session says what is wrong.
+    """
+    blocks = _blocks(parts, session)
+    known = [block for block in blocks if block["type"] != UPLOADED]
+    kept, dropped = fit_prompt(known, session.capabilities)
+    warn_of_dropped(session.host.name, dropped if len(known) == len(blocks) else (*dropped, UPLOADED))
+    own = [block for block in _blocks(said, session) if block["type"] != UPLOADED]
+    if own and not fit_prompt(own, session.capabilities)[0]:
+        return list(own)
+    return list(kept or known)
+
+
+def _blocks(parts: Sequence[Part], session: WireSession) -> list[Block]:
+    return blocks_of(parts, agent=session.host.name) if parts else []
+
+
+class ModelTurn:
+    """A turn that runs in a task of its own. Use it with `async with`: at the end the turn is over.
+
+    pydantic-ai waits within cancel scopes, which cancel again and again, and may end a stream in another task
+    than it reads it in. Here all of the agent is in one task, which is cancelled once and then waited for.
+    """
+
+    def __init__(self, opening: Callable[[], Asked], model_name: str) -> None:
+        self.session_id: str | None = None
+        """The agent's name for the session, once it is open."""
+        self._opening = opening
+        self._model_name = model_name
+        self._cancelling = Cancelling()
+        self._events = asyncio.Queue[Event | Exception](1)  # so the agent has to wait for a slow reader
+        self._first: Event | None = None
+        self._has_begun = False
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait([self._task])
+
+    def cancel(self) -> None:
+        """Tell the agent to stop. The events go on until it has."""
+        self._cancelling.want()
+
+    async def began(self) -> None:
+        """Wait until something of the answer is there.
+
+        Raises:
+            ModelAPIError: The agent cannot be asked. The error's cause is Serai's.
+        """
+        self._first = await self._next()
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """The events, the last of which is `TurnFinished`. By then an agent of its own is gone.
+
+        Raises:
+            ModelAPIError: The turn has failed. The error's cause is Serai's.
+        """
+        event = self._first or await self._next()
+        while not isinstance(event, TurnFinished):
+            yield event
+            event = await self._next()
+        yield event
+
+    async def _next(self) -> Event:
+        item = await self._events.get()
+        if isinstance(item, SeraiError):
+            raise failure_of(item, self._model_name, in_stream=self._has_begun) from item
+        if isinstance(item, Exception):
+            raise item
+        self._has_begun = True
+        return item
+
+    async def _run(self) -> None:
+        try:
+            finished = await self._follow()
+        except Exception as error:  # noqa: BLE001 - whoever reads the events is told, whatever it is
+            await self._events.put(error)
+        else:
+            await self._events.put(finished)
+
+    async def _follow(self) -> TurnFinished:
+        async with self._opening() as (session, prompt):
+            self.session_id = session.id
+            # Nobody sees the questions of the agent who could answer them: its policy does.
+            turn = session.follow(prompt, self._cancelling, is_attended=False)
+            async with aclosing(turn) as events:
+                async for event in events:
+                    if isinstance(event, TurnFinished):
+                        return event
+                    await self._events.put(event)
+        raise RuntimeError("a turn has no end")  # `follow` promises one

@@ -1,0 +1,100 @@
+"""Actions of clients: each happens, waits, is ignored, or goes back to its sender with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from msgspec import Struct
+
+from serai.ahp import actions as a
+from serai.ahp import wire
+from serai.ahp.notifications import DispatchActionParams
+from serai.ahp.types import Count
+from serai.errors import InvalidParams, SeraiError
+from serai.serve.ahp.peer import AhpPeer
+from serai.serve.ahp.subscriptions import loaded
+
+__all__ = ["dispatched", "unreadable"]
+
+
+class _LooseParams(Struct, rename="camel"):
+    channel: str
+    client_seq: Count
+    action: dict[str, Any]
+
+
+class _LooseDispatch(Struct, tag_field="method", tag="dispatchAction"):
+    """A dispatch whose action could not be read."""
+
+    params: _LooseParams
+
+
+def dispatched(peer: AhpPeer, params: DispatchActionParams) -> Coroutine[Any, Any, None] | None:
+    """Deal with an action, at once where its channel is in memory. On a channel that is not, ignore it."""
+    if peer.host.is_loaded(params.channel):
+        _dispatch(peer, params)
+        return None
+    return _dispatch_later(peer, params) if peer.host.sessions.knows(params.channel) else None
+
+
+def unreadable(peer: AhpPeer, data: bytes, error: InvalidParams) -> None:
+    """Send an action back that has the wrong content, if that much can be made out."""
+    try:
+        params = wire.decode(data, _LooseDispatch).params
+    except SeraiError:
+        return
+    if not (peer.host.is_loaded(params.channel) or peer.host.sessions.knows(params.channel)):
+        return  # an action on a channel that does not exist is ignored, whatever it is
+    origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
+    action = wire.UnknownType(extra=params.action)
+    _send_back(peer, params.channel, action, origin, f"invalid_action: {error}")
+
+
+async def _dispatch_later(peer: AhpPeer, params: DispatchActionParams) -> None:
+    try:
+        async with loaded(peer.host, [params.channel]):
+            _dispatch(peer, params)
+    except SeraiError as error:
+        origin = a.ActionOrigin(client_id=peer.client_id, client_seq=params.client_seq)
+        _send_back(peer, params.channel, params.action, origin, f"{error.code}: {error}")
+
+
+def _is_too_late(peer: AhpPeer, action: a.StateAction) -> bool:
+    """Whether a client wants to be the active one, and is gone: nobody would hear of that any more."""
+    is_gone = not peer.host.clients.is_connected(peer.client_id)
+    return is_gone and isinstance(action, a.SessionActiveClientChangedAction)
+
+
+def _dispatch(peer: AhpPeer, params: DispatchActionParams) -> None:
+    if _is_too_late(peer, params.action):
+        return
+    host, unavailable = peer.host, peer.journal.unavailable
+    channel, client_seq = params.channel, params.client_seq
+    origin = a.ActionOrigin(client_id=peer.client_id, client_seq=client_seq)
+    action = params.action
+    if host.clients.is_repeat(peer.count, client_seq):
+        # What it repeats may wait for room, and be lost yet: it is no repeat before.
+        is_written = host.clients.is_written(peer.count, client_seq)
+        _send_back(peer, channel, action, origin, "duplicate", waits=not is_written)
+    elif unavailable is not None:
+        _send_back(peer, channel, action, origin, f"{unavailable.code}: {unavailable}")
+    else:
+        host.clients.take(peer.client_id, peer.count, client_seq)
+        host.dispatch(channel, action, origin, peer)
+
+
+def _send_back(
+    peer: AhpPeer,
+    channel: str,
+    action: a.StateAction,
+    origin: a.ActionOrigin,
+    reason: str,
+    *,
+    waits: bool = False,
+) -> None:
+    if peer.journal.is_crowded:
+        peer.link.close(1013, "nothing can be written, and too much waits to be sent back")
+    else:
+        action = peer.host.redactor.redact_action(action, observed=False)
+        peer.journal.reject(channel, action, origin, reason, peer, waits=waits)

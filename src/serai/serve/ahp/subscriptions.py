@@ -1,0 +1,109 @@
+"""Subscriptions: a snapshot of a channel, and from then on all that happens."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+from msgspec import Raw
+
+from serai import jsonrpc
+from serai.ahp import commands as c
+from serai.ahp.channels import ChannelKind, kind_of
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.notifications import UnsubscribeParams
+from serai.errors import ProtocolError, StorageUnavailable
+from serai.host.host import Host
+from serai.serve.ahp.peer import AhpPeer
+from serai.telemetry.channels import parse
+
+__all__ = ["follow", "is_stream", "loaded", "states", "subscribe", "unknown", "unsubscribe"]
+
+
+async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Answer with a channel's state, and follow it from that very moment."""
+    channel: str = request.params.channel
+    async with loaded(peer.host, [channel]) as keep:
+        found = states(peer.host, [channel])
+        if not found and not is_stream(channel):
+            raise unknown(channel)
+        release = keep()
+    peer.burden.add(sum(memoryview(state).nbytes for state in found.values()))
+
+    def answer(seq: int) -> None:
+        snapshots = follow(peer, [channel], found, seq)
+        release()
+        peer.respond_now(request, c.SubscribeResult(snapshot=snapshots[0] if snapshots else None))
+
+    def refuse(reason: StorageUnavailable) -> None:
+        release()
+        peer.refuse(request, reason)
+
+    peer.journal.then(answer, instead=refuse)
+
+
+def unsubscribe(peer: AhpPeer, params: UnsubscribeParams) -> None:
+    """Follow a channel no longer: after all that happened before, or at once while nothing is told."""
+
+    def leave(_: object) -> None:
+        peer.journal.subscriptions.remove(params.channel, peer)
+
+    peer.journal.then(leave, instead=leave)
+
+
+@asynccontextmanager
+async def loaded(host: Host, channels: list[str]) -> AsyncGenerator[Callable[[], Callable[[], None]]]:
+    """Bring channels into memory for the length of a block.
+
+    Yields:
+        What keeps them there beyond it, and returns what lets them go.
+    """
+    release = host.sessions.hold(channels)
+    kept = False
+
+    def keep() -> Callable[[], None]:
+        nonlocal kept
+        kept = True
+        return release
+
+    try:
+        for channel in channels:
+            await host.bring(channel)
+        yield keep
+    finally:
+        if not kept:
+            release()
+
+
+def states(host: Host, channels: list[str]) -> dict[str, Raw]:
+    """The states of channels now, encoded. What happens later is not in them."""
+    found = ((channel, host.state_of(channel)) for channel in channels)
+    return {channel: Raw(state) for channel, state in found if state is not None}
+
+
+def follow(peer: AhpPeer, channels: list[str], found: dict[str, Raw], seq: int) -> list[c.Snapshot]:
+    """Follow channels from this moment on. What comes of them is to be behind the answer that says so.
+
+    Returns:
+        Snapshots of those that were found: they reflect all up to `seq`.
+    """
+    if not peer.is_gone:
+        for channel in channels:
+            if channel in found:
+                peer.journal.subscriptions.add(channel, peer)
+            elif is_stream(channel):
+                peer.host.telemetry.subscribe(channel, peer)
+    return [c.Snapshot(resource=channel, state=state, from_seq=seq) for channel, state in found.items()]
+
+
+def is_stream(channel: str) -> bool:
+    """Whether this is a channel without state: one of telemetry."""
+    return parse(channel) is not None
+
+
+def unknown(channel: str) -> ProtocolError:
+    """The error for a channel that is not there."""
+    number = (
+        AhpErrorCode.SESSION_NOT_FOUND if kind_of(channel) is ChannelKind.SESSION else AhpErrorCode.NOT_FOUND
+    )
+    return ProtocolError(f"there is no channel {channel}", number=number)

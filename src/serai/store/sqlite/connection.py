@@ -1,0 +1,343 @@
+"""Connections to an encrypted SQLite file, and what their errors mean to a host."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Protocol, cast
+from urllib.parse import quote
+
+import apsw
+
+from serai.errors import (
+    ConfigInvalid,
+    DatabaseCorrupt,
+    DatabaseLocked,
+    StorageFailed,
+    StorageUnavailable,
+    StorageUnreadable,
+    WrongKey,
+)
+
+__all__ = [
+    "RESTORE",
+    "SALT_SIZE",
+    "SQL",
+    "Cursor",
+    "Database",
+    "beside",
+    "connect",
+    "copy_database",
+    "look_at",
+    "open_database",
+    "parse",
+    "raw_key",
+    "read_fault",
+    "salt_of",
+    "sync",
+    "table_of",
+    "unreadable",
+    "write_fault",
+]
+
+RESTORE = "bring back a copy with 'serai restore'"
+"""What a person does about a database that is lost."""
+
+KEY_SIZE = 32
+SALT_SIZE = 16
+
+# What the cipher itself does with a passphrase. We do the same once, instead of once per connection.
+_ITERATIONS = 64_007
+
+_BUSY_MILLISECONDS = 5_000
+
+# One insert statement per size of a batch is kept prepared, beside all others.
+_STATEMENTS = 256
+
+# Codes of a failed commit after which the write-ahead log surely holds no commit frame of it: the frame is
+# written last, and these say that a write failed, or that none was begun.
+_NOT_WRITTEN = frozenset(
+    {
+        apsw.SQLITE_FULL,
+        apsw.SQLITE_READONLY,
+        apsw.SQLITE_BUSY,
+        apsw.SQLITE_LOCKED,
+        apsw.SQLITE_IOERR_WRITE,
+        apsw.SQLITE_IOERR_READ,
+        apsw.SQLITE_IOERR_LOCK,
+        apsw.SQLITE_IOERR_RDLOCK,
+    }
+)
+
+# Codes that are never harmless: what the kernel has dropped after a failed sync, no later sync brings back.
+_SYNC_FAILED = frozenset({apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
+
+_DAMAGED = frozenset({apsw.SQLITE_CORRUPT, apsw.SQLITE_NOTADB})
+
+
+def raw_key(key: bytes | str, salt: bytes) -> bytes:
+    """The key of the cipher: 32 bytes as they are, or derived from a passphrase and the file's salt.
+
+    Raises:
+        ConfigInvalid: Bytes of another length, or an empty passphrase.
+    """
+    if isinstance(key, bytes):
+        if len(key) != KEY_SIZE:
+            raise ConfigInvalid(f"a database key of bytes has {KEY_SIZE} of them, not {len(key)}")
+        return key
+    if not key:
+        raise ConfigInvalid("the database key is empty", remedy="Set SERAI_DATABASE_KEY to a passphrase")
+    return hashlib.pbkdf2_hmac("sha256", key.encode(), salt, _ITERATIONS, KEY_SIZE)
+
+
+def salt_of(path: Path) -> bytes:
+    """The salt of an encrypted database: its first bytes."""
+    with path.open("rb") as file:
+        return file.read(SALT_SIZE)
+
+
+def connect(path: Path, key: bytes, *, salt: bytes = b"", vfs: str | None = None) -> Database:
+    """Open an existing file with a raw key. Nothing is read yet, so a wrong key is not noticed here.
+
+    Args:
+        path: The file; an empty one becomes a database with the first write.
+        key: What `raw_key` returned.
+        salt: What an empty file is to begin with.
+        vfs: Which file system layer of SQLite to use; the default one when it is `None`.
+    """
+    return _unlock(os.fspath(path), apsw.SQLITE_OPEN_READWRITE, key + salt, vfs)
+
+
+def look_at(path: Path, key: bytes) -> Database:
+    """Open an existing file to read all that was committed, without changing a byte in its folder.
+
+    Nobody else may write meanwhile: the caller holds the lock.
+    """
+    if not beside(path, "-wal").exists():
+        # Then the file is all there is, and SQLite need not look, nor make, anything beside it.
+        uri = f"file:{quote(os.fspath(path))}?immutable=1"
+        return _unlock(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, key, None)
+    connection = connect(path, key)
+    # The index of the log is built in memory, and the log stays as it is when the connection is closed.
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.pragma("locking_mode", "exclusive")
+    return connection
+
+
+def _unlock(filename: str, flags: int, key: bytes, vfs: str | None) -> Database:
+    connection = open_database(filename, flags=flags, vfs=vfs, statements=_STATEMENTS)
+    connection.set_busy_timeout(_BUSY_MILLISECONDS)
+    connection.pragma("cipher", "chacha20")
+    connection.pragma("hexkey", (b"raw:" + key).hex())
+    return connection
+
+
+def unreadable(error: apsw.Error, path: Path, *, otherwise: str = RESTORE) -> StorageUnreadable:
+    """What an error while opening says to the person who opens.
+
+    Args:
+        error: What SQLite said.
+        path: The file.
+        otherwise: What to do when the file is damaged.
+    """
+    code = _code(error) & 0xFF
+    if code == apsw.SQLITE_NOTADB:
+        return WrongKey(
+            f"the key does not open {path}",
+            remedy="Set SERAI_DATABASE_KEY to the key that it was made with, or, if its beginning is damaged,"
+            f" {otherwise}; nothing was changed",
+        )
+    if code == apsw.SQLITE_CORRUPT:
+        return DatabaseCorrupt(
+            f"{path} is damaged ({error})",
+            remedy=f"{otherwise.capitalize()}; nothing was changed",
+        )
+    if code in {apsw.SQLITE_BUSY, apsw.SQLITE_LOCKED}:
+        return DatabaseLocked(f"another program has {path} open", remedy="Close it and start again")
+    return StorageUnreadable(
+        f"{path} cannot be opened ({error})", remedy="Check the folder's permissions and the free space"
+    )
+
+
+def write_fault(error: apsw.Error, *, committing: bool) -> StorageUnavailable | StorageFailed:
+    """What an error while writing leaves behind.
+
+    Args:
+        error: What SQLite said.
+        committing: Whether it was the commit that failed, and not a statement before it. Of those nothing can
+            be left behind: frames without a commit are no part of the log.
+    """
+    code = _code(error)
+    if code in _SYNC_FAILED:
+        return StorageFailed(f"the database could not be synced ({error})", remedy=_START_AGAIN)
+    if code & 0xFF in _DAMAGED:
+        return StorageFailed(f"the database is damaged ({error})", remedy="Run 'serai doctor'")
+    if committing and code not in _NOT_WRITTEN and code & 0xFF not in _NOT_WRITTEN:
+        return StorageFailed(f"it is not known whether a commit was written ({error})", remedy=_START_AGAIN)
+    return StorageUnavailable(
+        f"the database cannot be written now ({error})",
+        remedy="Make room on its disk, or check its permissions",
+    )
+
+
+_START_AGAIN = "Start again: what was committed is recovered"
+
+
+def read_fault(error: apsw.Error, path: Path) -> StorageUnavailable | DatabaseCorrupt:
+    """What an error while reading means."""
+    if _code(error) & 0xFF in _DAMAGED:
+        return DatabaseCorrupt(f"{path} is damaged ({error})", remedy="Run 'serai doctor'")
+    return StorageUnavailable(f"{path} cannot be read now ({error})")
+
+
+def _code(error: apsw.Error) -> int:
+    """The extended result code. An error that apsw itself raises has none."""
+    return int(getattr(error, "extendedresult", apsw.SQLITE_ERROR))
+
+
+class Cursor(Protocol):
+    """The rows of a statement."""
+
+    @property
+    def get(self) -> Any:
+        """The only value, the only row, or all rows; `None` when there is nothing."""
+        ...
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row."""
+        ...
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All other rows."""
+        ...
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
+
+
+class Database(Protocol):
+    """A connection. `with` makes one transaction of a block."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        ...
+
+    def execute(self, statements: str, bindings: Sequence[Any] | None = None, /) -> Cursor:
+        """Run statements."""
+        ...
+
+    def executemany(self, statements: str, bindings: Iterable[Sequence[Any]], /) -> Cursor:
+        """Run a statement once for each of the bindings."""
+        ...
+
+    def pragma(self, name: str, value: int | str | None = None) -> Any:
+        """Read or set something of SQLite's own."""
+        ...
+
+    def config(self, op: int, *args: int) -> int:
+        """Change how the connection behaves."""
+        ...
+
+    def set_busy_timeout(self, milliseconds: int) -> None:
+        """How long to wait for a lock."""
+        ...
+
+    def status(self, op: int, reset: bool = False) -> tuple[int, int]:
+        """A counter of SQLite's: its value, and the highest that it had."""
+        ...
+
+    def wal_autocheckpoint(self, n: int) -> None:
+        """After how many pages a commit does a checkpoint; 0 for never."""
+        ...
+
+    def wal_checkpoint(self, dbname: str | None = None, mode: int = 0) -> tuple[int, int]:
+        """Move pages from the log to the file; returns the log's length and how much of it is done."""
+        ...
+
+    def interrupt(self) -> None:
+        """Make what runs now fail. Any thread may call."""
+        ...
+
+    def close(self) -> None:
+        """Close it."""
+        ...
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(self, *args: object) -> bool | None: ...
+
+
+def open_database(filename: str, *, flags: int, vfs: str | None, statements: int) -> Database:
+    """Make a connection; `statements` is how many prepared ones it keeps."""
+    make = cast("Callable[..., Database]", apsw.Connection)
+    return make(filename, flags=flags, vfs=vfs, statementcachesize=statements)
+
+
+def table_of(numbers: array[int]) -> object:
+    """A binding for `carray(?)`: an array, which is not empty, as a table."""
+    bind = cast("Callable[[array[int]], object]", apsw.carray)  # pyright: ignore[reportUnknownMemberType]
+    return bind(numbers)
+
+
+_NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
+_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
+
+
+def parse(text: str) -> dict[str, str]:
+    """Statements by name: `-- name --`, comment lines, then the statement.
+
+    Raises:
+        ValueError: A name stands there twice, or has no statement.
+    """
+    _, *parts = _NAME.split(text)
+    statements: dict[str, str] = {}
+    for name, body in zip(parts[::2], parts[1::2], strict=True):
+        statement = " ".join(_COMMENT.sub("", body).split())
+        if not statement or name in statements:
+            raise ValueError(f"the query {name!r} stands there twice, or is empty")
+        statements[name] = statement
+    return statements
+
+
+SQL = parse(files("serai.store.sqlite").joinpath("sql", "queries.sql").read_text(encoding="utf-8"))
+"""The statements of the SQLite store."""
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """The file that SQLite keeps beside a database: `-wal`, `-shm` or `-journal`."""
+    return path.with_name(path.name + suffix)
+
+
+def sync(path: Path) -> None:
+    """Have a file, or the entries of a folder, on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def copy_database(connection: Database, destination: Path) -> None:
+    """Write a consistent copy under the same key, or nothing: it gets its name when it is complete.
+
+    A file of that name is replaced. The copy holds no trace of what was deleted.
+
+    Raises:
+        apsw.Error: The database cannot be read, or the copy not written.
+        OSError: The copy cannot be made.
+    """
+    partial = destination.with_name(f"{destination.name}.partial")
+    # SQLite writes into an empty file, and this one can be read by nobody else.
+    os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+    try:
+        connection.execute("VACUUM INTO ?", (os.fspath(partial),))
+        sync(partial)
+        partial.replace(destination)
+        sync(destination.parent)
+    finally:
+        partial.unlink(missing_ok=True)

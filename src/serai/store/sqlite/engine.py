@@ -1,0 +1,308 @@
+"""All that an open SQLite store consists of: its lock, its connections and its threads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar
+
+import apsw
+
+from serai.errors import StorageFailed, StorageUnavailable, StorageUnreadable
+from serai.store.contract import Opening
+from serai.store.sqlite import care
+from serai.store.sqlite.connection import Database, beside, connect, unreadable, write_fault
+from serai.store.sqlite.file import prepare
+from serai.store.sqlite.locator import Tail
+from serai.store.sqlite.lock import FileLock
+from serai.store.sqlite.migrations import MIGRATIONS, Migration, migrate
+from serai.store.sqlite.reader import Reader
+from serai.store.sqlite.worker import Worker
+from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL, Writer
+
+__all__ = ["CHECKPOINT_PAGES", "Checkpoints", "Engine", "Settings"]
+
+T = TypeVar("T")
+
+# To how many bytes a log that grew longer is cut when it begins anew.
+_LOG_LIMIT = 16 << 20
+
+
+CHECKPOINT_PAGES = 2_000
+"""After how many new pages in the log a checkpoint runs: about 4 MB."""
+
+# The log begins anew once a checkpoint has reached its end, which one beside a busy writer never does. From
+# this many times the usual size on, the writer does the little that is left.
+_OVERDUE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a store is opened."""
+
+    path: Path
+    key: bytes | str
+    address: str | None = None
+    block: int = BLOCK
+    locator_interval: int = LOCATOR_INTERVAL
+    checkpoint_pages: int = CHECKPOINT_PAGES
+    migrations: Sequence[Migration] = MIGRATIONS
+    vfs: str | None = None
+    now: Callable[[], float] = time.time
+    was_used: bool = False
+
+
+class Engine:
+    """An open store. It is opened and closed in the thread that writes; all methods block.
+
+    Args:
+        settings: How to open it.
+    """
+
+    writer: Writer
+    reader: Reader
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.writing = Worker("serai-store-writer")
+        self.reading = Worker("serai-store-reader")
+        self.copies: list[Path] = []
+        self._checkpointing = Worker("serai-store-checkpoints")
+        self._lock = FileLock(settings.path)
+        self._key = b""
+        # In the order in which they are closed; the writer's is the last.
+        self._connections: list[Database] = []
+        # Connections of checks and copies that run now, in threads of their own.
+        self._guests: set[Database] = set()
+        self._guests_lock = Lock()
+        self._checkpoint_lock = Lock()
+        self._opened = self._closing = False
+
+    def open(self) -> Opening:
+        """Check, lock, migrate and start.
+
+        Raises:
+            StorageUnreadable: It cannot be opened; nothing is left open.
+        """
+        settings = self.settings
+        # The lock comes before the checks: they read without SQLite's own locks, and would take the page
+        # that a living host is writing for a damaged one.
+        self._lock.take(settings.address)
+        try:
+            was_used = settings.was_used or self._lock.was_there
+            self._key = prepare(settings.path, settings.key, settings.migrations, was_used=was_used)
+            try:
+                return self._start()
+            except apsw.Error as error:
+                raise unreadable(error, settings.path) from error
+            except OSError as error:
+                raise StorageUnreadable(
+                    f"{error.filename or settings.path} cannot be written ({error.strerror})",
+                    remedy="Check the folder's permissions and the free space",
+                ) from error
+        except BaseException:
+            with suppress(apsw.Error):  # why it could not be opened is what counts
+                self._release()
+            raise
+
+    def _start(self) -> Opening:
+        settings = self.settings
+        has_log = beside(settings.path, "-wal").exists()
+        database = self._connect()
+        database.pragma("journal_mode", "wal")
+        self.copies = migrate(database, settings.migrations, path=settings.path, keep_copy=True)
+        database.wal_autocheckpoint(0)
+        database.pragma("journal_size_limit", _LOG_LIMIT)
+        self._database = database
+        tail = Tail()
+        self.reader = Reader(self._connect(), tail)
+        checkpoints = Checkpoints(
+            self._connect(),
+            self._checkpointing,
+            self._checkpoint_lock,
+            pages=settings.checkpoint_pages,
+            finish=lambda: self.writing.post(self._checkpoint),
+            fail=self.fail,
+        )
+        self.writer = Writer(
+            settings.path,
+            database,
+            tail,
+            committed=checkpoints.committed,
+            block=settings.block,
+            locator_interval=settings.locator_interval,
+            now=settings.now,
+        )
+        opening = self.writer.begin(has_log=has_log)
+        self.reading.start()
+        self._checkpointing.start()
+        self.writing.chores = self.writer.do_chores
+        self._opened = True
+        return opening
+
+    def fail(self, failure: StorageFailed) -> None:
+        """Have all later writes refused: it is not known what is on the disk. Any thread may call."""
+        self.writer.failure = self.writer.failure or failure
+
+    def erase(self, uri: str) -> None:
+        """Erase a session for good. It may take long; erasing again after an error does no harm.
+
+        First the rows are deleted. Then the file is written anew: moving rows about leaves copies of them in
+        the unused space of pages, where deleting does not reach. At last the log is emptied, which holds
+        pages as they were.
+
+        Raises:
+            StorageFailed: It is not known what is on the disk.
+            StorageUnavailable: Something is not yet erased.
+        """
+        if self.writer.failure is not None:
+            raise self.writer.failure
+        try:
+            self.writer.forget(uri, care.erase(self._database, uri))
+            self._database.execute("VACUUM")
+            with self._checkpoint_lock:
+                self._database.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.Error as error:
+            fault = write_fault(error, committing=True)
+            if isinstance(fault, StorageFailed):
+                self.fail(fault)
+            raise fault from error
+
+    def visit(self, job: Callable[[Database], T]) -> T:
+        """Do something long on a connection of its own. Any thread may call.
+
+        Raises:
+            StorageUnavailable: It was interrupted, or the store was closed.
+        """
+        with self._guests_lock:
+            if self._closing:
+                raise StorageUnavailable("the store is closed")
+            guest = connect(self.settings.path, self._key, vfs=self.settings.vfs)
+            self._guests.add(guest)
+        try:
+            return job(guest)
+        except apsw.InterruptError as error:
+            raise StorageUnavailable("it was interrupted: the store is being closed") from error
+        finally:
+            with self._guests_lock:
+                self._guests.discard(guest)
+                guest.close()
+
+    def interrupt(self) -> None:
+        """Have what runs on connections of its own end at once. Any thread may call."""
+        with self._guests_lock:
+            for guest in self._guests:
+                guest.interrupt()
+
+    def close(self) -> None:
+        """Finish what waits, record a clean stop and let go of everything. Without `open`, do nothing.
+
+        Raises:
+            StorageFailed: The last sync failed. Everything is let go all the same, and the log is kept: what
+                was committed is recovered from it.
+        """
+        if not self._opened:
+            return
+        self._closing = True
+        self.interrupt()
+        self.reading.stop()
+        self._checkpointing.stop()
+        self.reading.join()
+        self._checkpointing.join()
+        self.writing.chores = None
+        try:
+            self.writer.end()
+        finally:
+            self._release_or_tell()
+
+    def _checkpoint(self) -> None:
+        checkpoint(self._database, self._checkpoint_lock, self.fail)
+
+    def _connect(self) -> Database:
+        connection = connect(self.settings.path, self._key, vfs=self.settings.vfs)
+        self._connections.insert(0, connection)
+        # Before its first read a connection does not know that there is a log, and would never empty it.
+        connection.pragma("user_version")
+        connection.pragma("synchronous", "full")
+        connection.pragma("secure_delete", 1)
+        return connection
+
+    def _release_or_tell(self) -> None:
+        try:
+            self._release()
+        except apsw.Error as error:
+            raise write_fault(error, committing=False) from error
+
+    def _release(self) -> None:
+        """Close all connections, then give up the lock. One that fails keeps the others from nothing."""
+        with ExitStack() as last_to_first:
+            last_to_first.callback(self._lock.release)
+            for connection in reversed(self._connections):
+                last_to_first.callback(connection.close)
+
+
+class Checkpoints:
+    """Passive checkpoints on a connection and a thread of their own.
+
+    Args:
+        connection: A connection that nobody else uses.
+        worker: The thread.
+        lock: Held during every checkpoint: SQLite does not let one wait for another.
+        pages: After how many new pages in the log a checkpoint runs.
+        finish: Called when the writer should do a checkpoint itself.
+        fail: Called when the database file could not be synced.
+    """
+
+    def __init__(
+        self,
+        connection: Database,
+        worker: Worker,
+        lock: Lock,
+        *,
+        pages: int,
+        finish: Callable[[], None],
+        fail: Callable[[StorageFailed], None],
+    ) -> None:
+        self._db = connection
+        self._worker = worker
+        self._lock = lock
+        self._pages = pages
+        self._finish = finish
+        self._fail = fail
+        self._running = False
+        # How many pages the writer had written in all when the last checkpoint was asked for.
+        self._before = 0
+
+    def committed(self, written: int) -> None:
+        """There was a commit, and the writer has written so many pages in all. It does not block."""
+        if written - self._before >= self._pages and not self._running:
+            self._running = True
+            self._before = written
+            self._worker.post(self._run)
+
+    def _run(self) -> None:
+        log = checkpoint(self._db, self._lock, self._fail)
+        self._running = False
+        if log >= _OVERDUE * self._pages:
+            self._finish()
+
+
+def checkpoint(connection: Database, lock: Lock, fail: Callable[[StorageFailed], None]) -> int:
+    """One passive checkpoint; returns how long the log was, in pages. It does not raise.
+
+    A full disk does no harm: the log stays, and the next checkpoint tries again. A failed sync does.
+    """
+    try:
+        with lock:
+            log, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    except apsw.Error as error:
+        fault = write_fault(error, committing=False)
+        if isinstance(fault, StorageFailed):
+            fault.__cause__ = error
+            fail(fault)
+        return 0
+    return max(log, 0)

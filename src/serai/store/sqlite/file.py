@@ -1,0 +1,265 @@
+"""The database file: checked before anything is written, made anew, and the mark beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import apsw
+
+from serai.errors import DatabaseCorrupt, SchemaNewer, StorageUnreadable, WrongKey
+from serai.store.sqlite.connection import (
+    RESTORE,
+    SALT_SIZE,
+    SQL,
+    Database,
+    beside,
+    connect,
+    look_at,
+    raw_key,
+    salt_of,
+    sync,
+    unreadable,
+)
+from serai.store.sqlite.migrations import APPLICATION_ID, Migration, migrate
+
+__all__ = [
+    "PAGE_SIZE",
+    "HighWater",
+    "check_header",
+    "check_schema",
+    "create",
+    "inspect",
+    "prepare",
+    "refuse_empty",
+    "refuse_second_name",
+]
+
+PAGE_SIZE = 2048
+"""Half the usual one. A commit of a dozen small rows writes a few pages, however full: with pages of 4 KiB
+the log takes 6 bytes for each of the payload, with these 5, in the same time."""
+
+# What stands unencrypted in the header after the salt: the page size, two bytes that say which journal is
+# used, the bytes per page that the cipher needs, and three constants of SQLite.
+_HEADER_SIZE = SALT_SIZE + 8
+_PAGE_SIZE_FIELD = PAGE_SIZE.to_bytes(2, "big")
+_CONSTANTS = bytes([32, 64, 32, 32])
+
+
+def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration], *, was_used: bool) -> bytes:
+    """See that there is a sound database of ours at a path, and return its raw key. The lock is held already.
+
+    Args:
+        path: The database file.
+        key: 32 bytes, or a passphrase.
+        migrations: The schema's history.
+        was_used: Whether a host has been here before. Then an empty file is a lost database: none is empty
+            when it gets its name, whenever a crash comes.
+
+    Raises:
+        StorageUnreadable: It cannot be opened, or is not sound; nothing was changed.
+    """
+    try:
+        if not path.exists() or not path.stat().st_size:
+            _refuse_remains(path)
+            if was_used and path.exists():
+                refuse_empty(path)
+            return create(path, key, migrations)
+        refuse_second_name(path)
+        return inspect(path, key, newest=migrations[-1].version)
+    except OSError as error:
+        raise StorageUnreadable(
+            f"{error.filename or path} cannot be used ({error.strerror})",
+            remedy="Check the folder's permissions and the free space",
+        ) from error
+
+
+def inspect(path: Path, key: bytes | str, *, newest: int, otherwise: str = RESTORE) -> bytes:
+    """Check key, header and schema, through the log, and without changing a byte. Returns the raw key.
+
+    Args:
+        path: The file.
+        key: 32 bytes, or a passphrase.
+        newest: The newest schema that is known.
+        otherwise: What a person does when the file is damaged.
+
+    Raises:
+        DatabaseCorrupt: It is damaged.
+        SchemaNewer: A newer Serai wrote it.
+        WrongKey: The key does not open it, or it is not ours.
+    """
+    check_header(path, otherwise=otherwise)
+    raw = raw_key(key, salt_of(path))
+    try:
+        connection = look_at(path, raw)
+        try:
+            check_schema(connection, path, newest=newest)
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            if connection.execute(SQL["state"]).get is None:
+                raise DatabaseCorrupt(f"{path} has lost its state", remedy=otherwise.capitalize())
+            connection.execute(SQL["last_number"]).fetchall()
+        finally:
+            connection.close()
+    except apsw.SQLError as error:
+        raise DatabaseCorrupt(f"{path} lacks a table ({error})", remedy=otherwise.capitalize()) from error
+    except apsw.Error as error:
+        raise unreadable(error, path, otherwise=otherwise) from error
+    return raw
+
+
+def check_schema(connection: Database, path: Path, *, newest: int) -> None:
+    """See that a database is ours, and that we know its schema.
+
+    Raises:
+        apsw.Error: It cannot be read, perhaps because the key is wrong.
+        SchemaNewer: A newer Serai wrote it.
+        WrongKey: It is not ours.
+    """
+    version = int(connection.pragma("user_version"))
+    if connection.pragma("application_id") != APPLICATION_ID:
+        raise WrongKey(
+            f"{path} is a database, but not one of Serai's", remedy="Name another file, or move it away"
+        )
+    if version > newest:
+        raise SchemaNewer(
+            f"{path} was written by a newer Serai (schema {version}; this one knows {newest})",
+            remedy="Update Serai, or restore a copy from before",
+        )
+
+
+def create(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> bytes:
+    """Make a new database that is there as a whole or not at all, and return its raw key."""
+    salt = os.urandom(SALT_SIZE)
+    raw = raw_key(key, salt)
+    fresh = path.with_name(f"{path.name}.new")
+    for leftover in (fresh, beside(fresh, "-journal"), beside(fresh, "-wal"), beside(fresh, "-shm")):
+        leftover.unlink(missing_ok=True)
+    # SQLite gives the files beside a database the permissions of the database.
+    os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        connection = connect(fresh, raw, salt=salt)
+        try:
+            connection.pragma("page_size", PAGE_SIZE)
+            connection.pragma("auto_vacuum", 0)
+            migrate(connection, migrations, path=path, keep_copy=False)
+            connection.pragma("journal_mode", "wal")
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise unreadable(error, path) from error
+    sync(fresh)
+    fresh.replace(path)
+    sync(path.parent)
+    return raw
+
+
+def check_header(path: Path, *, otherwise: str = RESTORE) -> None:
+    """See that a file looks like a database of ours. That can be seen without the key.
+
+    Args:
+        path: The file.
+        otherwise: What a person does when it is damaged.
+
+    Raises:
+        WrongKey: It does not.
+    """
+    with path.open("rb") as file:
+        header = file.read(_HEADER_SIZE)
+    if header.startswith(b"SQLite format 3\0"):
+        raise WrongKey(f"{path} is not encrypted, so it is not Serai's", remedy="Name another file")
+    constants = header[SALT_SIZE : SALT_SIZE + 2] + header[SALT_SIZE + 4 :]
+    if constants != _PAGE_SIZE_FIELD + _CONSTANTS:
+        raise WrongKey(
+            f"{path} is no database of Serai's, or its beginning is damaged",
+            remedy=f"{otherwise.capitalize()}; nothing was changed",
+        )
+    if beside(path, "-journal").exists():
+        raise WrongKey(
+            f"{beside(path, '-journal')} lies beside {path}, and Serai writes none",
+            remedy="Close the program that wrote it",
+        )
+
+
+def refuse_second_name(path: Path) -> None:
+    """Locks and logs go by the name of the file: under two names, two hosts would ruin it.
+
+    Raises:
+        StorageUnreadable: It has another name.
+    """
+    if path.stat().st_nlink > 1:
+        raise StorageUnreadable(
+            f"{path} has another name (a hard link), under which another host could use it",
+            remedy=f"Remove the other one; 'find DIR -samefile {path}' finds it",
+        )
+
+
+def refuse_empty(path: Path) -> NoReturn:
+    """An empty file is there where a database was.
+
+    Raises:
+        DatabaseCorrupt: Always.
+    """
+    raise DatabaseCorrupt(
+        f"{path} is empty: what was in it is lost",
+        remedy=f"{RESTORE.capitalize()}, or remove the file to start anew",
+    )
+
+
+def _refuse_remains(path: Path) -> None:
+    """A log whose database is gone would be taken for the log of the new one."""
+    log = beside(path, "-wal")
+    if log.exists() and log.stat().st_size:
+        raise DatabaseCorrupt(
+            f"{path} is gone, but its log {log} is there",
+            remedy=f"{RESTORE.capitalize()}, or move the log away to start anew",
+        )
+
+
+class HighWater:
+    """The first number that was surely not given out, in a file beside the database, `NAME-highwater`.
+
+    The database knows it too, but in its log: whoever loses the log loses that as well. The file is written
+    before the numbers below it are given out, a block at a time, so it costs nothing per commit.
+
+    Args:
+        database: The database file. The mark is that of this file alone: its salt stands before the number.
+    """
+
+    def __init__(self, database: Path) -> None:
+        self._path = beside(database, "-highwater")
+        with database.open("rb") as file:
+            self._salt = file.read(16).hex()
+
+    def read(self) -> int:
+        """The number; 0 when there is none for this database."""
+        try:
+            salt, number = self._path.read_text(encoding="ascii").split()
+            return int(number) if salt == self._salt else 0
+        except (OSError, ValueError):
+            return 0
+
+    def misses_log(self, ceiling: int, *, clean: bool, has_log: bool) -> bool:
+        """Whether the log was lost.
+
+        Args:
+            ceiling: What the database says of the same number.
+            clean: Whether the database was closed by its last host. Else its log is there.
+            has_log: Whether it is.
+        """
+        mark = self.read()
+        return mark > ceiling or (mark == ceiling and not clean and not has_log)
+
+    def write(self, number: int) -> None:
+        """Have it on the disk. It is shorter than a sector, which is written as a whole.
+
+        Raises:
+            OSError: It could not be written.
+        """
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            os.pwrite(descriptor, f"{self._salt} {number:020}\n".encode(), 0)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,107 @@
+"""Reading, on a connection of its own: a reader sees what was committed, and never waits for a commit."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Sequence
+
+from serai.store.contract import BlobRow, ClientRow, HeadRow, SessionRow, StoredRow, TurnRow
+from serai.store.sqlite.connection import SQL, Database, table_of
+from serai.store.sqlite.locator import Tail, numbers_after
+
+__all__ = ["Reader"]
+
+
+class Reader:
+    """The one that reads. All methods block and belong to one thread; all may raise `apsw.Error`.
+
+    Args:
+        connection: A connection that nobody else uses.
+        tail: The numbers that no locator lists yet.
+    """
+
+    def __init__(self, connection: Database, tail: Tail) -> None:
+        self._db = connection
+        self._tail = tail
+
+    def sessions(self) -> list[SessionRow]:
+        """All sessions that are not disposed of, the last modified one first."""
+        return [SessionRow(*row) for row in self._db.execute(SQL["sessions"])]
+
+    def head(self, uri: str) -> HeadRow | None:
+        """The newest head of a session."""
+        row = self._db.execute(SQL["head"], (uri,)).fetchone()
+        return None if row is None else HeadRow(*row)
+
+    def turns(self, uri: str, before: int | None, limit: int | None) -> list[TurnRow]:
+        """The last turns of a session that are not truncated, oldest first."""
+        bounds = (uri, sys.maxsize if before is None else before, -1 if limit is None else limit)
+        rows = self._db.execute(SQL["turns"], bounds).fetchall()
+        return [TurnRow(*row) for row in reversed(rows)]
+
+    def rows(self, channel: str, after: int) -> list[StoredRow]:
+        """The rows of one channel above a number, ascending."""
+        _, numbers = self._find([channel], after)
+        if not numbers:
+            return []
+        found = self._db.execute(SQL["rows_by_number"], (table_of(numbers),))
+        return [StoredRow(seq, channel, action, origin) for seq, _, action, origin in found]
+
+    def replay(
+        self, channels: Sequence[str], after: int, until: int, max_rows: int, max_bytes: int
+    ) -> list[StoredRow] | None:
+        """The rows of some channels between two numbers; `None` when they are too many, or not all there."""
+        names, numbers = self._find(channels, after)
+        while numbers and numbers[-1] > until:
+            numbers.pop()
+        if len(numbers) > max_rows:
+            return None
+        rows: list[StoredRow] = []
+        found = self._db.execute(SQL["rows_by_number"], (table_of(numbers),)) if numbers else ()
+        for seq, channel, action, origin in found:
+            max_bytes -= len(action) + len(origin or b"")
+            if max_bytes < 0:
+                return None
+            rows.append(StoredRow(seq, names[channel], action, origin))
+        # At last, for rows may be pruned at any moment before, and a mark only ever moves forward.
+        if any((self._db.execute(SQL["pruned"], (channel,)).get or 0) > after for channel in names):
+            return None
+        return rows
+
+    def gaps(self) -> list[tuple[int, int]]:
+        """For each start, the last committed number before it and the first new one."""
+        return [(last, first) for last, first in self._db.execute(SQL["openings"])]
+
+    def client(self, client_id: str) -> ClientRow | None:
+        """What a client id is bound to."""
+        row = self._db.execute(SQL["client"], (client_id,)).fetchone()
+        return None if row is None else ClientRow(*row)
+
+    def mark(self, client_id: str) -> int:
+        """How far a client has counted; 0 when it has not."""
+        return self._db.execute(SQL["mark"], (client_id,)).get or 0
+
+    def blob(self, digest: str) -> BlobRow | None:
+        """Large content by its digest."""
+        row = self._db.execute(SQL["blob"], (digest,)).fetchone()
+        return None if row is None else BlobRow(*row)
+
+    def _find(self, channels: Sequence[str], after: int) -> tuple[dict[int, str], array[int]]:
+        """The names of channels by their ids, and their numbers above one, ascending.
+
+        The tail is copied first: a locator that is written after that lists its numbers once more, while the
+        other way round they could be missed.
+        """
+        names: dict[int, str] = {}
+        for name in channels:
+            channel: int | None = self._db.execute(SQL["channel_id"], (name,)).get
+            if channel is not None:
+                names[channel] = name
+        tails = self._tail.copy(names)
+        found = array("q")
+        with self._db:  # one moment for all channels
+            for channel, tail in zip(names, tails, strict=True):
+                locators = self._db.execute(SQL["locators"], (channel, after))
+                found.extend(numbers_after(after, (data for (data,) in locators), tail))
+        return names, found if len(names) == 1 else array("q", sorted(found))

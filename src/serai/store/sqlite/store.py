@@ -1,0 +1,264 @@
+"""The store on an encrypted SQLite file.
+
+Three threads, each with a connection of its own, do what blocks: one writes, one reads, and one moves what
+was committed from the log into the file. None of it runs on the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from serai.errors import SeraiError, StorageUnavailable
+from serai.store.contract import (
+    Batch,
+    BlobRow,
+    ClientRow,
+    HeadRow,
+    Opening,
+    SessionRow,
+    StoredRow,
+    TurnRow,
+    failed,
+    settled,
+)
+from serai.store.sqlite import care
+from serai.store.sqlite.backup import copy_to_new_file
+from serai.store.sqlite.connection import Database, read_fault
+from serai.store.sqlite.engine import CHECKPOINT_PAGES, Engine, Settings
+from serai.store.sqlite.migrations import MIGRATIONS, Migration
+from serai.store.sqlite.prune import Pace, make_plan
+from serai.store.sqlite.reader import Reader
+from serai.store.sqlite.worker import Worker
+from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL
+from serai.store.upkeep import first_day_kept
+
+__all__ = ["SqliteStore"]
+
+T = TypeVar("T")
+
+
+class SqliteStore:
+    """A `Store` in one file, encrypted with ChaCha20.
+
+    Cancelling a read, a check, a backup or `prune` is harmless. Cancelling `append`, `purge` or `close` does
+    not stop them.
+
+    Args:
+        path: The database file; it is made when it is not there.
+        key: 32 bytes, or a passphrase.
+        address: Where the host can be reached, for the next host that finds the database in use.
+        block: How many numbers are set aside at a time.
+        locator_interval: After how many rows the channels' numbers are written down.
+        checkpoint_pages: After how many new pages in the log a checkpoint runs.
+        migrations: The schema's history.
+        vfs: Which file system layer of SQLite to use.
+        now: The clock, in seconds since 1970.
+        was_used: Whether it is known that there was a database: then an empty file does not become a new one.
+            It does not either where a host has left its lock file.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        key: bytes | str,
+        *,
+        address: str | None = None,
+        block: int = BLOCK,
+        locator_interval: int = LOCATOR_INTERVAL,
+        checkpoint_pages: int = CHECKPOINT_PAGES,
+        migrations: Sequence[Migration] = MIGRATIONS,
+        vfs: str | None = None,
+        now: Callable[[], float] = time.time,
+        was_used: bool = False,
+    ) -> None:
+        self._settings = Settings(
+            path.resolve(),
+            key,
+            address,
+            block,
+            locator_interval,
+            checkpoint_pages,
+            migrations,
+            vfs,
+            now,
+            was_used,
+        )
+        self._engine: Engine | None = None
+        self._closing: asyncio.Future[None] | None = None
+        # One check, copy or purge at a time: what reads for long keeps the log from being emptied.
+        self._care = asyncio.Lock()
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._settings.path
+
+    @property
+    def copies(self) -> list[Path]:
+        """The copies that were made before migrations when it was opened."""
+        return [] if self._engine is None else self._engine.copies
+
+    async def open(self) -> Opening:
+        """See `Store`."""
+        if self._engine is not None:
+            raise StorageUnavailable("the store is open already")
+        engine = Engine(self._settings)
+        engine.writing.start()
+        try:
+            opening = await engine.writing.run(engine.open)
+        except BaseException:
+            # When this was cancelled, it may have been opened all the same.
+            engine.writing.post(engine.close)
+            engine.writing.stop()
+            raise
+        self._engine, self._closing = engine, None
+        return opening
+
+    async def close(self) -> None:
+        """See `Store`."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            self._closing = engine.writing.run(engine.close)
+            engine.writing.stop()
+        if self._closing is not None:
+            await asyncio.shield(self._closing)
+
+    def append(self, batch: Batch) -> asyncio.Future[int]:
+        """See `Store`."""
+        try:
+            engine = self._opened()
+            first = engine.writer.take_numbers(batch)
+        except SeraiError as error:
+            return failed(error)
+        if first is not None:
+            return settled(first)
+        return engine.writing.run(partial(engine.writer.append, batch))
+
+    # -- reading -------------------------------------------------------------------------------------------
+    # All of these raise `DatabaseCorrupt` when they meet damage, and `StorageUnavailable` when the store is
+    # not open or cannot be read now.
+
+    async def sessions(self) -> list[SessionRow]:
+        """See `Store`."""
+        return await self._read(Reader.sessions)
+
+    async def head(self, uri: str) -> HeadRow | None:
+        """See `Store`."""
+        return await self._read(lambda reader: reader.head(uri))
+
+    async def turns(self, uri: str, *, before: int | None = None, limit: int | None = None) -> list[TurnRow]:
+        """See `Store`."""
+        return await self._read(lambda reader: reader.turns(uri, before, limit))
+
+    async def rows(self, channel: str, after: int) -> list[StoredRow]:
+        """See `Store`."""
+        return await self._read(lambda reader: reader.rows(channel, after))
+
+    async def replay(
+        self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
+    ) -> list[StoredRow] | None:
+        """See `Store`."""
+        return await self._read(lambda reader: reader.replay(channels, after, until, max_rows, max_bytes))
+
+    async def gaps(self) -> list[tuple[int, int]]:
+        """See `Store`."""
+        return await self._read(Reader.gaps)
+
+    async def client(self, client_id: str) -> ClientRow | None:
+        """See `Store`."""
+        return await self._read(lambda reader: reader.client(client_id))
+
+    async def mark(self, client_id: str) -> int:
+        """See `Store`."""
+        return await self._read(lambda reader: reader.mark(client_id))
+
+    async def blob(self, digest: str) -> BlobRow | None:
+        """See `Store`."""
+        return await self._read(lambda reader: reader.blob(digest))
+
+    # -- care ----------------------------------------------------------------------------------------------
+
+    async def purge(self, uri: str) -> None:
+        """Erase all that is kept of a session, for good. The file is written anew, and writing waits for it.
+
+        Raises:
+            StorageFailed: It is not known what is on the disk.
+            StorageUnavailable: Something is not yet erased; purge it again.
+        """
+        engine = self._opened()
+        async with self._care:
+            await engine.writing.run(partial(engine.erase, uri))
+
+    async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
+        """Delete rows that are more than so many days old and that no state needs.
+
+        It goes in pieces of a few milliseconds, between batches, and stands back while there is a check, a
+        copy or a purge. Pages that become free are overwritten, and used again for what is written next; the
+        file does not get shorter.
+
+        Returns:
+            The sessions of which old rows stay, because their heads do not reflect them.
+
+        Raises:
+            StorageFailed: It is not known what is on the disk.
+            StorageUnavailable: The disk is full, or the store was closed. Some rows are left.
+            ValueError: It is not at least one day.
+        """
+        first_day = first_day_kept(self._settings.now(), days)
+        plan = await self._visit(partial(make_plan, first_day=first_day, whole=whole))
+        pace, behind = Pace(), set[int]()
+        after = 0 if plan else None
+        while plan and after is not None:
+            async with self._care:
+                engine = self._opened()
+                piece = await engine.writing.run(partial(engine.writer.prune, plan, after, pace.rows))
+            behind |= piece.behind
+            after = piece.until
+            await asyncio.sleep(pace.took(piece.seconds))
+        return sorted(plan.sessions[channel] for channel in behind) if plan else []
+
+    async def check(self, *, full: bool) -> list[str]:
+        """See `Store`."""
+        problems = await self._visit(partial(care.check, full=full))
+        return [f"{self.path}: {problem}" for problem in problems]
+
+    async def backup(self, destination: Path) -> None:
+        """See `Store`."""
+        await self._visit(partial(copy_to_new_file, destination=destination))
+
+    # -- inside --------------------------------------------------------------------------------------------
+
+    def _opened(self) -> Engine:
+        if self._engine is None:
+            raise StorageUnavailable("the store is not open")
+        return self._engine
+
+    async def _read(self, job: Callable[[Reader], T]) -> T:
+        engine = self._opened()
+        try:
+            return await engine.reading.run(lambda: job(engine.reader))
+        except apsw.Error as error:
+            raise read_fault(error, self.path) from error
+
+    async def _visit(self, job: Callable[[Database], T]) -> T:
+        engine = self._opened()
+        async with self._care:
+            visiting = Worker("serai-store-visitor")
+            visiting.start()
+            answer = visiting.run(partial(engine.visit, job))
+            visiting.stop()
+            try:
+                return await asyncio.shield(answer)
+            except asyncio.CancelledError:
+                engine.interrupt()
+                await asyncio.wait([answer])
+                raise
+            except apsw.Error as error:
+                raise read_fault(error, self.path) from error

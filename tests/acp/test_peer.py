@@ -1,0 +1,211 @@
+"""What is read of the lines that an agent writes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from serai.acp import AgentMessageChunk, RawUpdate, ToolCallUpdate, Update
+from serai.acp.process.peer import AgentPeer, Listener
+from serai.jsonrpc import Notification, Request
+
+
+class SessionUpdate(NamedTuple):
+    session_id: str
+    update: Update
+
+
+def line(**message: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **message}).encode()
+
+
+def update(**fields: Any) -> bytes:
+    return line(method="session/update", params={"sessionId": "s", "update": fields})
+
+
+class _Loop:
+    """Does nothing later: a line is taken at once."""
+
+    def call_soon(self, *_: Any) -> None:
+        return None
+
+
+def read(written: bytes) -> Any:
+    """What a line is: an update, a request, a notification, a refusal that was sent; `None` for noise."""
+    heard: list[Any] = []
+    listener = Listener(
+        updated=lambda session_id, update, _: heard.append(SessionUpdate(session_id, update)),
+        asked=heard.append,
+        notified=heard.append,
+        noise=lambda _: heard.append(None),
+    )
+    peer = AgentPeer(
+        lambda sent: heard.append(json.loads(sent)), listener, lambda: None, loop=cast("Any", _Loop())
+    )
+    peer.feed(written + b"\n")
+    return heard[0] if heard else None
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        b"",
+        b"   ",
+        b"Loading...",
+        b"42",
+        b"null",
+        b"true",
+        b'"text"',
+        b"[1, 2]",
+        b'[{"jsonrpc": "2.0", "method": "x"}]',
+        b'{"level": "info", "msg": "started"}',
+        b'{"method": 5}',
+        b'{"jsonrpc": "2.0", "method": "session/update", "par',
+        b'\xff{"method": "x"}',
+        b'{"method": "\xff"}',
+        b'{"a": ' * 5000 + b"1" + b"}" * 5000,
+        b'{"id": ' + b"1" * 5000 + b"}",
+    ],
+    ids=lambda noise: str(noise[:20]),
+)
+def test_what_is_no_message_is_noise(noise: bytes) -> None:
+    assert read(noise) is None
+
+
+@given(st.binary() | st.lists(st.none() | st.integers() | st.text()).map(lambda v: json.dumps(v).encode()))
+def test_no_line_is_too_strange(data: bytes) -> None:
+    assert read(data) is None
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error"]),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.sampled_from(["session/update", "x"])
+        | st.dictionaries(
+            st.sampled_from(["sessionId", "update"]),
+            st.text() | st.dictionaries(st.just("sessionUpdate"), st.text()),
+        ),
+    )
+)
+def test_every_object_is_a_message_or_noise(message: dict[str, Any]) -> None:
+    read(json.dumps(message).encode())
+
+
+def test_an_update_is_read_into_its_type_and_keeps_what_is_unknown() -> None:
+    read_update = read(
+        update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "hi"}, new=1)
+    )
+    assert isinstance(read_update, SessionUpdate)
+    chunk = read_update.update
+    assert isinstance(chunk, AgentMessageChunk)
+    assert (read_update.session_id, chunk.text, chunk.kind) == ("s", "hi", "agent_message_chunk")
+    assert chunk.raw == {
+        "sessionUpdate": "agent_message_chunk",
+        "content": {"type": "text", "text": "hi"},
+        "new": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"sessionUpdate": "hologram", "depth": 3}, "hologram"),
+        ({"sessionUpdate": "plan", "entries": 7}, "plan"),
+        ({"sessionUpdate": 5}, ""),
+        ({}, ""),
+    ],
+)
+def test_an_update_that_is_not_known_survives(fields: dict[str, Any], kind: str) -> None:
+    message = read(update(**fields))
+    assert isinstance(message, SessionUpdate)
+    assert message.update == RawUpdate(kind, fields)
+    assert message.update.raw == fields
+
+
+def test_a_sloppy_tool_call_is_still_one() -> None:
+    message = read(update(sessionUpdate="tool_call_update", toolCallId="t", status="paused", kind="levitate"))
+    assert isinstance(message, SessionUpdate)
+    call = message.update
+    assert isinstance(call, ToolCallUpdate)
+    assert (call.tool_call_id, call.status, call.tool_kind, call.title) == ("t", "paused", "levitate", None)
+
+
+def test_updates_without_a_session_are_notifications() -> None:
+    params = {"update": {"sessionUpdate": "plan"}}
+    assert read(line(method="session/update", params=params)) == Notification(
+        method="session/update", params=params
+    )
+
+
+def test_an_update_with_an_id_is_a_request() -> None:
+    params = {"sessionId": "s", "update": {"sessionUpdate": "current_mode_update", "currentModeId": "m"}}
+    assert read(line(id=1, method="session/update", params=params)) == Request(
+        id=1, method="session/update", params=params
+    )
+
+
+@pytest.mark.parametrize("request_id", [0, 7, "seven", 1.5, None])
+def test_requests_have_ids_of_any_kind(request_id: Any) -> None:
+    assert read(line(id=request_id, method="x", params={})) == Request(id=request_id, method="x", params={})
+
+
+def test_what_cannot_be_a_request_says_why() -> None:
+    refused = read(line(id=3, method=5))
+    assert (refused["id"], refused["error"]["code"]) == (3, -32600)
+    assert read(line(id=[1], method="x"))["error"]["code"] == -32600
+
+
+def test_half_an_emoji_does_not_cost_the_rest() -> None:
+    text = rb"half \ud83d, whole \ud83d\ude00, a backslash \\ud83d"
+    message = read(
+        update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "@"}).replace(b"@", text)
+    )
+    assert isinstance(message, SessionUpdate)
+    assert isinstance(message.update, AgentMessageChunk)
+    assert message.update.text == "half \ufffd, whole \U0001f600, a backslash \\ud83d"
+
+
+@pytest.mark.parametrize(
+    ("written", "text"), [(b"caf\xe9", "caf\ufffd"), (b"NaN \xff", "NaN \ufffd"), (b"\xe2\x82", "\ufffd")]
+)
+def test_a_byte_that_is_no_text_does_not_cost_the_rest(written: bytes, text: str) -> None:
+    message = read(
+        update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "@"}).replace(
+            b"@", written
+        )
+    )
+    assert isinstance(message, SessionUpdate)
+    assert isinstance(message.update, AgentMessageChunk)
+    assert message.update.text == text
+    assert message.update.raw["content"]["text"] == text
+
+
+def test_what_is_no_number_counts_as_nothing() -> None:
+    message = read(
+        update(sessionUpdate="tool_call_update", toolCallId="t", rawInput={"x": float("nan"), "y": [1]})
+    )
+    assert isinstance(message, SessionUpdate)
+    assert isinstance(message.update, ToolCallUpdate)
+    assert message.update.raw_input == {"x": None, "y": [1]}
+    assert read(line(id=1, method="x", params=[float("inf"), -float("inf"), "Infinity"])) == Request(
+        id=1, method="x", params=[None, None, "Infinity"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("strange", "seen"), [(b'"caf\xe9"', "caf\ufffd"), (b"NaN", None), (b"1e999", "left out")]
+)
+def test_a_field_that_nobody_knows_may_be_strange(strange: bytes, seen: Any) -> None:
+    content = {"type": "text", "text": "hi"}
+    message = read(update(sessionUpdate="agent_message_chunk", content=content, new=5).replace(b"5", strange))
+    assert isinstance(message, SessionUpdate)
+    assert isinstance(message.update, AgentMessageChunk)
+    assert message.update.text == "hi"
+    assert message.update.raw.get("new", "left out") == seen

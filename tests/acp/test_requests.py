@@ -1,0 +1,260 @@
+"""What an agent asks, and how it is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serai.acp import AcpSession, Agent, ClientCapabilities, Item, PermissionRequest
+from serai.errors import AgentClosed
+
+SELECTED = {"outcome": {"outcome": "selected", "optionId": "yes"}}
+CANCELLED = {"outcome": {"outcome": "cancelled"}}
+
+
+async def test_ids_of_both_kinds_are_echoed_as_they_came(
+    session: AcpSession, person: Any, converse: Any
+) -> None:
+    conversation = await converse(session, 'permission 0 7 "7" "text" 1.5')
+    assert [json.loads(text) for text in conversation.texts] == [SELECTED] * 5
+    request = person.requests[0]
+    assert (request.session_id, request.tool_call.title, request.tool_call.tool_kind) == (
+        session.id,
+        "rm -rf /",
+        "execute",
+    )
+    assert [(option.id, option.kind) for option in request.options] == [
+        ("yes", "allow_once"),
+        ("no", "reject_once"),
+    ]
+
+
+@pytest.mark.parametrize("answer", [None, "an option that was not offered"])
+async def test_who_does_not_choose_cancels(
+    answer: str | None, session: AcpSession, person: Any, converse: Any
+) -> None:
+    person.answer = answer
+    conversation = await converse(session, "permission 1")
+    assert json.loads(conversation.texts[0]) == CANCELLED
+
+
+@pytest.mark.parametrize(
+    "method", ["foo/bar", "_vendor/x", "fs/read_text_file", "terminal/create", "mcp/connect"]
+)
+async def test_what_the_client_does_not_have_is_answered_so(
+    method: str, session: AcpSession, converse: Any
+) -> None:
+    conversation = await converse(session, f"asks {method}")
+    assert json.loads(conversation.texts[0])["code"] == -32601
+
+
+async def test_files_are_read_and_written_by_a_client_that_says_so(
+    start: Any, person: Any, tmp_path: Path, converse: Any
+) -> None:
+    person.has = ClientCapabilities(read_text_file=True, write_text_file=True, terminal=True)
+    agent = await start()
+    session = await agent.new_session(tmp_path)
+
+    async def ask(method: str, **params: Any) -> Any:
+        conversation = await converse(session, f"asks {method} {json.dumps(params, separators=(',', ':'))}")
+        return json.loads(conversation.texts[-1])
+
+    assert await ask("fs/read_text_file", path="/notes") == {"content": "one\ntwo\n"}
+    assert (await ask("fs/read_text_file", path="/none"))["code"] == -32002
+    assert (await ask("fs/read_text_file", path=5))["code"] == -32602
+    assert await ask("fs/write_text_file", path="/new", content="x") == {}
+    assert person.files["/new"] == "x"
+    assert (await ask("terminal/create", command="ls"))["code"] == -32601  # it says so, but has none
+
+
+async def test_questions_are_asked_in_the_ways_that_the_client_has(
+    start: Any, person: Any, tmp_path: Path, converse: Any
+) -> None:
+    person.has = ClientCapabilities(elicitation_form=True)
+    agent = await start()
+    session = await agent.new_session(tmp_path)
+    form = await converse(session, 'asks elicitation/create {"message":"m","mode":"form"}')
+    assert json.loads(form.texts[-1]) == {"action": "accept", "content": {"said": "m"}}
+    url = await converse(session, 'asks elicitation/create {"message":"m","mode":"url"}')
+    assert json.loads(url.texts[-1])["code"] == -32601
+
+
+async def test_what_is_no_request_is_refused_and_the_conversation_goes_on(
+    session: AcpSession, converse: Any
+) -> None:
+    conversation = await converse(session, "malformed")
+    assert conversation.texts == ["-32600", "-32602", "-32600"]
+
+
+async def test_what_is_not_quite_json_is_heard(session: AcpSession, person: Any, converse: Any) -> None:
+    conversation = await converse(session, "unreadable")
+    assert conversation.texts == ["caf\ufffd", "selected"]
+    [request] = person.requests
+    assert (request.tool_call.title, request.tool_call.raw_input) == ("cat caf\ufffd", {"depth": None})
+
+
+async def test_half_a_request_of_an_agent_that_is_gone_is_nobodys_trouble(
+    session: AcpSession, converse: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert isinstance((await converse(session, "half")).error, AgentClosed)
+    assert caplog.text == ""
+
+
+async def test_a_request_that_the_agent_takes_back_is_stopped(
+    session: AcpSession, person: Any, converse: Any
+) -> None:
+    person.patient = True
+    conversation = await converse(session, "withdrawn")
+    assert conversation.texts == ["-32800"]
+    assert person.given_up == 1
+
+
+async def test_a_cancel_also_gives_up_what_was_asked_under_the_id_of_a_session_that_nobody_opened(
+    session: AcpSession, person: Any, converse: Any
+) -> None:
+    person.patient = True
+    turn = session.prompt("subagent child")
+    async with asyncio.timeout(30):
+        await person.asked.wait()
+    turn.cancel()
+    conversation = await converse(session)
+    assert json.loads(conversation.texts[-1]) == CANCELLED
+    assert person.given_up == 1
+
+
+async def test_also_beside_sessions_in_which_nothing_is_asked(
+    agent: Agent, session: AcpSession, person: Any, tmp_path: Path, converse: Any
+) -> None:
+    await agent.new_session(tmp_path)
+    person.patient = True
+    turn = session.prompt("subagent child")
+    async with asyncio.timeout(30):
+        await person.asked.wait()
+    turn.cancel()
+    conversation = await converse(session)
+    assert json.loads(conversation.texts[-1]) == CANCELLED
+    assert person.given_up == 1
+
+
+async def test_unless_it_may_be_about_another_session(
+    agent: Agent, session: AcpSession, person: Any, tmp_path: Path, converse: Any
+) -> None:
+    other = await agent.new_session(tmp_path)
+    person.patient = True
+    turn = session.prompt("subagent child")
+    other.prompt("echo")
+    async with asyncio.timeout(30):
+        await person.asked.wait()
+    turn.cancel()
+    person.released.set()
+    conversation = await converse(session)
+    assert json.loads(conversation.texts[-1]) == SELECTED
+
+
+async def test_nobody_is_asked_any_more_when_the_agent_is_gone(
+    agent: Agent, session: AcpSession, person: Any, converse: Any
+) -> None:
+    person.patient = True
+    session.prompt("permission 1")
+    async with asyncio.timeout(30):
+        await person.asked.wait()
+    os.kill(agent._connection.child.pid, signal.SIGKILL)
+    assert isinstance((await converse(session)).error, AgentClosed)
+    async with asyncio.timeout(30):
+        while not person.given_up:  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(0.005)
+
+
+async def test_a_client_that_fails_is_no_secret_and_no_end(
+    session: AcpSession, person: Any, converse: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_request: PermissionRequest) -> str:
+        raise RuntimeError("inner secret")
+
+    monkeypatch.setattr(person, "request_permission", fail)
+    conversation = await converse(session, "permission 1")
+    assert conversation.texts == ["null"]  # an error, and so no result
+    assert conversation.stop_reason == "end_turn"
+
+
+class Verdict(BaseException):
+    """What test frameworks raise, so that no code under test catches it."""
+
+
+@pytest.mark.parametrize("how", [asyncio.CancelledError, Verdict])
+async def test_who_gives_up_by_themselves_does_not_let_the_agent_wait(
+    how: type[BaseException], start: Any, person: Any, tmp_path: Path, converse: Any
+) -> None:
+    """What they waited for was cancelled, for instance, and not they: a dialog that was closed."""
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _loop, _context: None
+    )  # what nobody catches is told there
+    person.has = ClientCapabilities(read_text_file=True, elicitation_form=True)
+
+    async def give_up(_request: Any) -> Any:
+        raise how
+
+    for name in ("request_permission", "create_elicitation", "read_text_file"):
+        setattr(person, name, give_up)
+    agent = await start()
+    session = await agent.new_session(tmp_path)
+    permission = await converse(session, "permission 1")
+    form = await converse(session, 'asks elicitation/create {"message":"m","mode":"form"}')
+    file = await converse(session, 'asks fs/read_text_file {"path":"/notes"}')
+    is_cancelled = how is asyncio.CancelledError
+    assert json.loads(permission.texts[-1]) == (CANCELLED if is_cancelled else None)
+    answer = json.loads(form.texts[-1])
+    assert answer == {"action": "cancel"} if is_cancelled else answer["code"] == -32603
+    assert json.loads(file.texts[-1])["code"] == -32603
+    assert not agent._serving.is_waited_for
+
+
+async def test_a_request_is_heard_between_what_came_before_it_and_what_came_after(
+    agent: Agent, person: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[str] = []
+
+    async def choose(_request: PermissionRequest) -> str:
+        heard.append("asked")
+        await asyncio.sleep(0)
+        return "yes"
+
+    def hear(item: Item) -> None:
+        heard.append(getattr(item, "text", None) or type(item).__name__)
+
+    monkeypatch.setattr(person, "request_permission", choose)
+    session = await agent.new_session(tmp_path, on_update=hear)
+    heard.clear()
+    agent._connection.peer.feed(
+        b"".join(
+            json.dumps(message).encode() + b"\n"
+            for message in (
+                chunk(session.id, "before"),
+                {"id": 1, "method": "session/request_permission", "params": permission(session.id)},
+                chunk(session.id, "after"),
+            )
+        )
+    )
+    async with asyncio.timeout(30):
+        while len(heard) < 3:  # noqa: ASYNC110 - nobody announces the last
+            await asyncio.sleep(0)
+    assert heard == ["before", "asked", "after"]
+
+
+def chunk(session_id: str, text: str) -> dict[str, Any]:
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+    return {"method": "session/update", "params": {"sessionId": session_id, "update": update}}
+
+
+def permission(session_id: str) -> dict[str, Any]:
+    return {
+        "sessionId": session_id,
+        "toolCall": {"toolCallId": "t"},
+        "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}],
+    }
