@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from serai.errors import ProcessNotStarted
+from serai.machine import umask
 from serai.machine.processes.census import Identity, identity_of, number_of
 from serai.machine.processes.child import Child, Kept, start_kept
 from serai.machine.processes.environment import inheritable
@@ -180,7 +181,7 @@ def _request(plan: _Plan) -> Request:
         raise ValueError("illegal environment variable name")
     folder = os.fsencode(plan.cwd.absolute() if plan.cwd is not None else Path.cwd())
     terminal = None if plan.terminal is None else os.fsencode(plan.terminal)
-    return argv, encoded, folder, terminal, number_of(plan.mark)
+    return argv, encoded, folder, terminal, number_of(plan.mark), umask.persons()
 
 
 def _find(plan: _Plan) -> str:
