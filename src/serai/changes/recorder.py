@@ -86,7 +86,7 @@ class Recorder:
         self._home = home
         self._facts = IndexFacts()
         self._lists: tuple[int, ...] | None = None
-        self._shown: set[str] = set()
+        self._not_ignored: dict[str, tuple[int, ...]] = {}
         self._same: dict[tuple[str, str], bool] = {}
         self._too_large: FolderTooLarge | None = None
 
@@ -199,7 +199,6 @@ class Recorder:
         names = dict.fromkeys(answer.names)
         if any(name.endswith((".gitignore", ".gitattributes")) for name in names):
             self._forget()
-        self._shown.update(names)
         if self._repository is not None:
             with contextlib.suppress(GitFailed):  # told where it matters
                 facts = await self._repository.index_facts()
@@ -232,7 +231,7 @@ class Recorder:
 
     def _forget(self) -> None:
         """Ask git again what is ignored, and what form files have."""
-        self._shown.clear()
+        self._not_ignored.clear()
         if self._repository is not None:
             self._repository.forget()
 
@@ -353,7 +352,8 @@ class Recorder:
 
     async def ignored(self, paths: Collection[str]) -> frozenset[str]:
         """Which files are ignored by now, and not tracked by the person."""
-        unknown = [path for path in paths if path not in self._shown]
+        lists = await asyncio.to_thread(self._lists_above, paths)
+        unknown = [path for path, seen in lists.items() if self._not_ignored.get(path) != seen]
         if not unknown:
             return frozenset()
         answer = await self._run(
@@ -364,8 +364,21 @@ class Recorder:
             variables={"GIT_LITERAL_PATHSPECS": "0"},
         )
         ignored = frozenset(name[2:] for name in answer.names) - self._facts.forced
-        self._shown.update(path for path in unknown if path not in ignored)
+        self._not_ignored.update({path: lists[path] for path in unknown if path not in ignored})
         return ignored
+
+    def _lists_above(self, paths: Collection[str]) -> dict[str, tuple[int, ...]]:
+        """When the lists of ignored files above each path were last changed. Reads the disk."""
+        known: dict[str, tuple[int, ...]] = {}
+
+        def above(path: str) -> tuple[int, ...]:
+            folder = path.rpartition("/")[0]
+            if folder not in known:
+                own = _changed(Path(self._directory, folder, ".gitignore"))
+                known[folder] = (*above(folder), own) if folder else (own,)
+            return known[folder]
+
+        return {path: above(path) for path in paths}
 
     async def same_for_git(self, changes: Collection[Change], converted: Collection[str]) -> frozenset[str]:
         """Which modified files differ from what is committed in nothing but line ends or encoding.
