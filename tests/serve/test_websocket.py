@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
 import struct
@@ -15,7 +14,6 @@ from websockets.frames import Frame, Opcode
 from serai.serve import Connection, Limits
 from serai.serve.frames import text_frame
 from serai.serve.guard import digest
-from serai.serve.websocket import WebSocket
 from serve.conftest import (
     BEARER,
     MIB,
@@ -271,29 +269,3 @@ class TestFloods:
             await tick()
         assert line.peer.messages == [b"x"] * 200
         assert line.sent() == text_frame(b"x") * 200 + b"\x88\x02" + struct.pack("!H", 1000)
-
-    async def test_a_peer_that_is_full_is_given_no_more_until_it_says_so(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        impatient = Limits(ping_interval=0.02, ping_timeout=0.02)
-        judge, judged = WebSocket._judge, asyncio.Semaphore(0)
-
-        def judge_and_tell(socket: WebSocket, taken: int | None) -> None:
-            judge(socket, taken)
-            judged.release()
-
-        monkeypatch.setattr(WebSocket, "_judge", judge_and_tell)
-        async with listening(Recorder, limits=impatient) as room:
-            client, peer = await room.both()
-            await client.send("one")
-            await peer.has(1)
-            peer.is_full = True
-            for word in ("two", "three"):
-                await client.send(word)
-            for _ in range(3):
-                await soon(judged.acquire())
-            assert peer.messages == [b"one"]
-            peer.is_full = False
-            peer.connection.read_on()
-            await peer.has(3)
-            assert peer.messages == [b"one", b"two", b"three"]
