@@ -79,7 +79,7 @@ async def test_drafts_are_shared_and_any_client_completes(
     await complete(other, session)
     said = text_of(await over(client, session))
     assert "“Nour”" in said
-    assert "skipped (“no letters”)" in said
+    assert "skipped" in said
 
 
 async def test_a_draft_can_be_taken_back(client: Client, session: str) -> None:
