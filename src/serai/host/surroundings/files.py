@@ -33,8 +33,8 @@ from serai.machine.files import (
     Access,
     FileThreads,
     Grant,
+    GrantHolder,
     Grants,
-    Holder,
     Root,
     Roots,
     find,
@@ -123,7 +123,7 @@ class Files:
         """What a client may have: whoever has the token may have the folders of all sessions."""
         folders = await self._resolved(self._all_own())
         more = await self._resolved(self._all_more())
-        granted = self._grants.roots([Holder("client", client_id)], self._now())
+        granted = self._grants.roots([GrantHolder("client", client_id)], self._now())
         return self._open(folders, more) | granted
 
     async def for_session(self, session: Session) -> Roots:
@@ -131,7 +131,7 @@ class Files:
         directory = session.live.head.summary.working_directory
         folders = await self._resolved([directory] if directory else [])
         more = await self._resolved(folders_of(session.live.head))
-        granted = self._grants.roots([Holder("session", session.uri)], self._now())
+        granted = self._grants.roots([GrantHolder("session", session.uri)], self._now())
         return self._open(folders, more) | granted
 
     def _open(self, folders: list[Root], more: list[Root]) -> Roots:
@@ -184,7 +184,7 @@ class Files:
         if hours is None:
             raise _denied(params, "the person said no")
         self._grants.expire(self._now())
-        self._grants.add(Grant(Holder("client", client_id), root, self._now() + hours * 3600))
+        self._grants.add(Grant(GrantHolder("client", client_id), root, self._now() + hours * 3600))
 
     def refused(self, action: a.StateAction, client_id: str) -> Judgement | None:
         """Why a client may not answer a question: it has asked for the files itself. It may take it back."""
