@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from quick_requests import FORM
-from quick_settings import set_mode
-from quick_wire import KEEP, PARAMS, PROMPT, REMEMBERED, ask, receive, say, send, told, update
+from quick_wire import PARAMS, ask, receive, say, send, told, update
 from quick_words import wait
 
 OPTIONS = [
@@ -25,39 +24,6 @@ def careful(session: str) -> Any:
     """Says what it is about to do, and asks."""
     say(session, "I will ask.")
     permission(session)
-
-
-def paused(session: str) -> Any:
-    """Begins a call, and goes on when its mode is changed."""
-    update(session, "tool_call", toolCallId="p", title="make", status="in_progress")
-    while (message := receive()).get("method") != "session/set_mode":
-        pass
-    send(id=message["id"], result=set_mode(message["params"]))
-    update(session, "tool_call_update", toolCallId="p", status="completed")
-    say(session, "made")
-
-
-def fixit(session: str, how: str = "") -> Any:
-    """Reads a file. The first process goes down over it; those after it say that all is done."""
-    call = f"k{os.getpid()}"
-    update(session, "tool_call", toolCallId=call, title="Read foo.py", kind="read", status="in_progress")
-    began = Path(PARAMS[session]["cwd"], "began")
-    if not began.exists():
-        began.touch()
-        if KEEP is not None and how == "keeps":
-            (KEEP / session).write_text(json.dumps([PROMPT["prompt"][0]["text"]]))
-        os._exit(1)
-    update(session, "tool_call_update", toolCallId=call, status="completed")
-    say(session, "It is fixed.")
-
-
-def further(session: str) -> Any:
-    """Gets further the second time."""
-    update(session, "tool_call", toolCallId="k0", title="Read foo.py", status="completed")
-    say(session, "Done.")
-    if REMEMBERED.get(session):
-        say(session, " All tests pass.")
-        update(session, "tool_call", toolCallId="k1", title="Run tests", status="completed")
 
 
 def tool(session: str, outcome: str = "completed") -> Any:
