@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import msgspec
 import pytest
 
@@ -87,19 +85,6 @@ async def test_a_package_may_have_a_program_of_its_own(machine: Machine) -> None
     assert argv(await find(machine, PACKAGE)) == [str(program)]
 
 
-async def test_a_script_beside_its_node_is_started_so_that_it_finds_it(machine: Machine) -> None:
-    """A host that a service manager starts has a short PATH."""
-    root = machine.home / ".nvm/versions/node/v22.3.0"
-    machine.node(root / "bin/node")
-    folder = machine.package(root / "lib/node_modules", "plain", bin={"plain": "cli.js"}, version="7.8.9")
-    (root / "bin/plain").symlink_to(folder / "cli.js")
-    found = await find(machine, PROGRAM)
-    assert argv(found) == [str(root / "bin/plain"), "acp"]
-    assert found.version == "7.8.9"
-    assert found.launch is not None
-    assert found.launch.env["PATH"].split(":") == [str(root / "bin"), str(machine.bin)]
-
-
 async def test_what_a_script_asks_for_by_name_is_not_found_in_the_folder_of_a_session(
     machine: Machine,
 ) -> None:
@@ -156,20 +141,6 @@ async def test_launching_adds_what_a_session_needs(machine: Machine) -> None:
     assert packed.launching().cumulative_tokens
     assert dict(packed.launching().env) == {"A": "1"}
     assert dict(packed.launching(with_mcp=True).env) == {"A": "1", "B": "2"}
-
-
-async def test_all_are_looked_for_at_once_in_their_order(machine: Machine) -> None:
-    """Each of two programs waits for the other: one after the other would take too long."""
-    meet = "touch {mine}; until [ -e {other} ]; do sleep 0.01; done; echo 1.0.0"
-    first, second = machine.root / "first", machine.root / "second"
-    machine.program("one", body=meet.format(mine=first, other=second))
-    machine.program("two", body=meet.format(mine=second, other=first))
-    definitions = [
-        AgentDefinition(id=name, label=name, ways=(Way(program=name),)) for name in ("two", "none", "one")
-    ]
-    async with asyncio.timeout(4):
-        found = await Finder(machine.surroundings).find_all(definitions)
-    assert [(one.id, one.version) for one in found] == [("two", "1.0.0"), ("none", None), ("one", "1.0.0")]
 
 
 async def test_what_was_found_is_remembered_for_a_while(machine: Machine) -> None:
@@ -229,25 +200,6 @@ def test_a_variable_or_a_file_shows_that_someone_is_signed_in(machine: Machine) 
 def test_only_where_evidence_is_conclusive_is_its_absence_a_no(machine: Machine) -> None:
     assert is_signed_in(Evidence(), machine.surroundings) is None
     assert is_signed_in(Evidence(conclusive=True), machine.surroundings) is False
-
-
-@pytest.mark.parametrize(
-    ("name", "file"),
-    [
-        ("claude", ".claude/.credentials.json"),
-        ("codex", ".codex/auth.json"),
-        ("gemini", ".gemini/oauth_creds.json"),
-        ("opencode", ".local/share/opencode/auth.json"),
-        ("auggie", ".augment/session.json"),
-        ("qwen", ".qwen/oauth_creds.json"),
-    ],
-)
-async def test_where_agents_keep_it(machine: Machine, name: str, file: str) -> None:
-    definition = built_in().definition_for(name)
-    before = (await find(machine, definition)).signed_in
-    assert before is (False if definition.signed_in.conclusive else None)
-    machine.file(machine.home / file, '{"token": "t"}')
-    assert (await find(machine, definition)).signed_in is True
 
 
 async def test_secrets_are_in_no_representation(machine: Machine) -> None:

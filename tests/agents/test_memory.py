@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -68,17 +68,6 @@ def test_what_is_not_said_again_stays(memory: AgentMemory) -> None:
     kept = memory.recall(found())
     assert kept is not None
     assert (kept.signed_in, kept.capabilities) == (None, TOLD.capabilities)
-
-
-def test_what_is_known_already_is_written_again_after_a_day_only(memory: AgentMemory, tmp_path: Path) -> None:
-    memory.remember(found(), TOLD, now=NOON)
-    before = (tmp_path / "agents.json").stat()
-    memory.remember(found(), TOLD, now=NOON + timedelta(hours=23))
-    assert (tmp_path / "agents.json").stat().st_ino == before.st_ino
-    memory.remember(found(), TOLD, now=NOON + timedelta(hours=25))
-    kept = memory.recall(found())
-    assert kept is not None
-    assert kept.at.startswith("2026-11-02")
 
 
 def test_the_file_is_its_owners_and_has_no_words_of_the_command(memory: AgentMemory, tmp_path: Path) -> None:

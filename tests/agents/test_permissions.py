@@ -418,29 +418,6 @@ async def test_the_time_for_an_answer_is_that_of_the_filter_too(
             await stream.result()
 
 
-async def test_a_request_that_was_taken_back_is_seen_and_cannot_be_answered(hesitant: Hesitant) -> None:
-    seen: list[PermissionAsked] = []
-    async with (
-        agents.session(ScriptedAgent([permit]), tools=hesitant.tools, permissions="stream") as session,
-        asyncio.timeout(LIMIT),
-    ):
-
-        async def cancel() -> None:
-            await hesitant.is_asked.wait()
-            session.cancel()
-
-        cancelling = asyncio.create_task(cancel())
-        async with session.stream("go") as stream:
-            async for event in stream:
-                if isinstance(event, PermissionAsked):
-                    seen.append(event)
-                    assert not event.is_open
-                    assert not event.allow()
-            assert (await stream.result()).stop_reason == "cancelled"
-        await cancelling
-    assert len(seen) == 1
-
-
 @pytest.mark.parametrize(
     ("told", "use", "passes"),
     [
@@ -536,3 +513,21 @@ async def test_of_two_filters_both_count() -> None:
     answers = [(await more.ask(kind)).text for kind in ("read", "delete", "fetch")]
     assert answers == ["allow_once", "reject_once", "reject_once"]
     assert (await careful.ask("fetch")).text == "allow_once"
+
+
+async def test_a_second_question_under_one_id_shows_what_it_asks_about() -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+        for title, told in (("touch one", {"rawInput": {"command": "touch one"}}), ("touch two", {})):
+            call = {"toolCallId": "c", "title": title, "kind": "execute", **told}
+            params = {"sessionId": turn.session_id, "toolCall": call, "options": options}
+            await turn.request("session/request_permission", params)
+
+    shown: list[object] = []
+
+    def look(asked: PermissionAsked) -> bool:
+        shown.append((asked.call.title, asked.call.input))
+        return True
+
+    await agents.ask(ScriptedAgent([turn]), "go", permissions=look)
+    assert shown == [("touch one", {"command": "touch one"}), ("touch two", None)]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from machine.processes.watching import until
 from serai import agents
 from serai.agents import Context, CostTracker, Renewed, Retries, Why
 from serai.agents.ask.retries import is_transient
@@ -113,9 +111,6 @@ async def test_a_session_that_cannot_be_opened_again_is_a_new_one() -> None:
     assert "knows nothing of what was said before" in warnings[0]
 
 
-REOPENING = ("session/resume", "session/load")
-
-
 async def test_an_agent_that_is_busy_goes_on_in_its_session() -> None:
     agent = ScriptedAgent([busy, "here"])
     async with agents.session(agent, retries=AT_ONCE) as session:
@@ -177,22 +172,6 @@ async def test_what_was_chosen_holds_for_the_new_agent_too() -> None:
         assert session.modes.current == "do"
     assert len(agent.asked("session/set_mode")) == 2
     assert costs.turns == 2
-
-
-async def test_costs_go_on_where_they_were() -> None:
-    def telling(usd: float) -> Callable[[ScriptedTurn], Any]:
-        async def turn(turn: ScriptedTurn) -> None:
-            turn.usage(cost_usd=usd)
-            if turn.number == 1:
-                turn.exit(3)
-
-        return turn
-
-    for capabilities, spent in ((EVERYTHING, 1.5), ({}, 2.5)):
-        costs = CostTracker()
-        agent = ScriptedAgent([telling(1.0), telling(1.5)], capabilities=capabilities)
-        await agents.ask(agent, "go", retries=AT_ONCE, costs=costs)
-        assert costs.spent_usd == spent
 
 
 async def test_closing_ends_the_waiting_and_a_start_that_is_under_way() -> None:
@@ -257,18 +236,6 @@ async def test_after_so_many_turns_the_agent_is_started_anew() -> None:
     assert agent.starts == 3
 
 
-async def test_recycling_is_off_by_default_and_not_for_agents_with_several_sessions() -> None:
-    agent = ScriptedAgent(["1", "2", "3"])
-    async with agents.host(agent, recycle_after=1, retries=AT_ONCE) as host, await host.new_session() as one:
-        for _ in range(3):
-            await one.ask("go")
-        agent.exit()
-        await until(lambda: not host.is_running)
-        with pytest.raises(AgentClosed):
-            await one.ask("go")
-    assert agent.starts == 1
-
-
 # -- what may be gone later --------------------------------------------------------------------------------
 
 
@@ -317,9 +284,6 @@ async def test_one_that_never_starts_is_given_up() -> None:
     with pytest.raises(AuthRequired):
         await agents.ask(signed_out, "go", retries=AT_ONCE)
     assert signed_out.starts == 1
-
-
-LIMIT = 10.0
 
 
 class Forgetful(ScriptedAgent):
@@ -394,48 +358,3 @@ async def test_a_mode_that_is_gone_does_not_cost_the_conversation(modes: tuple[s
 
 
 # -- a renewal that does not come to its end ---------------------------------------------------------------
-
-
-class Reluctant(ScriptedAgent):
-    """Does not start while it is told not to."""
-
-    def __init__(self, *told: Any, **more: Any) -> None:
-        super().__init__(*told, **more)
-        self.is_awaited = asyncio.Event()
-        self.waits = False
-
-    async def launch(self, options: Any) -> Any:
-        if self.waits:
-            self.is_awaited.set()
-            await asyncio.Event().wait()
-        return await super().launch(options)
-
-
-async def test_a_renewal_that_is_cancelled_is_made_up_for_by_the_next_turn() -> None:
-    renewed: list[Renewed] = []
-    agent = Reluctant(["one", "two", "three"], capabilities=EVERYTHING)
-    async with agents.session(agent, recycle_after=2, on_renewed=renewed.append) as session:
-        await session.ask("go")
-        await session.ask("go")
-        agent.waits = True
-        asking = asyncio.create_task(session.ask("go"))
-        async with asyncio.timeout(LIMIT):
-            await agent.is_awaited.wait()
-            asking.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await asking
-        agent.waits = False
-        assert (await session.ask("go")).text == "three"
-        assert renewed == [Renewed(Why.TURN_LIMIT, Context.RESUMED, session.id)]
-
-
-async def test_an_agent_that_ends_of_itself_before_its_turns_are_over_is_not_started_anew() -> None:
-    async def leave(turn: ScriptedTurn) -> None:
-        turn.exit(3)
-
-    agent = ScriptedAgent([leave, "never"], capabilities=EVERYTHING)
-    async with agents.session(agent, recycle_after=5) as session:
-        for _ in range(2):
-            with pytest.raises(AgentError):
-                await session.ask("go")
-    assert agent.starts == 1

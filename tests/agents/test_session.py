@@ -15,7 +15,7 @@ from agents.players import ALL, Players
 from machine.processes.watching import runs, until
 from requirements import proves
 from serai import agents
-from serai.agents import ModeChanged, TextAdded, WireHost, WireSession
+from serai.agents import TextAdded, WireHost, WireSession
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.errors import (
     AgentClosed,
@@ -413,27 +413,6 @@ async def test_when_nobody_takes_what_it_says_the_agent_has_to_wait(players: Pla
 # -- modes -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("repeats", [True, False])
-async def test_a_mode_that_was_set_is_told_once_whether_the_agent_repeats_it_or_not(repeats: bool) -> None:
-    async def turn(turn: ScriptedTurn) -> None:
-        if turn.number == 1 and repeats:
-            turn.update("current_mode_update", currentModeId="do")
-        if turn.number == 2:
-            turn.update("current_mode_update", currentModeId="ask")
-            turn.update("current_mode_update", currentModeId="ask")
-
-    agent = ScriptedAgent(turn, modes=["ask", "do", "plan"])
-    async with agents.session(agent, mode="plan") as session:
-        await session.set_mode("do")
-        told = [
-            [event.mode_id async for event in session.stream("go") if isinstance(event, ModeChanged)]
-            for _ in range(3)
-        ]
-        assert session.modes is not None
-        assert session.modes.current == "ask"
-    assert told == [["do"], ["ask"], []]
-
-
 async def test_a_fork_has_the_options_of_its_session() -> None:
     async def turn(turn: ScriptedTurn) -> None:
         turn.say(await turn.ask_permission())
@@ -462,16 +441,3 @@ async def test_a_fork_has_the_options_of_its_session() -> None:
     servers = [each["params"]["mcpServers"][0]["name"] for each in agent.asked("session/fork")]
     assert servers == ["files", "files"]
     assert [each["params"]["sessionId"] for each in agent.asked("session/fork")] == [session.id, fork.id]
-
-
-async def test_instructions_are_not_sent_without_what_they_are_for() -> None:
-    agent = ScriptedAgent(["1", "2"])
-    picture = [agents.image(b"x")]
-    with pytest.raises(PromptInvalid, match="only image"):
-        await agents.ask(agent, picture, system_prompt="Be brief.")
-    with pytest.raises(PromptInvalid, match="only image"):
-        await agents.ask_json(agent, picture, int)
-    with pytest.raises(PromptInvalid, match="empty"):
-        await agents.ask_json(agent, "", int)
-    assert agent.prompts == []
-    assert (await agents.ask_json(agent, [*picture, "How many?"], int, system_prompt="Be brief.")).data == 1

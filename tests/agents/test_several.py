@@ -15,7 +15,6 @@ from serai.agents.testing import EVERYTHING, ScriptedAgent
 from serai.errors import (
     AgentClosed,
     AgentInactive,
-    AgentInitFailed,
     AgentNotInstalled,
     AgentOverloaded,
     AgentRequestFailed,
@@ -287,19 +286,6 @@ async def test_a_worker_goes_on_in_its_session_where_the_agent_can(retries: Any)
         result = await pool.ask("go on")
         assert (result.text, result.session_id) == ("two", before)
     assert renewed == [Renewed(Why.GONE, Context.RESUMED, before)]
-
-
-async def test_a_worker_whose_agent_does_not_start_once_is_not_lost() -> None:
-    agent = ScriptedAgent(["one", "two"], capabilities=EVERYTHING)
-    async with agents.pool([agent]) as pool:
-        await pool.ask("go")
-        before = await end(pool, agent)
-        agent.fails["initialize"] = {"code": -32603, "message": "not now"}
-        with pytest.raises(AgentInitFailed):
-            await pool.ask("go on")
-        agent.fails.clear()
-        result = await pool.ask("go on")
-        assert (result.text, result.session_id) == ("two", before)
 
 
 async def test_a_session_that_its_user_has_closed_is_replaced_by_a_new_one() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from changes.repositories import Repo
-from serai.changes.moved import made_at
 
 
 @pytest.fixture(autouse=True)
@@ -18,11 +17,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     return folder
-
-
-@pytest.fixture
-def private(tmp_path: Path) -> Path:
-    return tmp_path / "private"
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +36,6 @@ def repo(tmp_path: Path, model: Path) -> Repo:
 
 
 @pytest.fixture
-def tells_birth(tmp_path: Path) -> None:
-    if made_at(bytes(tmp_path), tmp_path.lstat()) is None:
-        pytest.skip("this file system does not tell when a file was made")
+def own(tmp_path: Path) -> Path:
+    """The host's own folder."""
+    return tmp_path / "serai"

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
 from serai.changes.git import Git, find_git
-from serai.changes.records import Change, Limits
-from serai.changes.repository import find_repository
-from serai.changes.tracked import TrackedChanges
+from serai.changes.records import Change
 
 PERSON = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
 
@@ -97,14 +94,6 @@ def everything(top: Path) -> Seen:
     return seen
 
 
-def always() -> bool:
-    return True
-
-
-def never() -> bool:
-    return False
-
-
 async def the_git() -> Git:
     """The git of whoever runs the tests, looked for once."""
     if not _GIT:
@@ -113,31 +102,6 @@ async def the_git() -> Git:
 
 
 _GIT: list[Git] = []
-
-
-async def tracked(
-    directory: Path,
-    private: Path,
-    *,
-    trusted: Callable[[], bool] = never,
-    limits: Limits | None = None,
-    session_id: str = "s1",
-) -> TrackedChanges:
-    """The changes of a directory in a repository, ready to be asked."""
-    git = await the_git()
-    repository = await find_repository(git, str(directory))
-    assert repository is not None
-    changes = TrackedChanges(
-        str(directory),
-        session_id,
-        repository=repository,
-        folder=private,
-        git=git,
-        trusted=trusted,
-        limits=limits,
-    )
-    await changes.open()
-    return changes
 
 
 def brief(changes: tuple[Change, ...]) -> list[str]:

@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.changes.catalogue import (
-    ANY_TURN,
     SESSION,
     UNCOMMITTED,
     Address,
     ChangesetKind,
+    Counts,
     Which,
     address_of,
     summaries,
     uri_of,
 )
-from serai.changes.comparing import Counts
 
 ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
@@ -62,14 +61,13 @@ def test_other_uris_name_none(uri: str) -> None:
 
 def test_the_catalogue_with_git() -> None:
     known = {UNCOMMITTED: Counts(2, 10, 3)}
-    notes = {SESSION: "Left out: x", ANY_TURN: "Left out: y"}
+    notes = {SESSION: "Left out: x"}
     uncommitted, session, turn = summaries("s 1", has_git=True, counts=known, notes=notes)
     assert uncommitted.uri_template == "ahp-changeset:/s%201/uncommitted"
     assert (uncommitted.files, uncommitted.additions, uncommitted.deletions) == (2, 10, 3)
     assert session.uri_template == "ahp-changeset:/s%201/session"
     assert (session.files, session.description) == (None, "Left out: x")
     assert turn.uri_template == "ahp-changeset:/s%201/turn/{turnId}"
-    assert turn.description == "Left out: y"
 
 
 def test_without_git_nothing_is_uncommitted() -> None:

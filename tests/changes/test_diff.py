@@ -1,8 +1,10 @@
-"""Reading what git prints."""
+"""Reading what git prints, and counting lines without it."""
 
 from __future__ import annotations
 
-from serai.changes.diff import parse
+import pytest
+
+from serai.changes.diff import count_lines, parse
 from serai.changes.records import Change, Side
 
 OLD, NEW, NONE = "1" * 40, "2" * 40, "0" * 40
@@ -19,7 +21,7 @@ def test_records_and_counts_are_joined_and_sorted() -> None:
         f":000000 120000 {NONE} {NEW} A", "a",
         "0\t2\tz", "1\t1\tb", "1\t0\ta",
     )  # fmt: skip
-    assert parse(output, "") == (
+    assert parse(output) == (
         Change(None, Side("a", NEW, 0o120000), 1, 0),
         Change(Side("b", OLD), Side("b", NEW, 0o100755), 1, 1),
         Change(Side("z", OLD), None, 0, 2),
@@ -28,13 +30,13 @@ def test_records_and_counts_are_joined_and_sorted() -> None:
 
 def test_a_rename_has_two_names_in_both_parts() -> None:
     output = raw(f":100644 100644 {OLD} {NEW} R090", "p/old", "p/new", "3\t1\t", "p/old", "p/new")
-    assert parse(output, "p/") == (Change(Side("old", OLD), Side("new", NEW), 3, 1),)
+    assert parse(output) == (Change(Side("p/old", OLD), Side("p/new", NEW), 3, 1),)
 
 
 def test_names_may_look_like_records() -> None:
     name = f":100644 100644 {OLD} {NEW} M"
     output = raw(f":100644 100644 {OLD} {NEW} M", name, f"-\t-\t{name}")
-    assert parse(output, "") == (Change(Side(name, OLD), Side(name, NEW), binary=True),)
+    assert parse(output) == (Change(Side(name, OLD), Side(name, NEW), binary=True),)
 
 
 def test_submodules_are_nobodys_change() -> None:
@@ -44,8 +46,32 @@ def test_submodules_are_nobodys_change() -> None:
         f":100644 160000 {OLD} {NEW} T", "was a file",
         "1\t1\tlib", "1\t0\tnew", "1\t1\twas a file",
     )  # fmt: skip
-    assert parse(output, "") == (Change(Side("was a file", OLD), None, 0, 1),)
+    assert parse(output) == ()
 
 
 def test_nothing_is_nothing() -> None:
-    assert parse(b"", "") == ()
+    assert parse(b"") == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "counts"),
+    [
+        (b"", b"", (0, 0)),
+        (b"", b"a\nb\n", (2, 0)),
+        (b"a\nb\n", b"", (0, 2)),
+        (b"a\nb\nc\n", b"a\nx\nc\n", (1, 1)),
+        (b"a\nb\n", b"a\nnew\nb\n", (1, 0)),
+        (b"a\na\n", b"a\n", (0, 1)),
+        (b"a\n", b"a", (1, 1)),
+        (b"a\rb\n", b"a\rb\n", (0, 0)),
+        (b"1\n2\n3\n4\n", b"2\n1\n4\n3\n", (2, 2)),
+    ],
+)
+def test_lines_are_counted_as_git_counts_them(before: bytes, after: bytes, counts: tuple[int, int]) -> None:
+    assert count_lines(before, after) == counts
+
+
+def test_large_files_are_counted_quickly() -> None:
+    before = b"".join(b"%d\n" % number for number in range(200_000))
+    after = b"".join(b"%d\n" % number for number in range(100_000, 300_000))
+    assert count_lines(before, after) == (100_000, 100_000)

@@ -17,7 +17,7 @@ from conformance.memory import Wire
 from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.ahp.client import ClientState
-from serai.ahp.methods import REQUESTS
+from serai.ahp.codec import REQUESTS
 from serai.ahp.types import (
     ROOT,
     ModelSelection,
@@ -365,9 +365,8 @@ class Interleaving(RuleBasedStateMachine):
             await _step(20)
             await asyncio.sleep(0.002)  # summaries are gathered for so long
             unread = any(guest.wire is not None and guest.wire.link.inbox for guest in self.guests.values())
-            busy = any(
-                session.core.tasks and not _waits(session) for session in self.host.sessions.in_memory()
-            )
+            in_memory = self.host.sessions.in_memory()
+            busy = any(session.core.tasks and not _waits(session) for session in in_memory)
             for guest in self.guests.values():
                 guest.read(10_000)
             quiet = 0 if unread or busy else quiet + 1

@@ -12,7 +12,7 @@ import pytest
 from conformance.client import Client, Refused, connecting
 from conformance.conftest import ONE, ROOT, new_session
 from hosts import House, housing
-from serai.ahp.methods import EXTENSIONS, REQUESTS
+from serai.ahp.codec import EXTENSIONS, REQUESTS
 from serai.serve import Limits
 from serai.serve.ahp.commands import COMMANDS
 

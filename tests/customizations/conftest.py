@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from serai.ahp.types import DirectoryCustomization, PluginCustomization
-from serai.customizations import Found, discover
+from serai.customizations import Customizations, discover
 
 Write = Callable[..., Path]
-Look = Callable[..., Found]
+Look = Callable[..., Customizations]
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def home(tmp_path: Path) -> Path:
 def look(work: Path, home: Path) -> Look:
     """Discover in the two folders. The working directory is trusted unless the test says otherwise."""
 
-    def discovered(*, trusted: bool = True, writable: bool = False) -> Found:
+    def discovered(*, trusted: bool = True, writable: bool = False) -> Customizations:
         found = discover(work, home, trusted=trusted, may_write=lambda _: writable)
-        for container in found.customizations:
+        for container in found.containers:
             assert isinstance(container, DirectoryCustomization | PluginCustomization)
         return found
 

@@ -10,17 +10,17 @@ from typing import Any, cast
 
 from serai.ahp.types import CustomizationLoadedState, DirectoryCustomization, PluginCustomization
 from serai.ahp.wire import encode
-from serai.customizations import Found, McpServerDefinition
+from serai.customizations import Customizations, McpServerDefinition
 from serai.customizations.containers import MAX_SHOWN
 from serai.customizations.trees import MAX_FILE
 
 Write = Callable[..., Path]
-Look = Callable[..., Found]
+Look = Callable[..., Customizations]
 Container = DirectoryCustomization | PluginCustomization
 
 
-def containers(found: Found) -> dict[str, Container]:
-    return {item.name: item for item in cast("list[Container]", found.customizations)}
+def containers(found: Customizations) -> dict[str, Container]:
+    return {item.name: item for item in cast("list[Container]", found.containers)}
 
 
 def children_of(container: Container) -> list[Any]:
@@ -58,7 +58,7 @@ def test_a_name_has_a_bound(work: Path, look: Look, write: Write) -> None:
     assert names == ["n" * 255 + "…"] * 2
     assert {len(name) for name in containers(found)} <= set(range(257))
     assert {len(item.name) for item in found.definitions} == {256}
-    assert len(encode(found.customizations)) < 5_000, "what is broken is told with less than its name too"
+    assert len(encode(found.containers)) < 5_000, "what is broken is told with less than its name too"
 
 
 def test_what_a_folder_shows_has_a_bound(work: Path, home: Path, look: Look, write: Write) -> None:
@@ -69,7 +69,7 @@ def test_what_a_folder_shows_has_a_bound(work: Path, home: Path, look: Look, wri
         write(work, f".agents/plugins/{number}/skills/a/SKILL.md", f"---\ndescription: {'d' * 3_000}\n---\n")
     write(home, ".agents/skills/cook/SKILL.md", "---\ndescription: Cooks\n---\n")
     found = look(trusted=False)
-    assert len(encode(found.customizations)) < MAX_SHOWN + 20_000
+    assert len(encode(found.containers)) < MAX_SHOWN + 20_000
     assert len(child_names(containers(found)["Claude Code MCP servers (.)"])) == 1_000
     shown = containers(found)["Copilot MCP servers (.vscode)"]
     left_out = 1_000 - len(child_names(shown))

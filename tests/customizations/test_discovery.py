@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -22,27 +21,27 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import decode, encode
 from serai.customizations import (
-    Found,
+    Customizations,
     HookDefinition,
     McpServerDefinition,
-    RuleDefinition,
+    TextDefinition,
     discover,
+    trees,
     with_toggles,
 )
 from serai.customizations.trees import MAX_FILE, DiskTree
-from serai.customizations.walking import MAX_FILES
 from serai.errors import FileUnreadable
 
 Write = Callable[..., Path]
-Look = Callable[..., Found]
+Look = Callable[..., Customizations]
 Container = DirectoryCustomization | PluginCustomization
 
 HOOKS = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch ran"}]}]}}'
 SERVERS = '{"mcpServers": {"a": {"command": "touch", "args": ["ran"]}}}'
 
 
-def containers(found: Found) -> dict[str, Container]:
-    return {item.name: item for item in cast("list[Container]", found.customizations)}
+def containers(found: Customizations) -> dict[str, Container]:
+    return {item.name: item for item in cast("list[Container]", found.containers)}
 
 
 def message(container: Container) -> str:
@@ -56,12 +55,12 @@ def child_names(container: Container) -> list[str]:
 
 
 def test_nothing_is_found_where_nothing_is(look: Look) -> None:
-    assert look() == Found()
+    assert look() == Customizations()
 
 
 def test_folders_that_do_not_exist_have_nothing(tmp_path: Path) -> None:
-    assert discover(tmp_path / "no", tmp_path / "neither", trusted=True) == Found()
-    assert discover(None, tmp_path, trusted=False) == Found()
+    assert discover(tmp_path / "no", tmp_path / "neither", trusted=True) == Customizations()
+    assert discover(None, tmp_path, trusted=False) == Customizations()
 
 
 def test_ids_are_the_same_each_time_and_all_different(
@@ -72,8 +71,8 @@ def test_ids_are_the_same_each_time_and_all_different(
         write(root, ".claude/CLAUDE.md", "x")
         write(root, ".cursor/mcp.json", '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "x"}}}')
     first, second = look(), look()
-    assert first.customizations == second.customizations
-    ids = [container.id for container in cast("list[Container]", first.customizations)]
+    assert first.containers == second.containers
+    ids = [container.id for container in cast("list[Container]", first.containers)]
     ids += [item.id for item in first.definitions]
     assert len(ids) == len(set(ids)) == 6 + 8
 
@@ -94,9 +93,9 @@ def test_what_is_found_fits_the_wire(work: Path, look: Look, write: Write) -> No
     write(work, ".mcp.json", SERVERS)
     write(work, ".agents/plugins/p/skills/s/SKILL.md", "x")
     found = look()
-    wire = encode({"customizations": found.customizations})
+    wire = encode({"customizations": found.containers})
     assert decode(wire, dict[str, list[DirectoryCustomization | PluginCustomization]]) == {
-        "customizations": found.customizations
+        "customizations": found.containers
     }
 
 
@@ -164,23 +163,21 @@ def test_links_out_of_the_working_directory_are_told_and_not_followed(
     (work / ".claude/skills").symlink_to(tmp_path / "elsewhere")
     (work / "CLAUDE.md").symlink_to("../secret.md")
     found = look()
-    assert "secret" not in str(found.customizations).replace("secret.md", "")
+    assert "secret" not in str(found.containers).replace("secret.md", "")
     for container in containers(found).values():
         assert "leads out of the folder" in message(container)
         assert child_names(container) == (["mine"] if "agents" in container.name else [])
 
 
-def test_thousands_of_files_are_bounded_and_quick(work: Path, look: Look) -> None:
+def test_files_of_a_place_are_bounded(work: Path, look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "MAX_FILES", 20)
     folder = work / ".cursor/rules"
     folder.mkdir(parents=True)
-    for number in range(MAX_FILES + 50):
+    for number in range(30):
         (folder / f"{number:04}.mdc").write_text(f"---\ndescription: Rule {number}\nglobs: *.ts\n---\nx\n")
-    began = time.perf_counter()
-    found = look()
-    assert time.perf_counter() - began < 5  # 0.3 s where it is quiet
-    [container] = containers(found).values()
-    assert len(child_names(container)) == MAX_FILES
-    assert message(container) == ".cursor/rules has more than 2,000 files: the rest is left out"
+    [container] = containers(look()).values()
+    assert len(child_names(container)) == 20
+    assert message(container) == ".cursor/rules has more than 20 files: the rest is left out"
 
 
 def test_names_that_json_cannot_carry_are_cleaned(work: Path, look: Look, write: Write) -> None:
@@ -188,7 +185,7 @@ def test_names_that_json_cannot_carry_are_cleaned(work: Path, look: Look, write:
     write(work, ".claude/agents/a.md", '---\nname: "x\\uDC00y"\n---\nx')
     with suppress(OSError):  # a file system may have Unicode names only
         write(work, ".claude/commands/" + os.fsdecode(b"\xff") + ".md", "x")
-    encode(look().customizations)
+    encode(look().containers)
 
 
 # -- trust -------------------------------------------------------------------------------------------------
@@ -226,14 +223,14 @@ def test_what_is_locked_cannot_be_switched_on(work: Path, look: Look, write: Wri
     write(work, ".mcp.json", SERVERS)
     found = look(trusted=False)
     [container] = containers(found).values()
-    assert with_toggles(found.customizations, {container.id: True}, found.locked) == found.customizations
+    assert with_toggles(found.containers, {container.id: True}, found.locked) == found.containers
 
 
 def test_a_home_that_is_the_working_directory_is_listed_once_and_trusted(home: Path, write: Write) -> None:
     write(home, ".claude/settings.json", HOOKS)
     write(home, ".mcp.json", SERVERS)
     found = discover(home, home, trusted=False)
-    assert len(found.customizations) == 2
+    assert len(found.containers) == 2
     [hook] = [item for item in found.definitions if isinstance(item, HookDefinition)]
     [server] = [item for item in found.definitions if isinstance(item, McpServerDefinition)]
     assert (hook.runnable, server.runnable) == (True, False)
@@ -314,17 +311,6 @@ def test_a_broken_list_of_plugins_is_told(home: Path, look: Look, write: Write) 
     assert "~/.claude/plugins/installed_plugins.json, line 1" in message(container)
 
 
-def test_a_plugin_in_the_working_directory_cannot_lead_out_of_itself(
-    work: Path, look: Look, write: Write
-) -> None:
-    write(work, "secret/SKILL.md", "secret")
-    write(work, ".agents/plugins/p/skills/ok/SKILL.md", "x")
-    (work / ".agents/plugins/p/skills/link").symlink_to("../../../../secret")
-    [container] = [item for name, item in containers(look()).items() if name == "p"]
-    assert child_names(container) == ["ok"]
-    assert ".agents/plugins/p/skills/link leads out" in message(container)
-
-
 def test_plugins_that_lead_out_of_the_working_directory_are_told_and_not_read(
     work: Path, tmp_path: Path, look: Look, write: Write
 ) -> None:
@@ -334,7 +320,7 @@ def test_plugins_that_lead_out_of_the_working_directory_are_told_and_not_read(
     found = containers(look())
     assert child_names(found.pop("p")) == ["ok"]
     [told] = found.values()
-    assert message(told) == ".agents/plugins/link leads out of the folder, so it is not read"
+    assert message(told) == ".agents/plugins/link is not read: it leads out of the folder"
     assert not told.enabled
 
 
@@ -354,6 +340,6 @@ def test_a_plugin_that_becomes_a_link_after_it_was_found_is_not_followed(
 def test_rules_come_with_their_text_when_it_is_wanted(work: Path, look: Look, write: Write) -> None:
     file = write(work, "AGENTS.md", "First.")
     [rule] = look().definitions
-    assert isinstance(rule, RuleDefinition)
+    assert isinstance(rule, TextDefinition)
     file.write_text("Second.")
     assert rule.body() == "Second."

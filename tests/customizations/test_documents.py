@@ -12,12 +12,9 @@ from serai.ahp.types import (
     RuleCustomization,
     SkillCustomization,
 )
-from serai.customizations.containers import Contents, Origin
+from serai.customizations.containers import Contents, Origin, kept_apart
 from serai.customizations.definitions import (
-    AgentDefinition,
-    PromptDefinition,
-    RuleDefinition,
-    SkillDefinition,
+    TextDefinition,
 )
 from serai.customizations.documents import read_document
 from serai.customizations.trees import FetchedTree
@@ -39,7 +36,8 @@ def read(
     data = text.encode() if isinstance(text, str) else text
     origin = Origin(FetchedTree({path: data}, "virtual://x"), "container", "Test", trusted=True)
     into = Contents()
-    read_document(origin, path, folder, contents, into, always=always, whole_name=whole_name)
+    with kept_apart(origin, path, into):
+        read_document(origin, path, folder, contents, into, always=always, whole_name=whole_name)
     return into
 
 
@@ -52,7 +50,7 @@ def test_an_agent_has_a_name_a_description_and_a_system_prompt() -> None:
     )
     [child], [definition] = into.children, into.definitions
     assert isinstance(child, AgentCustomization)
-    assert isinstance(definition, AgentDefinition)
+    assert isinstance(definition, TextDefinition)
     assert (child.name, child.description, child.uri) == (
         "Reviewer",
         "Reviews.",
@@ -79,11 +77,11 @@ def test_a_skill_is_known_by_its_folder_and_may_be_for_people_alone() -> None:
     )
     [child], [definition] = into.children, into.definitions
     assert isinstance(child, SkillCustomization)
-    assert isinstance(definition, SkillDefinition)
+    assert isinstance(definition, TextDefinition)
     assert (child.name, child.disable_model_invocation) == ("deploy", True)
     assert definition.user_invocable
     [quiet] = read("f/q/SKILL.md", "---\nuser-invocable: false\n---\nx", SKILL).definitions
-    assert isinstance(quiet, SkillDefinition)
+    assert isinstance(quiet, TextDefinition)
     assert (quiet.user_invocable, quiet.disable_model_invocation) == (False, False)
 
 
@@ -91,14 +89,14 @@ def test_a_prompt_in_a_folder_is_named_by_its_path() -> None:
     into = read("f/git/commit.toml", 'description = "Commits."\nprompt = "Commit {{args}}"', PROMPT)
     [child], [definition] = into.children, into.definitions
     assert isinstance(child, PromptCustomization)
-    assert isinstance(definition, PromptDefinition)
+    assert isinstance(definition, TextDefinition)
     assert (child.name, child.description) == ("git:commit", "Commits.")
     assert definition.body() == "Commit {{args}}"
 
 
 def test_a_prompt_says_what_its_arguments_are() -> None:
     [definition] = read("f/fix.md", "---\nargument-hint: <issue>\n---\nFix $1\n", PROMPT).definitions
-    assert isinstance(definition, PromptDefinition)
+    assert isinstance(definition, TextDefinition)
     assert (definition.name, definition.argument_hint, definition.body()) == ("fix", "<issue>", "Fix $1\n")
 
 
@@ -127,7 +125,7 @@ def test_a_rule_says_when_it_applies(
     into = read("f/style.mdc", text, RULE, always=always)
     [child], [definition] = into.children, into.definitions
     assert isinstance(child, RuleCustomization)
-    assert isinstance(definition, RuleDefinition)
+    assert isinstance(definition, TextDefinition)
     assert (child.always_apply, child.globs) == (applies, globs)
     assert (definition.always_apply, definition.globs) == (bool(applies), tuple(globs or ()))
 
@@ -139,7 +137,7 @@ def test_the_body_of_a_rules_file_is_the_rule(ending: str) -> None:
     into = read(f"f/style{ending}", text, RULE)
     [child], [definition] = into.children, into.definitions
     assert isinstance(child, RuleCustomization)
-    assert isinstance(definition, RuleDefinition)
+    assert isinstance(definition, TextDefinition)
     assert (child.name, child.description) == ("style", "How we write.")
     assert definition.body() == "# Style\n\nWrite briefly.\n"
 
@@ -171,7 +169,7 @@ def test_a_rule_that_always_applies_counts_even_when_its_frontmatter_is_broken()
     assert into.problems == []
     assert "AGENTS.md, line 1" in into.warnings[0]
     [definition] = into.definitions
-    assert isinstance(definition, RuleDefinition)
+    assert isinstance(definition, TextDefinition)
     assert definition.body() == "---\nRules follow.\n"
 
 
@@ -196,7 +194,7 @@ def test_a_body_that_is_gone_is_an_error() -> None:
     into = Contents()
     read_document(Origin(tree, "c", "Test", trusted=False), "f/a.md", "f", AGENT, into)
     [definition] = into.definitions
-    assert isinstance(definition, AgentDefinition)
+    assert isinstance(definition, TextDefinition)
     assert not definition.runnable
     tree._files.clear()
     with pytest.raises(FileUnreadable, match="no longer there"):

@@ -18,7 +18,7 @@ from serai.ahp.types import (
     RuleCustomization,
 )
 from serai.ahp.wire import encode
-from serai.customizations import Found, McpServerDefinition, RuleDefinition, watched
+from serai.customizations import Customizations, McpServerDefinition, TextDefinition, watched
 from serai.customizations.places import (
     MANIFESTS,
     PLACES,
@@ -31,7 +31,7 @@ from serai.customizations.places import (
 )
 
 Write = Callable[..., Path]
-Look = Callable[..., Found]
+Look = Callable[..., Customizations]
 
 HOOKS = {
     "Claude Code": {"hooks": {"Stop": [{"matcher": "x", "hooks": [{"type": "command", "command": "true"}]}]}},
@@ -100,9 +100,9 @@ def test_instruction_files_are_rules(name: str, work: Path, look: Look, write: W
     text = "---\ndescription: How we write.\napplyTo: '**/*.py'\n---\nWrite briefly.\n"
     file = write(work, f".github/instructions/{name}", text)
     [rule] = look().definitions
-    assert isinstance(rule, RuleDefinition)
+    assert isinstance(rule, TextDefinition)
     assert (rule.uri, rule.globs, rule.body()) == (file.as_uri(), ("**/*.py",), "Write briefly.\n")
-    [container] = look().customizations
+    [container] = look().containers
     assert isinstance(container, DirectoryCustomization)
     [child] = container.children or []
     assert isinstance(child, RuleCustomization)
@@ -126,7 +126,7 @@ def test_each_place_is_found(
     path = f"{place.folder}/{place.pattern}".lstrip("/").replace("**/", "").replace("*", "sample")
     file = write(root, path, sample(place))
     found = look()
-    [container] = found.customizations
+    [container] = found.containers
     assert isinstance(container, DirectoryCustomization)
     assert container.contents == place.contents
     assert container.uri == (root / place.folder).as_uri()
@@ -160,7 +160,7 @@ def test_places_of_any_depth_are_searched_in_depth(
     root = work if where is Where.DIRECTORY else home
     path = f"{place.folder}/{place.pattern}".replace("**", "a/b").replace("*", "sample")
     file = write(root, path, sample(place))
-    [container] = look().customizations
+    [container] = look().containers
     assert isinstance(container, DirectoryCustomization)
     children: list[Any] = list(container.children or [])
     assert [child.uri for child in children] == [file.as_uri()]
@@ -193,7 +193,7 @@ def test_each_place_of_plugins_is_found(
             write(root, ".claude/settings.json", '{"enabledPlugins": {"tools@shop": true}}')
     write(plugin, "skills/greet/SKILL.md", "---\ndescription: Greets.\n---\nHello.\n")
     found = look()
-    [container] = found.customizations
+    [container] = found.containers
     assert isinstance(container, PluginCustomization)
     assert (container.name, container.uri) == ("tools", plugin.as_uri())
     assert container.enabled is (place.layout is not PluginLayout.ITSELF)
@@ -207,7 +207,7 @@ def test_each_place_of_plugins_is_found(
 @pytest.mark.parametrize("manifest", MANIFESTS)
 def test_each_manifest_names_its_plugin(manifest: str, work: Path, look: Look, write: Write) -> None:
     write(work, f".agents/plugins/folder/{manifest}", '{"name": "from-manifest"}')
-    [container] = look().customizations
+    [container] = look().containers
     assert isinstance(container, PluginCustomization)
     assert container.name == "from-manifest"
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from requirements import proves
-from serai.ahp.types import McpServerCustomization, SkillCustomization
+from serai.ahp.types import (
+    ClientPluginCustomization,
+    CustomizationDegradedState,
+    CustomizationLoadedState,
+    McpServerCustomization,
+    PluginCustomization,
+    SkillCustomization,
+)
+from serai.customizations import ClientPlugins, Customizations, read_client_plugin
 from serai.customizations.containers import Origin
 from serai.customizations.definitions import (
-    AgentDefinition,
-    HookDefinition,
-    McpServerDefinition,
-    RuleDefinition,
-    SkillDefinition,
+    TextDefinition,
 )
 from serai.customizations.plugins import PluginContents, read_plugin
 from serai.customizations.trees import FetchedTree
@@ -30,8 +34,8 @@ def read(files: dict[str, str], manifest: dict[str, Any] | str | None = None) ->
     return read_plugin(Origin(FetchedTree(data, "virtual://x"), "c", "Test", trusted=True, plugin="folder"))
 
 
-def names(contents: PluginContents, kind: type) -> list[str]:
-    return [item.name for item in contents.definitions if isinstance(item, kind)]
+def names(contents: PluginContents, kind: str) -> list[str]:
+    return [item.name for item in contents.definitions if item.type == kind]
 
 
 @proves("ahp:PluginCustomization/open-plugins-read")
@@ -49,11 +53,11 @@ def test_default_places_are_read_without_a_manifest() -> None:
         }
     )
     assert contents.problems == []
-    assert names(contents, AgentDefinition) == ["a"]
-    assert names(contents, SkillDefinition) == ["s", "c"]
-    assert names(contents, RuleDefinition) == ["r"]
-    assert names(contents, HookDefinition) == ["hooks.json"]
-    assert names(contents, McpServerDefinition) == ["m", "n"]
+    assert names(contents, "agent") == ["a"]
+    assert names(contents, "skill") == ["s", "c"]
+    assert names(contents, "rule") == ["r"]
+    assert names(contents, "hook") == ["hooks.json"]
+    assert names(contents, "mcpServer") == ["m", "n"]
     assert {item.plugin for item in contents.definitions} == {"folder"}
     assert [child_of(item) for item in contents.children] == [
         ("agent", "a"),
@@ -93,7 +97,7 @@ def test_each_folder_with_a_skill_file_is_a_skill_and_each_file_of_commands_is_o
     assert set(skills) == {"sweep", "mop", "tidy", "git:commit"}
     assert (skills["sweep"].description, skills["tidy"].description) == ("Sweeps.", "Tidies.")
     assert {name for name, one in skills.items() if one.disable_model_invocation} == {"tidy"}
-    usable = {one.name: one for one in contents.definitions if isinstance(one, SkillDefinition)}
+    usable = {one.name: one for one in contents.definitions if isinstance(one, TextDefinition)}
     assert {name for name, one in usable.items() if one.disable_model_invocation} == {"tidy"}
     assert all(one.user_invocable for one in usable.values())
 
@@ -119,10 +123,10 @@ def test_a_manifest_names_more_places_and_each_file_counts_once() -> None:
     )
     assert contents.problems == []
     assert contents.name == "tools"
-    assert names(contents, AgentDefinition) == ["a", "b"]
-    assert names(contents, SkillDefinition) == ["s", "one"]
-    assert names(contents, HookDefinition) == ["h.json"]
-    assert names(contents, McpServerDefinition) == ["m"]
+    assert names(contents, "agent") == ["a", "b"]
+    assert names(contents, "skill") == ["s", "one"]
+    assert names(contents, "hook") == ["h.json"]
+    assert names(contents, "mcpServer") == ["m"]
     assert {item.plugin for item in contents.definitions} == {"tools"}
 
 
@@ -134,8 +138,8 @@ def test_hooks_and_servers_may_stand_in_the_manifest_itself() -> None:
         "mcpServers": {"m": {"command": "y"}},
     }
     contents = read({}, json.dumps(manifest, indent=2))
-    assert names(contents, HookDefinition) == ["plugin.json"]
-    assert names(contents, McpServerDefinition) == ["m"]
+    assert names(contents, "hook") == ["plugin.json"]
+    assert names(contents, "mcpServer") == ["m"]
     server = contents.children[-1]
     assert isinstance(server, McpServerCustomization)
     assert server.range is not None
@@ -146,13 +150,13 @@ def test_hooks_and_servers_may_stand_in_the_manifest_itself() -> None:
 @pytest.mark.parametrize("path", ["../other", "/etc", "./a/../../b", "a\\..\\b", 7])
 def test_a_manifest_cannot_lead_out_of_the_plugin(path: Any) -> None:
     contents = read({"agents/a.md": "x"}, {"name": "p", "agents": [path]})
-    assert names(contents, AgentDefinition) == ["a"]
+    assert names(contents, "agent") == ["a"]
     assert contents.problems[0].startswith(f"{MANIFEST}: 'agents' ")
 
 
 def test_a_broken_manifest_does_not_hide_what_is_there() -> None:
     contents = read({"agents/a.md": "x"}, '{\n"name": }')
-    assert names(contents, AgentDefinition) == ["a"]
+    assert names(contents, "agent") == ["a"]
     assert contents.problems[0].startswith(f"{MANIFEST}, line 2")
     assert contents.name is None
 
@@ -161,5 +165,76 @@ def test_a_broken_manifest_does_not_hide_what_is_there() -> None:
 def test_a_manifest_names_only_so_much(key: str) -> None:
     contents = read({"agents/a.md": "x"}, {key: [f"there/{number}.md" for number in range(201)]})
     assert contents.problems == [f"{MANIFEST}: '{key}' names more than 200 paths: the rest is left out"]
-    assert names(contents, AgentDefinition) == ["a"]
+    assert names(contents, "agent") == ["a"]
     assert read({}, {key: [f"there/{number}.md" for number in range(200)]}).problems == []
+
+
+# -- plugins of clients -----------------------------------------------------------------------------------
+
+FILES = {"skills/greet/SKILL.md": b"---\ndescription: Greets.\n---\nHello.\n"}
+
+
+def published(
+    nonce: str | None = "1", *, enabled: bool = True, plugin_id: str = "p1"
+) -> ClientPluginCustomization:
+    return ClientPluginCustomization(
+        id=plugin_id, uri="virtual://editor/p", name="P", enabled=enabled, nonce=nonce
+    )
+
+
+def published_container(found: Customizations) -> PluginCustomization:
+    [only] = found.containers
+    return cast("PluginCustomization", only)
+
+
+def test_a_published_plugin_is_read_like_any_other() -> None:
+    found = read_client_plugin(published(), FILES, "editor")
+    plugin = published_container(found)
+    assert (plugin.id, plugin.uri, plugin.name, plugin.client_id) == (
+        "p1",
+        "virtual://editor/p",
+        "P",
+        "editor",
+    )
+    assert type(plugin) is PluginCustomization
+    assert plugin.load == CustomizationLoadedState()
+    [skill] = found.definitions
+    assert isinstance(skill, TextDefinition)
+    assert skill.uri == "virtual://editor/p/skills/greet/SKILL.md"
+    assert skill.body() == "Hello.\n"
+    assert not skill.runnable
+
+
+def test_its_hooks_and_servers_do_not_run_here() -> None:
+    files = {**FILES, ".mcp.json": b'{"mcpServers": {"m": {"command": "x"}}}', "../x": b""}
+    found = read_client_plugin(published(), files, "editor")
+    load = published_container(found).load
+    assert isinstance(load, CustomizationDegradedState)
+    assert "do not run here" in load.message
+    assert "../x leads out of the plugin" in load.message
+    assert not any(item.runnable for item in found.definitions)
+
+
+@proves("ahp:ClientPluginCustomization/unchanged-nonce-not-parsed")
+def test_a_plugin_is_kept_by_its_nonce_with_the_switch_of_now() -> None:
+    plugins, found = ClientPlugins(), read_client_plugin(published(), FILES, "editor")
+    plugins.keep("editor", published("1"), found)
+    assert plugins.get("editor", published("1")) == found
+    kept = plugins.get("editor", published("1", enabled=False))
+    assert kept is not None
+    assert not published_container(kept).enabled
+    for other in (published("2"), published(None), published("1", plugin_id="p2")):
+        assert plugins.get("editor", other) is None
+    assert plugins.get("other", published("1")) is None
+    plugins.keep("editor", published("2"), found)
+    assert plugins.get("editor", published("1")) is None
+    plugins.forget("editor")
+    assert plugins.get("editor", published("2")) is None
+
+
+def test_the_plugins_that_were_used_last_are_kept() -> None:
+    plugins, found = ClientPlugins(), read_client_plugin(published(), FILES, "editor")
+    for number in range(65):
+        plugins.keep(f"client-{number}", published(), found)
+    assert plugins.get("client-0", published()) is None
+    assert plugins.get("client-1", published()) is not None

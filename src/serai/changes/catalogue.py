@@ -13,14 +13,13 @@ from enum import StrEnum
 from urllib.parse import quote, unquote
 
 from serai.ahp.types import URI, ChangesetSummary
-from serai.changes.comparing import Counts
 
 __all__ = [
-    "ANY_TURN",
     "SESSION",
     "UNCOMMITTED",
     "Address",
     "ChangesetKind",
+    "Counts",
     "Which",
     "address_of",
     "summaries",
@@ -51,8 +50,6 @@ class Which:
 
 UNCOMMITTED = Which(ChangesetKind.UNCOMMITTED)
 SESSION = Which(ChangesetKind.SESSION)
-ANY_TURN = Which(ChangesetKind.TURN)
-"""All the changesets of turns, which have one entry in the catalogue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +58,15 @@ class Address:
 
     session_id: str
     which: Which
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much changed. Files that are not text have no lines."""
+
+    files: int
+    additions: int
+    deletions: int
 
 
 def uri_of(session_id: str, which: Which) -> URI:
@@ -97,7 +103,7 @@ def summaries(
     counts: Mapping[Which, Counts] | None = None,
     notes: Mapping[Which, str | None] | None = None,
 ) -> list[ChangesetSummary]:
-    """The catalogue of a session. Without git there is nothing that could be uncommitted.
+    """The catalogue of a session. Outside of a repository nothing can be uncommitted.
 
     Args:
         session_id: Whose catalogue it is.
@@ -110,8 +116,7 @@ def summaries(
         catalogue.append(_summary(session_id, UNCOMMITTED, "Uncommitted changes", counts, notes))
     catalogue.append(_summary(session_id, SESSION, "Since the session began", counts, notes))
     template = f"{_SCHEME}{quote(session_id, safe='')}/turn/{{turnId}}"
-    note = (notes or {}).get(ANY_TURN)
-    catalogue.append(ChangesetSummary(label="In this turn", uri_template=template, description=note))
+    catalogue.append(ChangesetSummary(label="In this turn", uri_template=template))
     return catalogue
 
 

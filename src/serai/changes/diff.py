@@ -1,107 +1,59 @@
-"""From a tree to the private index, which is the work tree as it was last looked at; or to another tree."""
+"""What differs between two trees, and how many lines between two texts. Pure."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterator
+from difflib import SequenceMatcher
 
-from serai.changes.mirror import Mirror
 from serai.changes.records import Change, Side
 
-__all__ = ["GITLINK", "diff_to_index", "diff_to_tree", "parse"]
+__all__ = ["DIFF_TREE", "GITLINK", "count_lines", "parse"]
 
 GITLINK = 0o160000
-"""The mode of a submodule, in git's words."""
+"""Git's mode of a submodule."""
 
-_FORM = (
-    *("--raw", "--numstat", "-z", "--no-abbrev", "-M50%", "-l1000"),
+DIFF_TREE = (
+    *("diff-tree", "-r", "--raw", "--numstat", "-z", "--no-abbrev", "-M50%", "-l1000"),
     *("--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-color"),
 )
+"""The command whose output `parse` reads."""
+
+_EXACT = 1_000_000
+"""Most pairs of lines among which the longest common part is looked for."""
 
 
-async def diff_to_index(
-    mirror: Mirror, tree: str, conflicts: Collection[str] = (), *, index: Path | None = None
-) -> tuple[Change, ...]:
-    """What is different in an index, the private one by default.
-
-    Raises:
-        GitFailed: The tree, or content that it names, is no longer there.
-    """
-    answer = await mirror.run(
-        *("diff-index", "--cached", *_FORM, tree, *mirror.scope),
-        doing="compare the files",
-        environment=mirror.environment(index),
-    )
-    return parse(answer.output, mirror.repository.prefix, conflicts)
-
-
-async def diff_to_tree(mirror: Mirror, before: str, after: str) -> tuple[Change, ...]:
-    """What is different in another tree.
-
-    Raises:
-        GitFailed: A tree, or content that it names, is no longer there.
-    """
-    answer = await mirror.run(
-        *("diff-tree", "-r", *_FORM, before, after, *mirror.scope), doing="compare the files"
-    )
-    return parse(answer.output, mirror.repository.prefix)
-
-
-def parse(output: bytes, prefix: str, conflicts: Collection[str] = ()) -> tuple[Change, ...]:
-    """Read what `--raw --numstat -z` prints. Submodules are nobody's change and left out. Pure.
-
-    A file in the place of a submodule is left out too: to undo that, a repository would have to be made.
-
-    Args:
-        output: What git printed: all raw records, then all counts.
-        prefix: What is taken from the beginning of each path.
-        conflicts: The paths, with their prefix, that a merge left open.
-    """
+def parse(output: bytes) -> tuple[Change, ...]:
+    """Read what `DIFF_TREE` prints: all raw records, then all counts. Submodules are left out."""
     words = iter(output.split(b"\0")[:-1])
     sides: dict[str, tuple[Side | None, Side | None]] = {}
     counts: dict[str, tuple[int | None, int | None]] = {}
-    gone: set[str] = set()
     for word in words:
         if word.startswith(b":"):
-            was_submodule, is_submodule, before, after = _raw(word, words)
+            before, after = _raw(word, words)
             last = after or before
-            if last is not None and is_submodule:
-                gone.add(last.path)
-            if last is not None and not was_submodule:
+            if last is not None and GITLINK not in {side.mode for side in (before, after) if side}:
                 sides[last.path] = (before, after)
         else:
             path, added, removed = _counted(word, words)
             counts[path] = (added, removed)
-    changes: list[Change] = []
-    for path, (before, after) in sides.items():
-        added, removed = counts.get(path, (None, None))
-        if path in gone and added is not None:
-            added = 0  # what git counts is its word for the submodule that has come in its place
-        changes.append(
-            Change(
-                _below(before, prefix),
-                _below(after, prefix),
-                added,
-                removed,
-                binary=path in counts and added is None,
-                conflicted=path in conflicts,
-            )
-        )
+    changes = [
+        Change(before, after, *counts.get(path, (None, None)), binary=counts.get(path) == (None, None))
+        for path, (before, after) in sides.items()
+    ]
     return tuple(sorted(changes, key=lambda change: os.fsencode(change.path)))
 
 
-def _raw(header: bytes, words: Iterator[bytes]) -> tuple[bool, bool, Side | None, Side | None]:
+def _raw(header: bytes, words: Iterator[bytes]) -> tuple[Side | None, Side | None]:
     before_mode, after_mode, before_blob, after_blob, letter = header[1:].decode().split(" ")
     path = os.fsdecode(next(words))
     new_path = os.fsdecode(next(words)) if letter[0] in "RC" else path
-    before, after = _side(path, before_mode, before_blob), _side(new_path, after_mode, after_blob)
-    return int(before_mode, 8) == GITLINK, int(after_mode, 8) == GITLINK, before, after
+    return _side(path, before_mode, before_blob), _side(new_path, after_mode, after_blob)
 
 
 def _side(path: str, mode: str, blob: str) -> Side | None:
-    number = int(mode, 8)
-    return None if number in {0, GITLINK} else Side(path, blob, number)
+    return Side(path, blob, int(mode, 8)) if int(mode, 8) else None
 
 
 def _counted(word: bytes, words: Iterator[bytes]) -> tuple[str, int | None, int | None]:
@@ -113,5 +65,32 @@ def _counted(word: bytes, words: Iterator[bytes]) -> tuple[str, int | None, int 
     return os.fsdecode(name), None if is_binary else int(added), None if is_binary else int(removed)
 
 
-def _below(side: Side | None, prefix: str) -> Side | None:
-    return Side(side.path.removeprefix(prefix), side.content, side.mode) if side else None
+def count_lines(before: bytes, after: bytes) -> tuple[int, int]:
+    """How many lines were added and removed, for content that git does not know.
+
+    Lines that are the same at both ends do not count. Between them the count is exact, as far as that takes
+    no longer than a moment; beyond, lines that only moved are not counted.
+    """
+    old, new = _lines(before), _lines(after)
+    shorter = min(len(old), len(new))
+    start = 0
+    while start < shorter and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    old, new = old[start : len(old) - end], new[start : len(new) - end]
+    if len(old) * len(new) <= _EXACT:
+        same = sum(
+            block.size for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+        )
+    else:
+        same = (Counter(old) & Counter(new)).total()
+    return len(new) - same, len(old) - same
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """The lines, as git has them: only a line feed ends one, and a last line without it is another line."""
+    *whole, rest = data.split(b"\n")
+    lines = [line + b"\n" for line in whole]
+    return [*lines, rest] if rest else lines

@@ -1,6 +1,6 @@
-"""Running git so that it does what it was asked, and runs nothing else.
+"""Runs git so that it does what it was asked, and runs nothing else.
 
-How it is kept from that is in `processes.git`. Filters are another matter: see `mirror`.
+`machine/processes/git.py` has the switches that keep it from that.
 """
 
 from __future__ import annotations
@@ -12,36 +12,30 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
+from serai.machine import umask
 from serai.machine.processes.brief import brief, kill
 from serai.machine.processes.git import HARDENED, git_environment, git_program
 
-__all__ = [
-    "MAX_BYTES",
-    "NO_REPOSITORY",
-    "OLDEST",
-    "Answer",
-    "Git",
-    "both",
-    "find_git",
-]
-
-T = TypeVar("T")
-U = TypeVar("U")
+__all__ = ["NO_REPOSITORY", "OLDEST", "Answer", "Git", "TooMuchOutput", "find_git", "together"]
 
 OLDEST = (2, 32)
 """The first version that can be told to leave the person's own configuration unread."""
 
 NO_REPOSITORY = "not a git repository"
-"""What git says where there is none, or none any more."""
+"""Git's words where there is no repository, or none any more."""
 
 _SECONDS = 60.0
-MAX_BYTES = 64 << 20
-"""So much a command may print."""
+_MAX_BYTES = 64 << 20
+"""Most bytes that a command may print."""
 _MAX_WORDS = 16 << 10
-"""How much of what git complains about is kept."""
+"""Most bytes that are kept of what git complains about."""
+
+
+class TooMuchOutput(GitFailed):
+    """A git command printed more than was allowed, and was ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +44,11 @@ class Answer:
 
     output: bytes
     code: int
+
+    @property
+    def names(self) -> list[str]:
+        """The names that it printed, each ended by a NUL."""
+        return [os.fsdecode(name) for name in self.output.split(b"\0")[:-1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +66,7 @@ class Git:
         environment: Mapping[str, str] | None = None,
         data: bytes = b"",
         accept: tuple[int, ...] = (0,),
-        max_bytes: int = MAX_BYTES,
-        seconds: float = _SECONDS,
+        max_bytes: int = _MAX_BYTES,
         grace: float = 0,
     ) -> Answer:
         """Run one command. When it is cancelled, the command and all that it started are ended first.
@@ -81,12 +79,12 @@ class Git:
             data: What it reads.
             accept: Which exit codes are answers rather than failures.
             max_bytes: How much it may print.
-            seconds: How long it may take.
-            grace: How long it may clean up when it is ended early. git takes its locks away then; without
+            grace: How long it may clean up when it is ended early. Git takes its locks away then; without
                 such seconds they stay.
 
         Raises:
-            GitFailed: It ended otherwise, or printed too much.
+            GitFailed: It ended otherwise.
+            TooMuchOutput: It printed too much.
             GitTimedOut: It took too long.
             GitUnavailable: It could not be started.
         """
@@ -101,8 +99,9 @@ class Git:
                     stdin=PIPE,
                     stderr=PIPE,
                     grace=grace,
+                    umask=umask.persons(),  # it writes files of the person; what is ours it keeps private
                 ) as process,
-                asyncio.timeout(seconds),
+                asyncio.timeout(_SECONDS),
             ):
                 _, output, words = await asyncio.gather(
                     _feed(process, data), _read(process, max_bytes), _listen(process)
@@ -110,7 +109,7 @@ class Git:
                 code = await process.wait()
         except TimeoutError:
             raise GitTimedOut(
-                f"git could not {doing}: it took more than {seconds:g} s",
+                f"git could not {doing}: it took more than {_SECONDS:g} s",
                 remedy="Look whether the disk is slow, or the folder very large",
             ) from None
         except FileNotFoundError as error:
@@ -120,7 +119,7 @@ class Git:
         except (OSError, ValueError) as error:
             raise GitUnavailable(f"git could not be started: {error}") from None
         if output is None:
-            raise GitFailed(f"git could not {doing}: there is more than {max_bytes >> 20} MB of it")
+            raise TooMuchOutput(f"git could not {doing}: there is more than {max_bytes >> 20} MB of it")
         if code not in accept:
             raise _failure(doing, words, code)
         return Answer(output, code)
@@ -134,7 +133,7 @@ async def find_git() -> Git:
     """
     program = git_program(os.environ)
     if program is None:
-        raise GitUnavailable("git is not installed", remedy="Install git to see changes by commit")
+        raise GitUnavailable("git is not installed, and changes are seen with it", remedy="Install git")
     git = Git(program, ())
     answer = await git.run("version", doing="tell its version", folder="/" if os.name == "posix" else ".")
     found = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", answer.output)
@@ -142,13 +141,13 @@ async def find_git() -> Git:
     if version < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         said = answer.output.decode("utf-8", "replace").strip()
-        raise GitUnavailable(f"git is too old: {said}", remedy=f"Install git {oldest} or newer")
+        raise GitUnavailable(f"git is too old to see changes with: {said}", remedy=f"Install git {oldest}")
     return Git(program, version)
 
 
-async def both(first: Coroutine[Any, Any, T], second: Coroutine[Any, Any, U]) -> tuple[T, U]:
-    """Await two things at once. When one fails, or this is cancelled, the other is ended too."""
-    tasks = asyncio.ensure_future(first), asyncio.ensure_future(second)
+async def together(*work: Coroutine[Any, Any, Any]) -> list[Any]:
+    """Await several things at once. When one fails, or this is cancelled, the others are ended too."""
+    tasks = [asyncio.ensure_future(one) for one in work]
     try:
         return await asyncio.gather(*tasks)
     finally:
@@ -190,8 +189,6 @@ async def _listen(process: Process) -> bytes:
 
 def _failure(doing: str, words: bytes, code: int) -> GitFailed:
     text = words.decode("utf-8", "replace").strip()
-    if NO_REPOSITORY in text:
-        return GitFailed("the repository is gone", words=text)
     lines = [line for line in text.splitlines() if line.startswith(("fatal:", "error:"))] or text.splitlines()
     why = (
         lines[-1].removeprefix("fatal:").removeprefix("error:").strip() if lines else f"it ended with {code}"

@@ -1,7 +1,8 @@
-"""What can be done with a changeset: stage, discard, open."""
+"""What can be done with a changeset: stage, discard, undo, open."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 
 from serai.ahp.commands import (
@@ -13,15 +14,16 @@ from serai.ahp.commands import (
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ChangesetOperation, ChangesetOperationScope, ContentRef
 from serai.changes.catalogue import ChangesetKind, Which
-from serai.changes.opening import SessionChanges
-from serai.changes.records import Change, Changes, shown, told
-from serai.changes.showing import path_below, show
-from serai.errors import GitFailed, GitUnavailable, InvalidParams, ProtocolError
+from serai.changes.folder import FolderChanges
+from serai.changes.records import Change, Changes, printable, told
+from serai.changes.view import path_below, show
+from serai.errors import InvalidParams, ProtocolError
 
-__all__ = ["DISCARD", "OPEN", "STAGE", "invoke", "operations_for"]
+__all__ = ["DISCARD", "OPEN", "STAGE", "UNDO", "invoke", "operations_for"]
 
 STAGE = "stage"
 DISCARD = "discard"
+UNDO = "undo"
 OPEN = "open"
 
 _BOTH: tuple[str, ...] = (ChangesetOperationScope.CHANGESET, ChangesetOperationScope.RESOURCE)
@@ -32,18 +34,17 @@ _BEFORE = {
     ChangesetKind.TURN: "what there was before this turn",
 }
 
-_ELSEWHERE = "this turn was in another place, or in another repository: it can only be looked at from here"
-
 
 def operations_for(
-    kind: ChangesetKind, *, has_git: bool, has_commit: bool = True
+    kind: ChangesetKind, *, has_git: bool, has_commit: bool = True, can_undo: bool = False
 ) -> list[ChangesetOperation]:
     """What a changeset offers. Pure.
 
     Args:
         kind: What the changeset shows.
         has_git: Whether the working directory is in a repository,
-        has_commit: and whether anything is committed there.
+        has_commit: Whether anything is committed there.
+        can_undo: Whether there is a discard of the session that can be undone.
     """
     operations: list[ChangesetOperation] = []
     if has_git:
@@ -55,38 +56,42 @@ def operations_for(
                 scopes=[*_BOTH],
             )
         )
-    confirmation = (
-        f"This brings the files back to {_BEFORE[kind]}, and deletes those that are new since. "
-        "The changes are lost. Discard them?"
-    )
+    confirmation = f"This brings the files back to {_BEFORE[kind]}, and takes away those that are new since."
     if kind is ChangesetKind.UNCOMMITTED and not has_commit:
-        confirmation = (
-            "Nothing is committed yet: this deletes all files here, except those that git ignores. "
-            "They are lost. Delete them?"
-        )
+        confirmation = "Nothing is committed yet: this takes away all files here that git does not ignore."
     operations.append(
         ChangesetOperation(
             id=DISCARD,
             label="Discard",
             description=f"Go back to {_BEFORE[kind]}",
             scopes=[*_BOTH],
-            confirmation=confirmation,
+            confirmation=f"{confirmation} It can be undone for a week. Discard the changes?",
         )
     )
+    if can_undo:
+        operations.append(
+            ChangesetOperation(
+                id=UNDO,
+                label="Undo discard",
+                description="Give back what the last discard took away",
+                scopes=[ChangesetOperationScope.CHANGESET],
+            )
+        )
     operations.append(ChangesetOperation(id=OPEN, label="Open", scopes=[ChangesetOperationScope.RESOURCE]))
     return operations
 
 
 async def invoke(
-    changes: SessionChanges, which: Which, operation_id: str, target: ChangesetOperationTarget | None
+    changes: FolderChanges, which: Which, operation_id: str, target: ChangesetOperationTarget | None
 ) -> InvokeChangesetOperationResult:
     """Do something with a changeset, or with one of its files.
 
     Raises:
         InvalidParams: There is no such operation, or it does not work on such a target.
-        ProtocolError: The file has no changes here, or the operation was not possible; nothing was done.
+        ProtocolError: The file has no changes here, or nothing could be done.
+        SeraiError: The operation was not possible; nothing was done.
     """
-    offered = {one.id: one for one in operations_for(which.kind, has_git=changes.has_git)}
+    offered = {one.id: one for one in operations_for(which.kind, has_git=changes.has_git, can_undo=True)}
     operation = offered.get(operation_id)
     if operation is None:
         raise InvalidParams(f"there is no operation {operation_id!r} here", field="params.operationId")
@@ -99,25 +104,29 @@ async def invoke(
             raise InvalidParams(f"{operation.label} works on whole files only", field="params.target")
     if resource is None and ChangesetOperationScope.CHANGESET not in operation.scopes:
         raise InvalidParams(f"{operation.label} needs a file to work on", field="params.target")
-    try:
-        found = await changes.compute(which)
-        if found.is_elsewhere and operation_id != OPEN:
-            raise ProtocolError(_ELSEWHERE, number=AhpErrorCode.CONFLICT)
-        chosen = found.changes if resource is None else (_find(changes.directory, found.changes, resource),)
-        notes = (found.lacks if which.turn_id is not None else None, told(found.left_out))
-        match operation_id:
-            case "stage":
-                refused = await changes.stage(chosen)
-                done = [change for change in chosen if change.path not in refused]
-                return _told("Staged", done, refused, resource, notes)
-            case "discard":
-                paths = None if resource is None else {change.path for change in chosen}
-                done, refused = await changes.discard(which, paths)
-                return _told("Discarded the changes to", done, refused, resource, notes)
-            case _:
-                return _opened(changes, which, found, chosen[0], resource)
-    except (GitFailed, GitUnavailable) as error:
-        raise ProtocolError(str(error), data=error.to_wire(), number=AhpErrorCode.CONFLICT) from None
+    if operation_id == UNDO:
+        return await _undo(changes)
+    found = await changes.compute(which)
+    chosen = found.changes if resource is None else (_find(changes.directory, found.changes, resource),)
+    if operation_id == OPEN:
+        return _opened(changes, found, chosen[0], resource)
+    if operation_id == STAGE:
+        refused = await changes.stage(chosen)
+        done = [change for change in chosen if change.path not in refused]
+        what = "Staged"
+    else:
+        done, refused = await changes.discard(which, chosen)
+        what = "Discarded the changes to"
+    notes = (found.lacks if which.turn_id is not None else None, told(found.left_out))
+    return _told(what, done, refused, resource, notes)
+
+
+async def _undo(changes: FolderChanges) -> InvokeChangesetOperationResult:
+    last = await asyncio.to_thread(changes.last_discard)
+    if last is None:
+        raise ProtocolError("there is no discard to undo", number=AhpErrorCode.NOT_FOUND)
+    await asyncio.to_thread(changes.trash.undo, last)
+    return InvokeChangesetOperationResult(message=f"Gave back {last.what}")
 
 
 def _find(directory: str, changes: Sequence[Change], target: ChangesetResourceTarget) -> Change:
@@ -136,11 +145,11 @@ def _told(
     resource: ChangesetResourceTarget | None,
     notes: Iterable[str | None],
 ) -> InvokeChangesetOperationResult:
-    reasons = "; ".join(f"{shown(path)}: {why}" for path, why in list(refused.items())[:3])
+    reasons = "; ".join(f"{printable(path)}: {why}" for path, why in list(refused.items())[:3])
     if refused and not done:
         raise ProtocolError(f"nothing was done: {reasons}", number=AhpErrorCode.CONFLICT)
     if resource is not None and done:
-        return InvokeChangesetOperationResult(message=f"{what} {shown(done[0].path)}")
+        return InvokeChangesetOperationResult(message=f"{what} {printable(done[0].path)}")
     message = f"{what} {len(done)} {'file' if len(done) == 1 else 'files'}"
     if refused:
         more = f", and {len(refused) - 3} more" if len(refused) > 3 else ""
@@ -150,16 +159,9 @@ def _told(
 
 
 def _opened(
-    changes: SessionChanges,
-    which: Which,
-    found: Changes,
-    change: Change,
-    target: ChangesetResourceTarget | None,
+    changes: FolderChanges, found: Changes, change: Change, target: ChangesetResourceTarget | None
 ) -> InvokeChangesetOperationResult:
-    live = changes.is_live(which)
-    edit = show(
-        change, changes.directory, changes.session_id, live=live, start=found.start, end=found.end
-    ).edit
+    edit = show(change, changes.directory, changes.session_id, live=not found.settled).edit
     sides = [edit.before, edit.after] if target and target.side == "before" else [edit.after, edit.before]
     side = next(side for side in sides if side is not None)
     return InvokeChangesetOperationResult(

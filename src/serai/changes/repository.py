@@ -1,28 +1,22 @@
-"""The repository that a directory is in: where it is, how it is set, and what was committed last."""
+"""The person's repository that a directory is in: where it is, what it has committed, ignored and staged.
+
+Only `stage` writes there, and only because a person asked for it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from serai.changes.git import NO_REPOSITORY, Git
-from serai.changes.records import shown
+from serai.changes.git import NO_REPOSITORY, Answer, Git
+from serai.changes.records import printable
 from serai.errors import GitFailed
 
-__all__ = [
-    "EMPTY_TREES",
-    "OPEN_AGAIN",
-    "Repository",
-    "Settings",
-    "find_repository",
-    "head_tree",
-    "read_settings",
-    "see_same_repository",
-]
+__all__ = ["EMPTY_TREES", "IndexFacts", "Repository", "find_repository", "read_settings"]
 
 EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -30,33 +24,33 @@ EMPTY_TREES = {
 }
 """The tree with nothing in it, which every git knows without looking."""
 
-_CARRIED = frozenset(
-    {
-        "core.attributesfile",
-        "core.autocrlf",
-        "core.checkstat",
-        "core.eol",
-        "core.excludesfile",
-        "core.filemode",
-        "core.ignorecase",
-        "core.precomposeunicode",
-        "core.sparsecheckout",
-        "core.sparsecheckoutcone",
-        "core.symlinks",
-        "core.trustctime",
-    }
-)
-"""Settings that say how files are to be read. None of them names a program."""
+_CARRIED = frozenset({"core.attributesfile", "core.autocrlf", "core.eol", "core.excludesfile"})
+"""Settings that say which files are ignored and what form they have. None of them names a program."""
 
 _NO_WORK_TREE = (NO_REPOSITORY, "must be run in a work tree", "cannot use bare repository")
-_REMEDY = "See where its `.git` leads, and what core.worktree is set to there"
-OPEN_AGAIN = "Try again when no turn is running: then the folder is opened anew, where it is now"
+_GRACE = 2.0
+"""Seconds that git has to take its lock away when it is ended early."""
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
-    """A repository with a work tree, as seen from a directory in it."""
+class IndexFacts:
+    """What the person's index says."""
 
+    conflicts: frozenset[str] = frozenset()
+    """The files that a merge left for a person to decide."""
+    forced: frozenset[str] = frozenset()
+    """The files that are tracked although a list says that they are ignored."""
+    absent: frozenset[str] = frozenset()
+    """The files that a sparse checkout leaves out."""
+
+
+@dataclass(slots=True)
+class Repository:
+    """A repository with a work tree, as seen from a directory in it. All paths are from that directory."""
+
+    git: Git
+    directory: str
+    """The directory, without any link."""
     top: str
     """The root of the work tree."""
     git_dir: str
@@ -66,44 +60,102 @@ class Repository:
     object_format: str
     prefix: str
     """The directory below the root: empty, or with a slash at its end."""
+    _facts: IndexFacts = field(default_factory=IndexFacts)
+    _seen: tuple[int, ...] | None = None
+    _attributes: dict[str, tuple[bool, bool]] = field(default_factory=dict[str, tuple[bool, bool]])
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """What makes git use this very repository, without looking for it again."""
-        return {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.top}
+    def forget(self) -> None:
+        """Read lists of ignored files, and attributes, again: they have changed."""
+        self._seen = None
+        self._attributes.clear()
 
-    @property
-    def no_content(self) -> str:
-        """The id that stands for no content at all."""
-        return "0" * len(EMPTY_TREES[self.object_format])
+    async def head_tree(self) -> str | None:
+        """What was committed last in the directory, as a tree; `None` when nothing was."""
+        name = f"HEAD:{self.prefix}" if self.prefix else "HEAD^{tree}"
+        answer = await self._run(
+            "rev-parse", "-q", "--verify", name, doing="read the last commit", accept=(0, 1, 128)
+        )
+        return answer.output.decode().strip() if answer.code == 0 else None
 
-    def full(self, path: str) -> str:
-        """A path from the root of the work tree, for one from the directory."""
-        return f"{self.prefix}{path}"
+    async def index_facts(self) -> IndexFacts:
+        """What the person's index says. It is read again when it has changed."""
+        try:
+            info = await asyncio.to_thread(os.stat, f"{self.git_dir}/index")
+        except OSError:
+            return IndexFacts()
+        seen = (info.st_mtime_ns, info.st_size, info.st_ino)
+        if seen != self._seen:
+            doing = "read the index"
+            is_sparse = await asyncio.to_thread(Path(self.git_dir, "info/sparse-checkout").exists)
+            unmerged = await self._run("ls-files", "-u", "-z", doing=doing)
+            ignored = await self._run("ls-files", "-i", "-c", "--exclude-standard", "-z", doing=doing)
+            tagged = (await self._run("ls-files", "-t", "-z", doing=doing)).names if is_sparse else []
+            self._facts = IndexFacts(
+                frozenset(line.partition("\t")[2] for line in unmerged.names),
+                frozenset(ignored.names),
+                frozenset(name[2:] for name in tagged if name.startswith("S ")),
+            )
+            self._seen = seen
+        return self._facts
 
-    @property
-    def scope(self) -> tuple[str, ...]:
-        """The arguments that limit a command to the directory."""
-        return ("--", self.prefix.rstrip("/")) if self.prefix else ("--",)
+    async def conversions(self, paths: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
+        """Which files a program converts, as LFS does; and which have other attributes that convert them."""
+        news = [path for path in paths if path not in self._attributes]
+        if news:
+            asked = ("filter", "text", "crlf", "eol", "ident", "working-tree-encoding")
+            answer = await self._run(
+                "check-attr", "-z", "--stdin", *asked, doing="read the attributes", data=_listed(news)
+            )
+            words = answer.names
+            has = [value not in {"unspecified", "unset"} for value in words[2::3]]
+            for path, (first, *rest) in zip(
+                words[:: 3 * len(asked)], zip(*[iter(has)] * len(asked), strict=True), strict=True
+            ):
+                self._attributes[path] = (first, any(rest))
+        return (
+            frozenset(path for path in paths if self._attributes[path][0]),
+            frozenset(path for path in paths if self._attributes[path][1]),
+        )
+
+    async def stage(self, paths: Sequence[str]) -> dict[str, str]:
+        """Put files into the person's index as they are now. Returns why some were left out.
+
+        Raises:
+            GitFailed: The index is locked, or a file cannot be read. Nothing was staged.
+        """
+        self.forget()
+        filtered, _ = await self.conversions(paths)
+        chosen = [path for path in paths if path not in filtered]
+        if chosen:
+            await self._run(
+                *("update-index", "--add", "--remove", "--replace", "-z", "--stdin"),
+                doing="stage the files",
+                data=_listed(chosen),
+                grace=_GRACE,
+            )
+        return dict.fromkeys(filtered, "a filter such as LFS converts it: stage it with git")
+
+    async def _run(
+        self,
+        *arguments: str,
+        doing: str,
+        data: bytes = b"",
+        accept: tuple[int, ...] = (0,),
+        grace: float = 0,
+    ) -> Answer:
+        return await self.git.run(
+            *arguments,
+            doing=doing,
+            folder=self.directory,
+            environment={"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.top},
+            data=data,
+            accept=accept,
+            grace=grace,
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The settings of a repository that matter here."""
-
-    carried: Mapping[str, str]
-    """How files are to be read; harmless in any folder."""
-    filters: Mapping[str, str]
-    """The programs that convert files on their way in and out. They run in trusted folders only."""
-
-    def is_off(self, name: str) -> bool:
-        """Whether a setting that is on by itself is off."""
-        return self.carried.get(name, "true").lower() in {"false", "no", "off", "0", ""}
-
-    @property
-    def drivers(self) -> frozenset[str]:
-        """The names of the filters that there are."""
-        return frozenset(name.split(".", 1)[1].rpartition(".")[0] for name in self.filters)
+def _listed(paths: Collection[str]) -> bytes:
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
 async def find_repository(git: Git, directory: str) -> Repository | None:
@@ -112,48 +164,13 @@ async def find_repository(git: Git, directory: str) -> Repository | None:
     There is also none for a directory that its repository ignores: git would not see any change in it.
 
     Raises:
-        GitFailed: git does not want to use the repository, since it belongs to someone else for instance; or
-            its work tree is elsewhere, so that all that git says and does here would be about other files.
+        GitFailed: Git does not want to use the repository, since it belongs to someone else for instance; or
+            its work tree is elsewhere.
     """
-    repository = await _named(git, directory)
-    if repository is None:
-        return None
-    if not await asyncio.to_thread(_is_in_place, repository, directory):
-        raise GitFailed(
-            f"the repository of this folder has its work tree elsewhere, at {shown(repository.top)}",
-            remedy=_REMEDY,
-        )
-    if repository.prefix and await _is_ignored(git, repository):
-        return None
-    return repository
-
-
-async def see_same_repository(git: Git, repository: Repository, directory: str) -> None:
-    """Look whether a directory still is where its repository was found. Whoever writes files does so first.
-
-    Raises:
-        GitFailed: It is in another by now, or in none; or git names other folders for it.
-    """
-    found = await _named(git, directory)
-    if found is None:
-        raise GitFailed("the repository is gone")
-    if found != repository or not await asyncio.to_thread(_is_in_place, repository, directory):
-        is_another = await asyncio.to_thread(_is_in_place, found, directory)
-        raise GitFailed(
-            "the repository of this folder is not where it was",
-            remedy=OPEN_AGAIN if is_another else _REMEDY,
-        )
-
-
-async def _named(git: Git, directory: str) -> Repository | None:
-    """What git says of a directory."""
     # Names may have line ends in them, so a word that nobody can know stands between the answers.
     mark = f"--{secrets.token_hex(12)}"
     questions = (
-        "--show-toplevel",
-        "--absolute-git-dir",
-        "--git-common-dir",
-        "--show-prefix",
+        *("--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--show-prefix"),
         "--show-object-format",
     )
     asked = [word for question in questions for word in (question, mark)]
@@ -169,74 +186,46 @@ async def _named(git: Git, directory: str) -> Repository | None:
         os.fsdecode(part).removeprefix("\n").removesuffix("\n")
         for part in answer.output.split(mark.encode())[: len(questions)]
     )
-    return Repository(top, git_dir, common_dir, object_format, prefix)
+    if not await asyncio.to_thread(_is_same, f"{top}/{prefix}", directory):
+        raise GitFailed(f"the repository of this folder has its work tree elsewhere, at {printable(top)}")
+    repository = Repository(git, directory, top, git_dir, common_dir, object_format, prefix)
+    if prefix and await _is_ignored(repository):
+        return None
+    return repository
 
 
-def _is_in_place(repository: Repository, directory: str) -> bool:
-    """Whether a directory is where git says that it is. Outside of a work tree git says: at its root."""
+def _is_same(one: str, other: str) -> bool:
     try:
-        return Path(repository.top, repository.prefix).samefile(directory)
+        return Path(one).samefile(other)
     except OSError:
         return False
 
 
-async def _is_ignored(git: Git, repository: Repository) -> bool:
+async def _is_ignored(repository: Repository) -> bool:
     # This command knows no literal paths; with a dot before it, a path has no magic either.
-    answer = await git.run(
+    answer = await repository.git.run(
         *("check-ignore", "-q", "-z", "--stdin"),
         doing="see what is ignored",
         folder=repository.top,
-        environment=repository.environment | {"GIT_LITERAL_PATHSPECS": "0"},
+        environment={
+            "GIT_DIR": repository.git_dir,
+            "GIT_WORK_TREE": repository.top,
+            "GIT_LITERAL_PATHSPECS": "0",
+        },
         data=b"./" + os.fsencode(repository.prefix.rstrip("/")) + b"\0",
         accept=(0, 1),
     )
     return answer.code == 0
 
 
-async def head_tree(git: Git, repository: Repository) -> str:
-    """What was committed last, as a tree; the empty one before the first commit."""
-    answer = await git.run(
-        *("rev-parse", "-q", "--verify", "HEAD^{tree}"),
-        doing="read the last commit",
-        folder=repository.top,
-        environment=repository.environment,
-        accept=(0, 1),
-    )
-    return answer.output.decode().strip() if answer.code == 0 else EMPTY_TREES[repository.object_format]
-
-
-async def read_settings(git: Git, repository: Repository, environ: Mapping[str, str]) -> Settings:
-    """The settings of a repository, the person's own included. Reading them runs nothing."""
-    answer = await git.run(
-        "config",
-        "--list",
-        "-z",
-        doing="read its settings",
-        folder=repository.top,
-        environment=repository.environment,
-    )
-    carried = _defaults(environ)
-    filters: dict[str, str] = {}
-    for entry in answer.output.split(b"\0")[:-1]:
-        name, has_value, value = os.fsdecode(entry).partition("\n")
-        if not has_value:
-            value = "true"
+async def read_settings(git: Git, directory: str) -> dict[str, str]:
+    """The settings, the person's own included, that say which files are ignored and what form they have."""
+    answer = await git.run("config", "--list", "-z", doing="read its settings", folder=directory)
+    found: dict[str, str] = {}
+    for entry in answer.names:
+        name, has_value, value = entry.partition("\n")
         if name in _CARRIED:
-            carried[name] = _expanded(value, environ) if name.endswith("file") else value
-        elif name.startswith("filter.") and name.endswith((".clean", ".smudge", ".process", ".required")):
-            filters[name] = value
-    return Settings(carried, filters)
-
-
-def _defaults(environ: Mapping[str, str]) -> dict[str, str]:
-    """Where git looks for the person's ignored files and attributes when no setting says it."""
-    home = environ.get("HOME", "")
-    folder = environ.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else "")
-    if not folder:
-        return {}
-    return {"core.excludesfile": f"{folder}/git/ignore", "core.attributesfile": f"{folder}/git/attributes"}
-
-
-def _expanded(value: str, environ: Mapping[str, str]) -> str:
-    home = environ.get("HOME")
-    return f"{home}{value[1:]}" if home and value.startswith("~/") else value
+            home = os.environ.get("HOME", "")
+            value = value if has_value else "true"
+            found[name] = f"{home}{value[1:]}" if value.startswith("~/") else value
+    return found

@@ -12,9 +12,8 @@ from serai.ahp.actions import (
     SessionCustomizationsChangedAction,
     SessionCustomizationUpdatedAction,
 )
-from serai.ahp.reducers import customizations as reducer
 from serai.ahp.types import Customization
-from serai.ahp.wire import Unknown, encode
+from serai.ahp.wire import Unknown
 
 __all__ = ["CustomizationAction", "difference", "with_toggles"]
 
@@ -31,7 +30,7 @@ def with_toggles(
     Args:
         customizations: As they were found.
         toggles: What people chose, by the container's id. Ids that are not there count for nothing.
-        locked: Containers that nobody can switch on; see `Found.locked`.
+        locked: Containers that nobody can switch on; see `Customizations.locked`.
     """
     switched: list[Customization] = []
     for container in customizations:
@@ -46,60 +45,30 @@ def with_toggles(
 def difference(
     before: Sequence[Customization] | None, after: Sequence[Customization]
 ) -> list[CustomizationAction]:
-    """The actions that make one list into the other: what is shorter on the wire, each change or the whole.
+    """The actions that make one list into the other: each change, or the whole where its order changes.
 
     Args:
         before: What the session's state has; `None` when it has no list yet.
         after: What it is to have, in this order.
     """
-    if before is not None and list(before) == list(after):
+    if list(before or ()) == list(after):
         return []
-    whole: list[CustomizationAction] = [SessionCustomizationsChangedAction(customizations=list(after))]
-    if before is None:
-        return whole if after else []
-    steps = _steps(before, after)
-    if _applied(before, steps) != list(after):
-        return whole  # the order is another one, or ids are not unique
-    return steps if len(encode(steps)) < len(encode(whole)) else whole
-
-
-def _steps(before: Sequence[Customization], after: Sequence[Customization]) -> list[CustomizationAction]:
-    old = {container.id: container for container in before if not isinstance(container, Unknown)}
-    kept = {container.id for container in after if not isinstance(container, Unknown)}
-    steps: list[CustomizationAction] = [
-        SessionCustomizationRemovedAction(id=container_id) for container_id in old if container_id not in kept
+    old, new = _by_id(before or ()), _by_id(after)
+    kept = [container_id for container_id in old if container_id in new]
+    added = [container_id for container_id in new if container_id not in old]
+    is_whole = len(new) < len(after) or len(old) < len(before or ())  # ids are not unique, or unknown
+    if before is None or is_whole or list(new) != kept + added:
+        return [SessionCustomizationsChangedAction(customizations=list(after))]
+    gone = [container_id for container_id in old if container_id not in new]
+    return [
+        *(SessionCustomizationRemovedAction(id=container_id) for container_id in gone),
+        *(
+            SessionCustomizationUpdatedAction(customization=new[each])
+            for each in new
+            if new[each] != old.get(each)
+        ),
     ]
-    for container in after:
-        known = None if isinstance(container, Unknown) else old.get(container.id)
-        if container != known:
-            steps += _update(known, container)
-    return steps
 
 
-def _update(before: Customization | None, after: Customization) -> list[CustomizationAction]:
-    """Take children away one by one when that is all that has changed and is shorter; else send all."""
-    update: list[CustomizationAction] = [SessionCustomizationUpdatedAction(customization=after)]
-    if before is None or isinstance(before, Unknown) or isinstance(after, Unknown):
-        return update
-    left = {child.id for child in after.children or [] if not isinstance(child, Unknown)}
-    removed: list[CustomizationAction] = [
-        SessionCustomizationRemovedAction(id=child.id)
-        for child in before.children or []
-        if not isinstance(child, Unknown) and child.id not in left
-    ]
-    if not removed or _applied([before], removed) != [after]:
-        return update
-    return removed if len(encode(removed)) < len(encode(update)) else update
-
-
-def _applied(before: Sequence[Customization], steps: list[CustomizationAction]) -> list[Customization]:
-    now = list(before)
-    for step in steps:
-        match step:
-            case SessionCustomizationRemovedAction():
-                now = reducer.remove(now, step.id)
-            case SessionCustomizationUpdatedAction():
-                now = reducer.update(now, step.customization)
-            case SessionCustomizationsChangedAction():
-                now = list(step.customizations)
-    return now
+def _by_id(containers: Sequence[Customization]) -> dict[str, Customization]:
+    return {container.id: container for container in containers if not isinstance(container, Unknown)}

@@ -9,21 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from serai.customizations.frontmatter import Broken, Value, read
+from serai.ahp.types import Customization, CustomizationType
+from serai.customizations.frontmatter import BrokenFrontmatter, read
 from serai.customizations.trees import Tree
 from serai.errors import FileUnreadable
 
-__all__ = [
-    "AgentDefinition",
-    "Definition",
-    "HookDefinition",
-    "McpServerDefinition",
-    "PromptDefinition",
-    "RuleDefinition",
-    "SkillDefinition",
-    "TextDefinition",
-]
+__all__ = ["Customizations", "Definition", "HookDefinition", "McpServerDefinition", "TextDefinition"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +25,7 @@ class Definition:
 
     Attributes:
         id: The child's id in AHP. A file of hooks is one child with several definitions.
+        type: What it is.
         container: The id of the container that it is in.
         source: Whose convention it is: `Claude Code`, `Cursor`, or the plugin's source.
         plugin: The plugin's name, for what comes from one.
@@ -41,6 +35,7 @@ class Definition:
     """
 
     id: str
+    type: CustomizationType
     container: str
     source: str
     plugin: str | None
@@ -53,14 +48,19 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextDefinition(Definition):
-    """A definition with a text. The text is not kept: it is read when it is wanted."""
+    """An agent, a skill, a prompt or a rule. The text is not kept: it is read when it is wanted."""
 
     description: str | None
-    fields: Mapping[str, Value] = field(default_factory=dict[str, Value], repr=False)
-    """The frontmatter. Numbers are text."""
+    fields: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
+    """The frontmatter. Numbers and flags are text."""
     instructions: str | None = field(default=None, repr=False)
     """The text, when the file is not Markdown."""
     tree: Tree = field(compare=False, repr=False)
+    disable_model_invocation: bool = False
+    user_invocable: bool = True
+    argument_hint: str | None = None
+    always_apply: bool = False
+    globs: tuple[str, ...] = ()
 
     def body(self) -> str:
         """The text, as it is now and without its frontmatter.
@@ -75,39 +75,9 @@ class TextDefinition(Definition):
             raise FileUnreadable(f"{self.tree.shown(self.path)} is no longer there")
         text = data.decode("utf-8-sig", "replace")
         try:
-            return read(text).body
-        except Broken:
+            return read(text)[1]
+        except BrokenFrontmatter:
             return text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentDefinition(TextDefinition):
-    """A custom agent; the body is its system prompt."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillDefinition(TextDefinition):
-    """A skill. Its other files are beside the one at `uri`."""
-
-    disable_model_invocation: bool = False
-    user_invocable: bool = True
-    argument_hint: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptDefinition(TextDefinition):
-    """A prompt, to be started with `/name`."""
-
-    argument_hint: str | None = None
-    disable_model_invocation: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleDefinition(TextDefinition):
-    """A rule for the context."""
-
-    always_apply: bool = False
-    globs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,3 +109,18 @@ class McpServerDefinition(Definition):
     cwd: str | None = None
     url: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Customizations:
+    """The customisations of a folder, a home or a plugin, as AHP shows them, and what they say.
+
+    Attributes:
+        containers: In a fixed order, as they are before anyone switches one on or off.
+        definitions: What is in them, for those who use it.
+        locked: Ids of containers that stay off whatever is asked, since their folder is not trusted.
+    """
+
+    containers: list[Customization] = field(default_factory=list[Customization])
+    definitions: tuple[Definition, ...] = ()
+    locked: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""Finding customisations in a working directory and in a person's home."""
+"""Discovery: finds the customisations of a working directory and of a person's home."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from serai.ahp.types import (
-    Customization,
-    CustomizationType,
-    DirectoryCustomization,
-    PluginCustomization,
-)
+from serai.ahp.types import Customization, CustomizationType, DirectoryCustomization, PluginCustomization
 from serai.ahp.wire import encode
 from serai.customizations.containers import (
     MAX_SECONDS,
@@ -26,14 +21,18 @@ from serai.customizations.containers import (
     kept_apart,
     load_state,
 )
-from serai.customizations.definitions import Definition
+from serai.customizations.definitions import Customizations, Definition
 from serai.customizations.documents import read_document
-from serai.customizations.found import Found
-from serai.customizations.manifests import read_hooks, read_json, read_servers, read_servers_of_project
 from serai.customizations.places import PLACES, PLUGINS, Format, Place, PluginLayout, PluginPlace, Where
-from serai.customizations.plugins import has_what_runs, read_plugin
-from serai.customizations.trees import DiskTree, real_path
-from serai.customizations.walking import join, matching
+from serai.customizations.plugins import has_what_runs, is_there, read_plugin
+from serai.customizations.servers import (
+    members,
+    read_hooks,
+    read_json,
+    read_servers,
+    read_servers_of_project,
+)
+from serai.customizations.trees import DiskTree, join, matching, real_path
 from serai.errors import FileUnreadable
 
 __all__ = ["discover"]
@@ -55,7 +54,7 @@ def discover(
     *,
     trusted: bool,
     may_write: Callable[[Path], bool] = lambda _: False,
-) -> Found:
+) -> Customizations:
     """Find and read the customisations of a working directory and of a home.
 
     It reads the disk and may take a while: call it in a thread. It never raises for what it finds: what is
@@ -69,79 +68,79 @@ def discover(
         may_write: Whether clients may write to a folder, apart from whether the disk allows it. It is asked
             with the folder's real path.
     """
-    finding = _Finding(may_write)
+    containers: dict[str, Customization] = {}
+    definitions: dict[str, list[Definition]] = {}
+    locked: set[str] = set()
+    project = None if directory is None else os.path.realpath(directory)
+    looks = [_Look(DiskTree(home, prefix="~/", confined=False), Where.HOME, True, project, may_write)]
     if directory is not None:
-        finding.look(DiskTree(directory), Where.DIRECTORY, trusted=trusted, project=None)
-    finding.look(
-        DiskTree(home, prefix="~/", confined=False),
-        Where.HOME,
-        trusted=True,
-        project=None if directory is None else os.path.realpath(directory),
-    )
-    return finding.found()
+        looks.insert(0, _Look(DiskTree(directory), Where.DIRECTORY, trusted, None, may_write))
+    for look in looks:  # a home that is also the working directory counts as home: it comes later
+        look.run()
+        containers |= look.containers
+        definitions |= look.definitions
+        locked = (locked - look.containers.keys()) | look.locked
+    found = (item for items in definitions.values() for item in items)
+    return Customizations(list(containers.values()), tuple(found), frozenset(locked))
 
 
-class _Finding:
-    def __init__(self, may_write: Callable[[Path], bool]) -> None:
+class _Look:
+    """One look at a working directory or a home."""
+
+    def __init__(
+        self,
+        tree: DiskTree,
+        where: Where,
+        trusted: bool,
+        project: str | None,
+        may_write: Callable[[Path], bool],
+    ) -> None:
+        self._tree = tree
+        self._where = where
+        self._trusted = trusted
+        self._project = project
         self._may_write = may_write
-        self._containers: dict[str, Customization] = {}
-        self._definitions: dict[str, list[Definition]] = {}
-        self._locked: set[str] = set()
         self._room = MAX_SHOWN
-        self._project: str | None = None
         self._until = 0.0
+        self.containers: dict[str, Customization] = {}
+        self.definitions: dict[str, list[Definition]] = {}
+        self.locked: set[str] = set()
 
-    def found(self) -> Found:
-        definitions = (item for items in self._definitions.values() for item in items)
-        return Found(list(self._containers.values()), tuple(definitions), frozenset(self._locked))
-
-    def look(self, tree: DiskTree, where: Where, *, trusted: bool, project: str | None) -> None:
-        self._room, self._project = MAX_SHOWN, project
+    def run(self) -> None:
         self._until = time.thread_time() + MAX_SECONDS
         groups: dict[tuple[str, str, CustomizationType], list[Place]] = {}
         for place in PLACES:
-            if place.where in {where, Where.BOTH}:
+            if place.where in {self._where, Where.BOTH}:
                 groups.setdefault((place.source, place.folder, place.contents), []).append(place)
         for (source, folder, contents), places in groups.items():
-            self._folder(tree, source, folder, contents, places, trusted=trusted)
+            self._folder(source, folder, contents, places)
         for row in PLUGINS:
-            if row.where in {where, Where.BOTH}:
-                self._plugins(tree, row, trusted=trusted, project=project)
+            if row.where in {self._where, Where.BOTH}:
+                self._plugins(row)
 
     # -- folders -------------------------------------------------------------------------------------------
 
-    def _folder(
-        self,
-        tree: DiskTree,
-        source: str,
-        folder: str,
-        contents: CustomizationType,
-        places: list[Place],
-        *,
-        trusted: bool,
-    ) -> None:
-        uri = tree.uri(folder)
+    def _folder(self, source: str, folder: str, contents: CustomizationType, places: list[Place]) -> None:
+        uri = self._tree.uri(folder)
         container = identity("directory", source, uri, contents)
-        origin = Origin(tree, container, source, trusted, until=self._until)
+        origin = Origin(self._tree, container, source, self._trusted, until=self._until)
         into = Contents()
-        exists = False
-        for place in places:
-            exists |= _read_place(origin, place, self._project, into)
-        writable = self._is_writable(tree, places)
+        exists = sum(self._read_place(origin, place, into) for place in places) > 0
+        writable = self._is_writable(places)
         offered = writable and any(place.offered for place in places)
         if not (exists or offered or into.children or into.problems):
             return
-        off = not trusted and contents in _RUNS
-        if off and into.children:
-            into.warnings.insert(0, _not_trusted(_RUNS[contents]))
+        off = not self._trusted and contents in _RUNS
         if off:
-            self._locked.add(container)
+            self.locked.add(container)
+            if into.children:
+                into.warnings.insert(0, _not_trusted(_RUNS[contents]))
         fit(into, self._room)
         self._add(
             DirectoryCustomization(
                 id=container,
                 uri=uri,
-                name=in_one_line(f"{source} {_PLURALS[contents]} ({tree.shown(folder)})"),
+                name=in_one_line(f"{source} {_PLURALS[contents]} ({self._tree.shown(folder)})"),
                 enabled=not off,
                 load=load_state(into),
                 children=into.children,
@@ -151,10 +150,33 @@ class _Finding:
             into.definitions,
         )
 
-    def _is_writable(self, tree: DiskTree, places: list[Place]) -> bool:
+    def _read_place(self, origin: Origin, place: Place, into: Contents) -> bool:
+        """Read the files of a row. Returns whether its folder is there, when the row is about a folder."""
+        found = matching(origin.tree, place.folder, place.pattern)
+        into.problems += found.problems
+        for path in found.files:
+            with kept_apart(origin, path, into):
+                self._read_file(origin, path, place, into)
+        return found.exists
+
+    def _read_file(self, origin: Origin, path: str, place: Place, into: Contents) -> None:
+        match place.format:
+            case Format.HOOKS:
+                read_hooks(origin, path, into)
+            case Format.SERVERS if place.of_projects:
+                read_servers_of_project(origin, path, place.key, self._project, into)
+            case Format.SERVERS:
+                read_servers(origin, path, place.key, into)
+            case Format.MARKDOWN | Format.TOML:
+                always, whole_name = place.always, place.is_one_file
+                read_document(
+                    origin, path, place.folder, place.contents, into, always=always, whole_name=whole_name
+                )
+
+    def _is_writable(self, places: list[Place]) -> bool:
         if all(place.is_one_file for place in places):
             return False
-        real = tree.real(places[0].folder)
+        real = self._tree.real(places[0].folder)
         if real is None or not self._may_write(real):
             return False
         there = next(folder for folder in (real, *real.parents) if os.path.lexists(folder))
@@ -162,75 +184,65 @@ class _Finding:
 
     # -- plugins -------------------------------------------------------------------------------------------
 
-    def _plugins(self, tree: DiskTree, row: PluginPlace, *, trusted: bool, project: str | None) -> None:
-        match row.layout:
-            case PluginLayout.FOLDERS:
-                self._plugin_folders(tree, row, trusted=trusted)
-            case PluginLayout.ITSELF:
-                if _is_readable(tree, row.path):
-                    self._plugin(tree, row.source, trusted=trusted, enabled=False)
-            case PluginLayout.REGISTRY:
-                self._registered(tree, row, project)
-
-    def _plugin_folders(self, tree: DiskTree, row: PluginPlace, *, trusted: bool) -> None:
+    def _plugins(self, row: PluginPlace) -> None:
+        """Read the plugins of a row. What goes wrong on the way to them is told by a container of its own."""
+        problems: list[str] = []
         try:
-            listing = tree.list(row.path)
+            match row.layout:
+                case PluginLayout.FOLDERS:
+                    self._plugin_folders(row, problems)
+                case PluginLayout.ITSELF:
+                    if is_there(self._tree, row.path):
+                        self._plugin(self._tree, row.source, enabled=False)
+                case PluginLayout.REGISTRY:
+                    self._registered(row)
         except FileUnreadable as error:
-            self._broken_place(tree, row, [error.message])
-            return
-        entries = [entry for entry in listing.entries if entry.name[0] != "."] if listing else []
-        folders = [entry.name for entry in entries if entry.is_folder]
-        problems = [entry.problem for entry in entries if entry.problem]
-        for name in folders[:_MAX_PLUGINS]:
-            if self._room <= 0:
-                problems.insert(0, f"{tree.shown(row.path)} has too many plugins: the rest is left out")
-                break
-            self._plugin(tree.below(join(row.path, name)), row.source, trusted=trusted, enabled=True)
-        if len(folders) > _MAX_PLUGINS:
-            problems.append(
-                f"{tree.shown(row.path)} has more than {_MAX_PLUGINS} plugins: the rest is left out"
-            )
+            problems.append(error.message)
         if problems:
-            self._broken_place(tree, row, problems)
+            uri = self._tree.uri(row.path)
+            name = in_one_line(f"{row.source} plugins ({self._tree.shown(row.path)})")
+            load = load_state(Contents(problems=problems))
+            container = identity("plugin", row.source, uri)
+            broken = PluginCustomization(
+                id=container, uri=uri, name=name, enabled=False, load=load, children=[]
+            )
+            self._add(broken, [])
 
-    def _registered(self, tree: DiskTree, row: PluginPlace, project: str | None) -> None:
-        origin = Origin(tree, "", row.source, trusted=True, until=self._until)
+    def _plugin_folders(self, row: PluginPlace, problems: list[str]) -> None:
+        listing = self._tree.list(row.path)
+        entries = [entry for entry in listing.entries if entry.name[0] != "."] if listing else []
+        problems += [entry.problem for entry in entries if entry.problem]
+        folders = [entry.name for entry in entries if entry.is_folder]
+        for place, name in enumerate(folders):
+            if self._room <= 0 or place == _MAX_PLUGINS:
+                problems.insert(0, f"{self._tree.shown(row.path)} has too many plugins: the rest is left out")
+                return
+            self._plugin(self._tree.below(join(row.path, name)), row.source, enabled=True)
+
+    def _registered(self, row: PluginPlace) -> None:
+        """Read the plugins that Claude Code has installed, switched as its settings say."""
+        origin = Origin(self._tree, "", row.source, trusted=True, until=self._until)
+        if (registry := read_json(origin, row.path)) is None:
+            return
         try:
-            registry = read_json(origin, row.path)
-        except FileUnreadable as error:
-            self._broken_place(tree, row, [error.message])
-            return
-        if registry is None:
-            return
-        switches = _switches(origin)
-        for name, folder in _installed(registry[0], project):
-            shown = f"~/{folder.relative_to(tree.root)}" if folder.is_relative_to(tree.root) else str(folder)
+            settings, _ = read_json(origin, ".claude/settings.json") or ({}, "")
+        except FileUnreadable:  # it is told of where its hooks are
+            settings = {}
+        switches = members(settings.get("enabledPlugins"))
+        home = self._tree.root
+        for name, folder in _installed(registry[0], self._project):
+            shown = f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
             plugin = DiskTree(folder, prefix=f"{shown}/")
-            self._plugin(plugin, row.source, trusted=True, enabled=switches.get(name) is True)
+            self._plugin(plugin, row.source, enabled=switches.get(name) is True)
 
-    def _broken_place(self, tree: DiskTree, row: PluginPlace, problems: list[str]) -> None:
-        """Plugins that were not read have no container of their own to tell it, so the place gets one."""
-        uri = tree.uri(row.path)
-        container = identity("plugin", row.source, uri)
-        load = load_state(Contents(problems=problems))
-        plugin = PluginCustomization(
-            id=container,
-            uri=uri,
-            name=in_one_line(f"{row.source} plugins ({tree.shown(row.path)})"),
-            enabled=False,
-            load=load,
-            children=[],
-        )
-        self._add(plugin, [])
-
-    def _plugin(self, tree: DiskTree, source: str, *, trusted: bool, enabled: bool) -> None:
+    def _plugin(self, tree: DiskTree, source: str, *, enabled: bool) -> None:
         uri = tree.uri("")
         container = identity("plugin", uri)
-        name = in_one_line(tree.root.name)
-        into = read_plugin(Origin(tree, container, source, trusted, plugin=name, until=self._until))
+        name = in_one_line(tree.folder.name)
+        into = read_plugin(Origin(tree, container, source, self._trusted, plugin=name, until=self._until))
         if not (into.manifest or into.children or into.problems):
             return
-        if not trusted and has_what_runs(into):
+        if not self._trusted and has_what_runs(into):
             into.warnings.insert(0, _not_trusted("hooks and MCP servers"))
         fit(into, self._room)
         self._add(
@@ -248,50 +260,17 @@ class _Finding:
     def _add(
         self, container: DirectoryCustomization | PluginCustomization, definitions: list[Definition]
     ) -> None:
-        """Add a container. A home that is also the working directory counts as home: it comes later."""
-        self._containers[container.id] = container
+        self.containers[container.id] = container
+        self.definitions[container.id] = definitions
         self._room -= len(encode(container))
-        self._definitions[container.id] = definitions
-        if container.enabled:
-            self._locked.discard(container.id)
-
-
-def _read_place(origin: Origin, place: Place, project: str | None, into: Contents) -> bool:
-    """Read the files of a row. Returns whether its folder is there, when the row is about a folder."""
-    found = matching(origin.tree, place.folder, place.pattern)
-    into.problems += found.problems
-    for path in found.files:
-        with kept_apart(origin, path, into):
-            _read_file(origin, path, place, project, into)
-    return found.exists
-
-
-def _read_file(origin: Origin, path: str, place: Place, project: str | None, into: Contents) -> None:
-    match place.format:
-        case Format.HOOKS:
-            read_hooks(origin, path, into)
-        case Format.SERVERS if place.of_projects:
-            read_servers_of_project(origin, path, place.key, project, into)
-        case Format.SERVERS:
-            read_servers(origin, path, place.key, into)
-        case Format.MARKDOWN | Format.TOML:
-            read_document(
-                origin,
-                path,
-                place.folder,
-                place.contents,
-                into,
-                always=place.always,
-                whole_name=place.is_one_file,
-            )
 
 
 def _installed(registry: dict[str, Any], project: str | None) -> Iterator[tuple[str, Path]]:
     """The plugins that Claude Code has installed for the person, or for this project."""
-    for name, entries in list(_object(registry.get("plugins")).items())[:_MAX_PLUGINS]:
+    for name, entries in list(members(registry.get("plugins")).items())[:_MAX_PLUGINS]:
         chosen: Path | None = None
         for entry in cast("list[Any]", entries) if isinstance(entries, list) else [entries]:
-            item = _object(entry)
+            item = members(entry)
             path, of_project = item.get("installPath"), item.get("projectPath")
             if not isinstance(path, str) or not Path(path).is_absolute() or real_path(path) is None:
                 continue
@@ -301,26 +280,6 @@ def _installed(registry: dict[str, Any], project: str | None) -> Iterator[tuple[
                 chosen = Path(path)
         if chosen is not None:
             yield name, chosen
-
-
-def _switches(origin: Origin) -> dict[str, Any]:
-    """Which plugins Claude Code has switched on. Broken settings are told of where their hooks are."""
-    try:
-        settings = read_json(origin, ".claude/settings.json")
-    except FileUnreadable:
-        return {}
-    return _object(settings[0].get("enabledPlugins")) if settings else {}
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _is_readable(tree: DiskTree, path: str) -> bool:
-    try:
-        return tree.read(path) is not None
-    except FileUnreadable:
-        return True
 
 
 def _not_trusted(what: str) -> str:

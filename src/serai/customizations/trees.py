@@ -1,4 +1,4 @@
-"""Folders to read from: one on disk, or files that a client has sent.
+"""Folders to read from: one on disk, or files that a client has sent; and which files fit a pattern.
 
 Paths are relative, with `/`; the empty path is the folder itself.
 """
@@ -10,27 +10,45 @@ import os
 import stat
 from collections.abc import Generator, Hashable, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple, Protocol
 from urllib.parse import quote, quote_from_bytes
 
-from serai.customizations.beneath import LeadsOut, open_beneath
 from serai.errors import FileUnreadable
+from serai.machine.paths import PathRefused, open_below
 
-__all__ = ["MAX_ENTRIES", "MAX_FILE", "DiskTree", "Entry", "FetchedTree", "Listing", "Tree", "real_path"]
+__all__ = [
+    "MAX_ENTRIES",
+    "MAX_FILE",
+    "MAX_FILES",
+    "DiskTree",
+    "FetchedTree",
+    "Listing",
+    "Matches",
+    "Tree",
+    "TreeEntry",
+    "join",
+    "matching",
+    "real_path",
+]
 
 MAX_FILE = 1024 * 1024
-"""The largest file that is read, in bytes, where nobody says otherwise."""
-
+"""Largest file, in bytes, where nobody says otherwise."""
 MAX_ENTRIES = 20_000
-"""How many entries of one folder are looked at."""
+"""Most entries of one folder that are looked at."""
+MAX_FILES = 2_000
+"""Most files of one place that are read."""
+_MAX_FOLDERS = 1_000
+_MAX_DEPTH = 8
 
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR}
-_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_ABOUT_THE_FOLDER = {"readme.md"}
 
 
-class Entry(NamedTuple):
-    """What stands in a folder. With `problem`, it is a link that is not followed; the text says why."""
+class TreeEntry(NamedTuple):
+    """A name in a folder. With `problem`, it is a link that is not followed; the text says why."""
 
     name: str
     is_folder: bool
@@ -41,7 +59,7 @@ class Listing(NamedTuple):
     """What is in a folder, by name. `key` is the same for the same folder, whichever way led there."""
 
     key: Hashable
-    entries: list[Entry]
+    entries: list[TreeEntry]
     is_cut: bool
     """There are more than `MAX_ENTRIES`; the rest was not looked at."""
 
@@ -81,22 +99,19 @@ class DiskTree:
         root: The folder. It need not exist.
         prefix: What stands before a path when it is shown to a person, such as `~/`.
         confined: Links are followed only within the folder. Otherwise they are followed anywhere.
-        parent: The tree that the folder is in, when that must not be left on the way to it either.
+        base: The folder below the root that paths are relative to.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        *,
-        prefix: str = "",
-        confined: bool = True,
-        parent: tuple[DiskTree, str] | None = None,
-    ) -> None:
+    def __init__(self, root: Path, *, prefix: str = "", confined: bool = True, base: str = "") -> None:
         self.root = Path(os.path.abspath(root))  # noqa: PTH100 - `..` must go, and links must stay
-        self._real = os.path.realpath(root)
         self._prefix = prefix
         self._confined = confined
-        self._parent = parent
+        self._base = base
+
+    @property
+    def folder(self) -> Path:
+        """The folder that paths are relative to."""
+        return self.root / self._base
 
     def list(self, path: str) -> Listing | None:
         """See `Tree.list`."""
@@ -104,101 +119,78 @@ class DiskTree:
             if descriptor is None:
                 return None
             info = os.fstat(descriptor)
-            entries: list[Entry] = []
+            entries: list[TreeEntry] = []
             with os.scandir(descriptor) as found:
                 for item in found:
                     if len(entries) == MAX_ENTRIES:
                         return Listing((info.st_dev, info.st_ino), sorted(entries), is_cut=True)
                     if item.is_symlink():
-                        entries.append(self._through_link(path, item.name))
+                        entries.append(self._through_link(join(path, item.name), item.name))
                     else:
-                        entries.append(Entry(item.name, item.is_dir(follow_symlinks=False)))
+                        entries.append(TreeEntry(item.name, item.is_dir(follow_symlinks=False)))
         return Listing((info.st_dev, info.st_ino), sorted(entries), is_cut=False)
 
     def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
         """See `Tree.read`."""
-        with self._opened(path, 0) as descriptor:
+        with self._opened(path) as descriptor:
             if descriptor is None:
                 return None
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise FileUnreadable(f"{self.shown(path)} is no file")
             with os.fdopen(descriptor, "rb", closefd=False) as file:
-                data = file.read(largest + 1)
-            # Some files of the system have whoever reads wait for more; then there is nothing.
-            if data is None:  # pyright: ignore[reportUnnecessaryComparison] - the declaration does not know it
-                raise FileUnreadable(f"{self.shown(path)} has nothing to read yet")
-        if len(data) > largest:
-            raise _too_large(self.shown(path), largest)
-        return data
+                return _bounded(file.read(largest + 1), self.shown(path), largest)
 
     def uri(self, path: str) -> str:
         """See `Tree.uri`."""
-        return "file://" + quote_from_bytes(os.fsencode(self.root / path))
+        return "file://" + quote_from_bytes(os.fsencode(self.folder / path))
 
     def shown(self, path: str) -> str:
         """See `Tree.shown`."""
         return f"{self._prefix}{path}" or "."
 
     def below(self, path: str) -> DiskTree:
-        """A folder in this one, confined to itself."""
-        return DiskTree(self.root / path, prefix=f"{self._prefix}{path}/", parent=(self, path))
+        """A folder in this one, with the same confines."""
+        base = join(self._base, path)
+        return DiskTree(self.root, prefix=f"{self._prefix}{path}/", confined=self._confined, base=base)
 
     def real(self, path: str) -> Path | None:
         """Where a path really is, whether or not it exists; `None` when it leads out of a confined folder."""
-        real = os.path.realpath(self.root / path)
-        inside = real == self._real or real.startswith(self._real.rstrip("/") + "/")
-        return Path(real) if inside or not self._confined else None
+        root, real = Path(os.path.realpath(self.root)), Path(os.path.realpath(self.folder / path))
+        return real if real.is_relative_to(root) or not self._confined else None
 
     @contextmanager
-    def _opened(self, path: str, flags: int) -> Generator[int | None]:
+    def _opened(self, path: str, flags: int = 0) -> Generator[int | None]:
         try:
-            descriptor = self._open(path, flags)
-        except LeadsOut as error:
-            raise FileUnreadable(f"{self.shown(path)} {error}") from None
+            below = join(self._base, path)
+            descriptor = (
+                open_below(self.root, below, flags)
+                if self._confined
+                else open_below("/", f"{self.root}/{below}", flags)
+            )
         except OSError as error:
             if error.errno in _NOT_THERE:
                 yield None
                 return
-            raise FileUnreadable(f"{self.shown(path)} cannot be read ({error.strerror})") from None
-        except ValueError:  # a NUL in a path that a manifest names
-            yield None
-            return
+            raise self._unreadable(path, error) from None
         try:
             yield descriptor
         except OSError as error:
-            raise FileUnreadable(f"{self.shown(path)} cannot be read ({error.strerror})") from None
+            raise self._unreadable(path, error) from None
         finally:
             os.close(descriptor)
 
-    def _open(self, path: str, flags: int) -> int:
-        if not self._confined:
-            return os.open(self.root / path, _READ | flags)
-        return open_beneath(self._open_root, (self._real, str(self.root)), path, _READ | flags)
+    def _unreadable(self, path: str, error: OSError) -> FileUnreadable:
+        if isinstance(error, PathRefused):
+            return FileUnreadable(f"{self.shown(path)} is not read: {error.strerror}")
+        return FileUnreadable(f"{self.shown(path)} cannot be read ({error.strerror})")
 
-    def _open_root(self) -> int:
-        if self._parent is None:
-            return os.open(self._real, _READ | os.O_DIRECTORY)
-        tree, path = self._parent
-        return tree._open(path, os.O_DIRECTORY)  # noqa: SLF001 - it is of the same class
-
-    def _through_link(self, path: str, name: str) -> Entry:
-        below = f"{path}/{name}" if path else name
+    def _through_link(self, path: str, name: str) -> TreeEntry:
         try:
-            descriptor = self._open(below, 0)
-        except LeadsOut as error:
-            return Entry(name, is_folder=False, problem=f"{self.shown(below)} {error}")
-        except OSError as error:
-            if error.errno in _NOT_THERE:
-                return Entry(
-                    name, is_folder=False, problem=f"{self.shown(below)} is a link that leads nowhere"
-                )
-            return Entry(
-                name, is_folder=False, problem=f"{self.shown(below)} cannot be read ({error.strerror})"
-            )
-        try:
-            return Entry(name, stat.S_ISDIR(os.fstat(descriptor).st_mode))
-        finally:
-            os.close(descriptor)
+            with self._opened(path) as descriptor:
+                if descriptor is None:
+                    problem = f"{self.shown(path)} is a link that leads nowhere"
+                    return TreeEntry(name, is_folder=False, problem=problem)
+                return TreeEntry(name, stat.S_ISDIR(os.fstat(descriptor).st_mode))
+        except FileUnreadable as error:
+            return TreeEntry(name, is_folder=False, problem=error.message)
 
 
 class FetchedTree:
@@ -210,8 +202,8 @@ class FetchedTree:
     """
 
     def __init__(self, files: Mapping[str, bytes], base: str) -> None:
-        self.refused = sorted(path for path in files if not _is_clean(path))
         self._files = {path: data for path, data in files.items() if _is_clean(path)}
+        self.refused = sorted(files.keys() - self._files.keys())
         self._folders: dict[str, dict[str, bool]] = {"": {}}
         for path in self._files:
             parent, _, name = path.rpartition("/")
@@ -227,15 +219,13 @@ class FetchedTree:
         found = self._folders.get(path.strip("/"))
         if found is None:
             return None
-        entries = [Entry(name, is_folder) for name, is_folder in sorted(found.items())]
-        return Listing(path.strip("/"), entries[:MAX_ENTRIES], is_cut=len(entries) > MAX_ENTRIES)
+        entries = [TreeEntry(name, is_folder) for name, is_folder in sorted(found.items())]
+        return Listing(path.strip("/"), entries, is_cut=False)
 
     def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
         """See `Tree.read`."""
         data = self._files.get(path)
-        if data is not None and len(data) > largest:
-            raise _too_large(self.shown(path), largest)
-        return data
+        return None if data is None else _bounded(data, self.shown(path), largest)
 
     def uri(self, path: str) -> str:
         """See `Tree.uri`."""
@@ -254,9 +244,106 @@ def real_path(path: str) -> str | None:
         return None
 
 
+def join(*parts: str) -> str:
+    """Put paths together; empty ones do not count."""
+    return "/".join(part for part in parts if part)
+
+
 def _is_clean(path: str) -> bool:
     return all(part not in {"", ".", ".."} for part in path.split("/")) and "\0" not in path
 
 
-def _too_large(shown: str, largest: int) -> FileUnreadable:
-    return FileUnreadable(f"{shown} is larger than {largest // 1024 // 1024} MiB")
+def _bounded(data: bytes, shown: str, largest: int) -> bytes:
+    if len(data) > largest:
+        raise FileUnreadable(f"{shown} is larger than {largest // 1024 // 1024} MiB")
+    return data
+
+
+# -- patterns ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Matches:
+    """What was found, in order. `problems` are sentences that name the file or folder."""
+
+    files: list[str] = field(default_factory=list[str])
+    problems: list[str] = field(default_factory=list[str])
+    exists: bool = False
+    """The folder is there. It is not asked when the pattern is a file's name."""
+
+
+def matching(tree: Tree, folder: str, pattern: str) -> Matches:
+    """Find the files that fit a pattern.
+
+    A `*` matches within a name and no hidden file; `**` stands for any folders, eight deep at most. A folder
+    is looked at once, so links that lead in a circle do no harm. A part without `*` is not looked for: such a
+    file may turn out not to be there when it is read.
+    """
+    walk = _Walk(tree)
+    walk.visit(folder, pattern.split("/"), 0)
+    if len(walk.found.files) > MAX_FILES:
+        del walk.found.files[MAX_FILES:]
+        walk.found.problems.append(
+            f"{tree.shown(folder)} has more than {MAX_FILES:,} files: the rest is left out"
+        )
+    return walk.found
+
+
+class _Walk:
+    def __init__(self, tree: Tree) -> None:
+        self.found = Matches()
+        self._tree = tree
+        self._seen: set[Hashable] = set()
+
+    def visit(self, folder: str, pattern: list[str], depth: int) -> None:
+        part, *rest = pattern
+        if "*" not in part:
+            self._take(join(folder, part), rest, depth)
+            return
+        for entry in self._entries(folder):
+            below = join(folder, entry.name)
+            if entry.name.startswith("."):
+                continue
+            if part == "**" and entry.is_folder:
+                self._deeper(below, pattern, depth)
+            elif part == "**":
+                if entry.problem or fnmatchcase(entry.name, rest[0]):
+                    self._here(entry, below, rest[1:], depth)
+            elif fnmatchcase(entry.name, part):
+                self._here(entry, below, rest, depth)
+
+    def _entries(self, folder: str) -> list[TreeEntry]:
+        try:
+            listing = self._tree.list(folder)
+        except FileUnreadable as error:
+            self.found.problems.append(error.message)
+            return []
+        if listing is None or listing.key in self._seen:
+            return []
+        shown = self._tree.shown(folder)
+        if len(self._seen) == _MAX_FOLDERS:
+            self.found.problems.append(f"{shown} is one folder too many, so it is not looked at")
+            return []
+        self._seen.add(listing.key)
+        self.found.exists = True
+        if listing.is_cut:
+            self.found.problems.append(f"{shown} has more than {MAX_ENTRIES:,} entries: the rest is left out")
+        return listing.entries
+
+    def _deeper(self, path: str, pattern: list[str], depth: int) -> None:
+        if depth < _MAX_DEPTH:
+            self.visit(path, pattern, depth + 1)
+        else:
+            self.found.problems.append(f"{self._tree.shown(path)} is too deep, so it is not looked at")
+
+    def _here(self, entry: TreeEntry, path: str, rest: list[str], depth: int) -> None:
+        if entry.problem:
+            self.found.problems.append(entry.problem)
+        elif entry.is_folder == bool(rest) and entry.name.lower() not in _ABOUT_THE_FOLDER:
+            self._take(path, rest, depth)
+
+    def _take(self, path: str, rest: list[str], depth: int) -> None:
+        if rest:
+            self.visit(path, rest, depth + 1)
+        elif len(self.found.files) <= MAX_FILES:
+            self.found.files.append(path)

@@ -31,11 +31,12 @@
     ├── CapabilityUnsupported   capability_unsupported    a session was asked for what it did not declare
     ├── ConfigInvalid           config_invalid            a setting has a value that it cannot have
     ├── ConnectionLost          connection_lost           the host cannot be reached, or is gone
+    ├── DiscardBusy             discard_busy              a discard is under way, or is being undone
+    ├── DiscardUnknown          discard_unknown           there is no discard of that name
     ├── Fenced                  fenced                    another host has taken over a session
-    ├── FileInTheWay            file_in_the_way           a file cannot be put back, or not be taken away
-    │   └── FileTooLarge        file_too_large            it is larger than what is read of one
     ├── FileUnreadable          file_unreadable           a file that was named cannot be read
     ├── FolderMoved             folder_moved              the folder of a session is another one
+    ├── FolderTooLarge          folder_too_large          it has more files than are recorded
     ├── GitFailed               git_failed                a git command did not do what it was asked
     │   └── GitTimedOut         git_timed_out             it took too long and was ended
     ├── GitUnavailable          git_unavailable           there is no git that could be used
@@ -97,10 +98,11 @@ from serai.errors.base import (
 )
 from serai.errors.machine import (
     ConfigInvalid,
-    FileInTheWay,
-    FileTooLarge,
+    DiscardBusy,
+    DiscardUnknown,
     FileUnreadable,
     FolderMoved,
+    FolderTooLarge,
     GitFailed,
     GitTimedOut,
     GitUnavailable,
@@ -158,11 +160,12 @@ __all__ = [
     "ContextTooLong",
     "DatabaseCorrupt",
     "DatabaseLocked",
+    "DiscardBusy",
+    "DiscardUnknown",
     "Fenced",
-    "FileInTheWay",
-    "FileTooLarge",
     "FileUnreadable",
     "FolderMoved",
+    "FolderTooLarge",
     "GitFailed",
     "GitTimedOut",
     "GitUnavailable",

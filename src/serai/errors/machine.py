@@ -6,9 +6,11 @@ from serai.errors.base import SeraiError
 
 __all__ = [
     "ConfigInvalid",
-    "FileInTheWay",
-    "FileTooLarge",
+    "DiscardBusy",
+    "DiscardUnknown",
     "FileUnreadable",
+    "FolderMoved",
+    "FolderTooLarge",
     "GitFailed",
     "GitTimedOut",
     "GitUnavailable",
@@ -23,16 +25,16 @@ class ConfigInvalid(SeraiError):
     code = "config_invalid"
 
 
-class FileInTheWay(SeraiError):
-    """A file cannot be put back, or not be taken away; nothing was done to it."""
+class DiscardBusy(SeraiError):
+    """A discard is under way, or is being undone."""
 
-    code = "file_in_the_way"
+    code = "discard_busy"
 
 
-class FileTooLarge(FileInTheWay):
-    """A file is larger than what is read of one."""
+class DiscardUnknown(SeraiError):
+    """There is no discard of that name that could be undone."""
 
-    code = "file_too_large"
+    code = "discard_unknown"
 
 
 class FileUnreadable(SeraiError):
@@ -45,6 +47,12 @@ class FolderMoved(SeraiError):
     """The folder of a session is another one than it was, or is in another repository."""
 
     code = "folder_moved"
+
+
+class FolderTooLarge(SeraiError):
+    """A folder has more files than its changes are recorded for."""
+
+    code = "folder_too_large"
 
 
 class GitFailed(SeraiError):

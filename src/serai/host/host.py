@@ -25,14 +25,14 @@ from serai.ahp.types import (
     RootState,
 )
 from serai.contract import AgentIdentity, AgentSession
-from serai.contract.registration import check_registration
+from serai.contract.negotiation import check_registration
 from serai.customizations import ClientPlugins
 from serai.errors import ProtocolError
 from serai.host.agents import HostContext, HostedHarness
 from serai.host.changes.changesets import Changesets
 from serai.host.channels import Channels
 from serai.host.clients import ClientLink, Clients
-from serai.host.customizing.customized_folders import CustomizedFolders
+from serai.host.customizations.folders import CustomizedFolders
 from serai.host.root import Root
 from serai.host.session.core import SessionCore
 from serai.host.session.creation import first_state, fork_source

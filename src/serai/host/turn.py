@@ -15,9 +15,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from serai.ahp import actions as a
@@ -44,13 +42,11 @@ from serai.ahp.types import (
 from serai.customizations import Definition
 from serai.errors import SessionGone
 from serai.host.blobs import BLOB_SCHEME
-from serai.host.changes.edit import Edit
 from serai.host.session.core import SessionCore
 from serai.host.session.delegation import Subagent
 from serai.host.session.questions import Answers, Questions
 from serai.host.surroundings.terminals import HostTerminal
 from serai.host.tool_call import ToolCall
-from serai.machine.files import path_of
 from serai.store.contract import BlobRow
 
 __all__ = ["GRANTS", "Answers", "AroundTurn", "Turn"]
@@ -73,8 +69,6 @@ class AroundTurn:
     definitions: Callable[[], Awaitable[tuple[Definition, ...]]]
     read: Callable[[str], Awaitable[ResourceReadResult]]
     write: Callable[[str, str], Awaitable[None]]
-    editing: Callable[[str, Sequence[str | Path], int | None], AbstractAsyncContextManager[Edit]]
-    """Says which files a turn is about to change: its id, the files, since when."""
     terminal: Callable[..., Awaitable[HostTerminal]]
     """Starts a terminal. See `Terminals.start`."""
     delegate: Callable[[str, UserMessage, str], Awaitable[Subagent]]
@@ -181,8 +175,7 @@ class Turn:
         Raises:
             ProtocolError: It may not be written, or cannot be.
         """
-        async with self.editing(path_of(uri)):
-            await self._around.write(uri, text)
+        await self._around.write(uri, text)
 
     # -- saying --------------------------------------------------------------------------------------------
 
@@ -365,20 +358,6 @@ class Turn:
             )
         )
         return call
-
-    def editing(self, *paths: str | Path, since: int | None = None) -> AbstractAsyncContextManager[Edit]:
-        """Say which files a block is about to make, change or delete, so that it is seen what it did.
-
-            async with turn.editing("notes.md"):
-                ...
-
-        In a git repository this does nothing: changes are seen there without it. It never fails.
-
-        Args:
-            paths: Absolute, or from the working directory. What is outside of that is not looked at.
-            since: For what may have changed them already: when it was first heard of (`time.time_ns()`).
-        """
-        return self._around.editing(self.id, paths, since)
 
     async def terminal(
         self,

@@ -37,11 +37,10 @@ class Scribe:
                 git(self.folder, *line.split()[1:])
                 continue
             name, _, content = line.partition(": ")
-            async with turn.editing(name):
-                if content:
-                    (self.folder / name).write_text(content + "\n")
-                else:
-                    (self.folder / name).unlink()
+            if content:
+                (self.folder / name).write_text(content + "\n")
+            elif name:
+                (self.folder / name).unlink()
         await turn.say("done")
 
 

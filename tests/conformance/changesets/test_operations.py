@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from conformance.changesets.conftest import (
 from conformance.client import Client, connecting
 from conformance.conftest import ONE, say
 from hosts import KEY, housing
-from serai.ahp.types import ROOT
 from serai.store.sqlite.store import SqliteStore
 
 
@@ -65,7 +63,7 @@ async def test_discarding_brings_files_back_and_says_so_to_those_who_follow(
     await tell(client, "a.txt: other\nb.txt: new")
     state = await follow(client, SESSION)
     [discard] = [one for one in state.operations or () if one.id == "discard"]
-    assert "lost" in str(discard.confirmation)
+    assert "undone for a week" in str(discard.confirmation)
     result = await client.request("invokeChangesetOperation", SESSION, operationId="discard")
     assert result["message"] == "Discarded the changes to 2 files"
     await client.until(lambda: files(client, SESSION) == set())
@@ -73,24 +71,18 @@ async def test_discarding_brings_files_back_and_says_so_to_those_who_follow(
     assert not (repository / "b.txt").exists()
 
 
-@pytest.mark.parametrize("uri", [UNCOMMITTED, SESSION, T1])
-async def test_what_was_ignored_before_is_not_deleted_because_the_agent_changed_the_list(
-    client: Client, repository: Path, uri: str
-) -> None:
-    (repository / ".gitignore").write_text(".env\n")
-    git(repository, "add", "-A")
-    git(repository, "commit", "-q", "-m", "a list")
-    (repository / ".env").write_text("SECRET=1\n")
-    (repository / ".env").chmod(0o600)
+async def test_a_discard_can_be_undone(client: Client, repository: Path) -> None:
     await begin(client, repository)
-    await tell(client, ".gitignore: other\nb.txt: new")
-    assert {file.id for file in (await follow(client, uri)).files} == {".env", ".gitignore", "b.txt"}
-    result = await client.request("invokeChangesetOperation", uri, operationId="discard")
-    assert result["message"].startswith("Discarded the changes to 2 files; not 1: .env: ")
-    assert (repository / ".env").read_text() == "SECRET=1\n"
-    assert (repository / ".gitignore").read_text() == ".env\n"
+    await tell(client, "a.txt: other\nb.txt: new")
+    await follow(client, T1)
+    assert "undo" not in {one.id for one in shown(client, T1).operations or ()}
+    await client.request("invokeChangesetOperation", T1, operationId="discard")
+    await client.until(lambda: "undo" in {one.id for one in shown(client, T1).operations or ()})
     assert not (repository / "b.txt").exists()
-    await client.until(lambda: files(client, uri) == set() or uri == T1)
+    result = await client.request("invokeChangesetOperation", T1, operationId="undo")
+    assert result["message"] == "Gave back 2 files"
+    assert [(repository / name).read_text() for name in ("a.txt", "b.txt")] == ["other\n", "new\n"]
+    assert await refused(client, "invokeChangesetOperation", T1, operationId="undo") == -32008
 
 
 async def test_the_confirmation_says_that_all_files_go_where_nothing_is_committed(
@@ -107,46 +99,28 @@ async def test_the_confirmation_says_that_all_files_go_where_nothing_is_committe
             if one.id == "discard"
         )
 
-    await client.until(lambda: "deletes all files" in confirmation())
+    await client.until(lambda: "takes away all files" in confirmation())
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "first")
     await client.until(lambda: "the last commit" in confirmation())
 
 
-async def test_a_discard_that_fails_has_done_nothing_and_can_be_tried_again(
-    client: Client, repository: Path
-) -> None:
+async def test_a_stage_that_fails_has_done_nothing_and_says_why(client: Client, repository: Path) -> None:
     await begin(client, repository)
     await tell(client, "a.txt: other")
-    git(repository, "add", "a.txt")
     lock = repository / ".git/index.lock"
     lock.touch()
-    assert await refused(client, "invokeChangesetOperation", UNCOMMITTED, operationId="discard") == -32011
-    assert (repository / "a.txt").read_text() == "other\n"
+    assert await refused(client, "invokeChangesetOperation", UNCOMMITTED, operationId="stage") == -32011
     lock.unlink()
+    assert git(repository, "status", "--short") == " M a.txt\n"
+
+
+async def test_what_is_staged_stays_staged_when_it_is_discarded(client: Client, repository: Path) -> None:
+    await begin(client, repository)
+    await tell(client, "a.txt: other\ngit add a.txt")
     await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="discard")
     assert (repository / "a.txt").read_text() == "one\ntwo\n"
-    assert git(repository, "status", "--short") == ""
-
-
-async def test_files_are_read_and_come_back_in_the_form_that_they_had(
-    client: Client, repository: Path
-) -> None:
-    (repository / ".gitattributes").write_text("*.u16 text working-tree-encoding=UTF-16LE\n")
-    (repository / "b.u16").write_bytes("wörld\n".encode("utf-16-le"))
-    git(repository, "add", "-A")
-    git(repository, "commit", "-q", "-m", "second")
-    await begin(client, repository)
-    await tell(client, ".gitattributes: *.u16 -text\nb.u16: other")
-    for uri in (UNCOMMITTED, SESSION, T1):
-        await follow(client, uri)
-        [file] = [one for one in shown(client, uri).files if one.id == "b.u16"]
-        assert file.edit.before is not None
-        content = await client.request("resourceRead", ROOT, uri=file.edit.before.content.uri)
-        assert base64.b64decode(content["data"]) == "wörld\n".encode("utf-16-le")
-    await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="discard")
-    assert (repository / "b.u16").read_bytes() == "wörld\n".encode("utf-16-le")
-    assert git(repository, "status", "--short") == ""
+    assert git(repository, "status", "--short") == "MM a.txt\n"
 
 
 @pytest.mark.parametrize("spelled", ["it's%20(new).txt", "it%27s%20%28new%29.tx%74"])

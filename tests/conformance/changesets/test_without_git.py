@@ -22,13 +22,12 @@ from conformance.conftest import ONE
 from hosts import House
 
 
-async def test_without_git_there_is_what_tools_edited(house: House, client: Client, folder: Path) -> None:
+async def test_without_a_repository_there_is_what_changed(house: House, client: Client, folder: Path) -> None:
     await begin(client, folder)
     assert [one.uri_template for one in client.session(ONE).summary.changesets or ()] == [
         SESSION,
         "ahp-changeset:/one/turn/{turnId}",
     ]
-    (folder / "mine.txt").write_text("nobody's business\n")
     await tell(client, "a.txt: other\nb.txt: new")
     await client.until(lambda: counts(client) == (2, 2, 2))
     assert (await follow(client, T1)).status == "ready"

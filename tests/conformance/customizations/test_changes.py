@@ -21,7 +21,7 @@ from conformance.customizations.conftest import (
 )
 from hosts import WITHIN, House
 from requirements import proves
-from serai.host.customizing.customizations import TOGGLES
+from serai.host.customizations.session import TOGGLES
 
 # -- switches ----------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from conformance.customizations.conftest import (
 )
 from hosts import House
 from requirements import proves
-from serai.customizations import AgentDefinition, HookDefinition
+from serai.customizations import HookDefinition, TextDefinition
 
 # -- what is found -----------------------------------------------------------------------------------------
 
@@ -136,7 +136,7 @@ async def test_a_custom_agent_is_chosen_by_its_uri_in_the_tree(
     assert hosted.seat.custom_agent == chosen
     await say(client, session, "look")
     [definition] = [item for item in inn.seen[-1] if item.uri == chosen.uri]
-    assert isinstance(definition, AgentDefinition)
+    assert isinstance(definition, TextDefinition)
     assert definition.body() == "You find what is wrong.\n"
 
 

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from serai.changes.opening import SessionChanges, open_changes
-from serai.changes.whereabouts import whereabouts
-from serai.host.changes import folder_watch
-from serai.host.changes.folder_watch import FolderWatch, Place, places_to_watch
+from serai.changes.folder import FolderChanges, open_folder, place_of
+from serai.host.changes.folder_watch import FolderWatch, WatchedPlace, places_to_watch
 from serai.machine.watch.globs import PathFilter
 from serai.machine.watch.watch import Watches
 
@@ -32,8 +30,8 @@ def make_repository(folder: Path) -> Path:
     return folder
 
 
-async def changes_of(folder: Path, home: Path) -> SessionChanges:
-    return await open_changes(str(folder), "s", folder=home / "changes/s", trusted=lambda: False)
+async def changes_of(folder: Path, home: Path) -> FolderChanges:
+    return await open_folder(str(folder), "s", folder=home / "changes/s", home=home)
 
 
 class Ears:
@@ -43,10 +41,10 @@ class Ears:
         self._heard = asyncio.Event()
         self.ready = asyncio.Event()
 
-    def watch(self, watches: Watches, places: tuple[Place, ...]) -> FolderWatch:
-        return FolderWatch(watches, "/", whereabouts("/"), places, self.ready.set, self._heard.set)
+    def watch(self, watches: Watches, places: tuple[WatchedPlace, ...]) -> FolderWatch:
+        return FolderWatch(watches, "/", place_of("/"), places, self.ready.set, self._heard.set)
 
-    async def watching(self, watches: Watches, places: tuple[Place, ...]) -> FolderWatch:
+    async def watching(self, watches: Watches, places: tuple[WatchedPlace, ...]) -> FolderWatch:
         """A watch that has begun."""
         watch = self.watch(watches, places)
         async with asyncio.timeout(WITHIN):
@@ -93,7 +91,7 @@ async def test_what_folders_above_say_is_ignored_is_heard_of(tmp_path: Path, wat
     folder = top / "sub/deep"
     folder.mkdir(parents=True)
     places = places_to_watch(await changes_of(folder, tmp_path / "home"), tmp_path / "home")
-    assert [place.folder for place in places[2:]] == [str(top), str(top / "sub")]
+    assert [place.folder for place in places[2:]] == [str(top / "sub"), str(top)]
     ears = Ears()
     watch = await ears.watching(watches, places)
     for above in (top, top / "sub"):
@@ -108,29 +106,6 @@ async def test_what_the_host_writes_itself_is_not_heard_of(tmp_path: Path) -> No
     work, _ = places_to_watch(await changes_of(folder, home), home)
     assert PathFilter(work.includes, work.excludes).prunes("my {home} [1]")
     assert not PathFilter(work.includes, work.excludes).prunes("my home")
-    [git] = places_to_watch(await changes_of(folder, tmp_path / "home"), folder)
-    assert git.folder == str(folder / ".git")
-
-
-async def test_without_git_only_the_folders_of_edited_files_are_watched(
-    tmp_path: Path, watches: Watches
-) -> None:
-    folder = tmp_path / "work"
-    (folder / "deep").mkdir(parents=True)
-    changes = await changes_of(folder, tmp_path / "home")
-    assert not changes.has_git
-    assert places_to_watch(changes, tmp_path / "home") == ()
-    for path in ("deep/a", "deep/b", "c", "gone/d"):
-        await getattr(changes, "note_before")("t", path)  # noqa: B009 - only these changes have notes
-    places = places_to_watch(changes, tmp_path / "home")
-    assert [place.folder for place in places] == [str(folder), str(folder / "deep"), str(folder / "gone")]
-    ears = Ears()
-    watch = ears.watch(watches, places)
-    async with asyncio.timeout(WITHIN):
-        await ears.ready.wait()  # also though one of them is not there
-    (folder / "deep/b").write_text("x")
-    await ears.hear()
-    await watch.close()
 
 
 async def test_a_watch_of_nothing_is_ready_at_once(watches: Watches) -> None:
@@ -144,7 +119,7 @@ async def test_a_folder_that_is_gone_is_heard_of(tmp_path: Path, watches: Watche
     folder = tmp_path / "work"
     folder.mkdir()
     ears = Ears()
-    watch = ears.watch(watches, (Place(str(folder)),))
+    watch = ears.watch(watches, (WatchedPlace(str(folder)),))
     async with asyncio.timeout(WITHIN):
         await ears.ready.wait()
     assert not watch.has_ended
@@ -152,32 +127,3 @@ async def test_a_folder_that_is_gone_is_heard_of(tmp_path: Path, watches: Watche
     await ears.hear()
     await watch.close()
     assert watch.has_ended
-
-
-async def test_when_one_folder_is_gone_all_are_to_be_watched_anew(tmp_path: Path, watches: Watches) -> None:
-    folder = make_repository(tmp_path / "work")
-    places = places_to_watch(await changes_of(folder, tmp_path / "home"), tmp_path / "home")
-    ears = Ears()
-    watch = await ears.watching(watches, places)
-    folder.rename(tmp_path / "away")  # the watch of what is in it follows it there
-    async with asyncio.timeout(WITHIN):
-        while not watch.has_ended:
-            await ears.hear()
-    await watch.close()
-
-
-async def test_a_folder_that_comes_is_heard_of(
-    tmp_path: Path, watches: Watches, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(folder_watch, "_AGAIN", 0.01)
-    folder = tmp_path / "work"
-    ears = Ears()
-    watch = ears.watch(watches, (Place(str(tmp_path)), Place(str(folder))))
-    async with asyncio.timeout(WITHIN):
-        await ears.ready.wait()
-    assert not watch.has_ended
-    folder.mkdir()
-    async with asyncio.timeout(WITHIN):
-        while not watch.has_ended:
-            await ears.hear()
-    await watch.close()

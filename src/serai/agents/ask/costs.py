@@ -239,11 +239,7 @@ class Meter:
         self._warn = warn
 
     def begin(self) -> None:
-        """A turn begins.
-
-        Raises:
-            BudgetExceeded: The budget was spent before.
-        """
+        """A turn begins. Raises `BudgetExceeded`: the budget was spent before."""
         if self.tracker.is_exceeded:
             raise self.tracker.exceeded()
         self.turn_usd = None

@@ -1,4 +1,4 @@
-"""What there was when a session began, and before and after each of its turns: recorded, to compare with.
+"""Records what there was when a session began, and before and after each of its turns.
 
 Nothing here may stop a turn. Why something was not recorded is kept, and told in the changeset that lacks it.
 """
@@ -8,21 +8,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable
-from pathlib import Path
+from collections.abc import Callable, Collection, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from serai.ahp.commands import SessionForkSource
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ErrorInfo
-from serai.changes.noted import NotedChanges
-from serai.changes.opening import SessionChanges, inherit, open_changes
-from serai.changes.tracked import TrackedChanges
-from serai.changes.whereabouts import Whereabouts, may_be_tracked, whereabouts
+from serai.changes.folder import FolderChanges, open_folder, place_of
 from serai.errors import FileUnreadable, GitTimedOut, ProtocolError, SeraiError, SessionGone
 from serai.host.changes.changesets import changes_folder, id_of_session
-from serai.host.changes.edit import Edit
-from serai.host.changes.seen import look_at
 from serai.host.project import directory_of
 from serai.redact import Redactor
 
@@ -37,12 +31,11 @@ FAILURES = (SeraiError, OSError)
 """What can be the matter with a folder, or with git."""
 
 _PATIENCE = 10.0
-"""So long a turn waits until it is recorded what there is before it, in seconds,"""
+"""Seconds that a turn waits until its base is recorded."""
 _IMPATIENCE = 1.0
-"""and so long after that was not enough, until it is again."""
-GONE = "the folder is gone"
+"""Seconds that a turn waits when that was not enough the last time."""
 STOPPING = 2.0
-"""So long an agent that was cancelled may take to stop, and what is under way to end when the host does."""
+"""Seconds that a cancelled agent has to stop, and that what is under way has to end when the host does."""
 
 
 def told_of(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
@@ -53,51 +46,34 @@ def told_of(error: SeraiError | OSError, redactor: Redactor) -> ErrorInfo:
     return ErrorInfo(error_type=code, message=redactor.redact(str(error)))
 
 
-async def _stopped(task: asyncio.Task[None] | None) -> None:
-    """Wait for an agent that may still be stopping, not for long."""
-    if task is not None:
-        await asyncio.wait({task}, timeout=STOPPING)
-
-
 class Bases:
-    """What was recorded of the folder of one session.
+    """What is recorded of the folder of one session.
 
     Args:
         session: The session. One without a folder of this machine has nothing recorded.
         recorded: Is called when a turn has ended, or was taken back, and that has been recorded.
-        edited: Is called when a tool has edited something.
         taken_back: Is called when the session no longer has some turns.
     """
 
     def __init__(
-        self,
-        session: Session,
-        *,
-        recorded: Callable[[], None],
-        edited: Callable[[], None],
-        taken_back: Callable[[], None],
+        self, session: Session, *, recorded: Callable[[], None], taken_back: Callable[[], None]
     ) -> None:
         head = session.live.head
         self.directory = directory_of(head.summary.working_directory)
-        self.changes: SessionChanges | None = None
+        self.changes: FolderChanges | None = None
         """What `opened` has opened."""
         self.missed: dict[str, ErrorInfo] = {}
         """Why it was not recorded what there was before a turn, by its id."""
-        self.has_lost = False
-        """Whether the folder was away, or its repository is: something else may come in its place."""
         self._session = session
         self._host = session.host
         self._recorded = recorded
-        self._edited = edited
         self._taken_back = taken_back
-        self._opening: asyncio.Task[SessionChanges] | None = None
+        self._opening: asyncio.Task[FolderChanges] | None = None
         self._renewing = asyncio.Lock()
-        self._whereabouts: Whereabouts | None = None
-        """Where the folder was when the changes were opened."""
-        self._begun: set[str] = set()
-        """The turns that began in these changes: there they end, wherever the folder is by then."""
+        self._begun: dict[str, FolderChanges] = {}
+        """The turns that are running, and where they began: there they end as well."""
         self._may_begin = not head.turns and session.live.turn is None
-        """Whether nothing has happened yet that would belong into the session's changeset."""
+        """True until something happens that belongs into the session's changeset."""
         self._forked_from: SessionForkSource | None = None
         self._patience = _PATIENCE
         self._recording: set[asyncio.Task[None]] = set()
@@ -110,11 +86,11 @@ class Bases:
 
     # -- opening -------------------------------------------------------------------------------------------
 
-    async def opened(self) -> SessionChanges:
-        """The changes, as `serai.changes` has them. Cancelling does not stop others who wait for them.
+    async def opened(self) -> FolderChanges:
+        """The changes of the folder. Cancelling does not stop others who wait for them.
 
         Raises:
-            SeraiError: There is no folder, or the changes cannot be recorded anywhere.
+            SeraiError: There is no folder, or no git.
         """
         if self._closed:
             raise self._gone()
@@ -134,25 +110,28 @@ class Bases:
     def _gone(self) -> SessionGone:
         return SessionGone(f"the session {self._session.uri} is closed")
 
-    def _has_opened(self, task: asyncio.Task[SessionChanges]) -> None:
+    def _has_opened(self, task: asyncio.Task[FolderChanges]) -> None:
         self._opening = None
         if not task.cancelled():
             task.exception()  # those who waited for it may have gone
 
-    async def _open(self) -> SessionChanges:
-        directory = self.directory
-        if directory is None or not await asyncio.to_thread(directory.is_dir):
-            raise FileUnreadable(f"the working directory {directory or ''} is not there")
-        changes = await self._opened_now(directory)
-        if self._may_begin:
-            await changes.begin_session()
+    async def _open(self) -> FolderChanges:
+        session, home = self._session, self._host.home
+        changes = await open_folder(
+            str(self.directory or ""),
+            id_of_session(session.uri),
+            folder=changes_folder(home, session.uri),
+            home=home,
+        )
+        with contextlib.suppress(SeraiError):  # told in every changeset; the next turn tries again
+            await changes.begin_session(late=not self._may_begin)
         if self._forked_from is not None:
             await self._inherit(changes, self._forked_from)
             self._forked_from = None
         self.changes = changes
         return changes
 
-    async def _inherit(self, changes: SessionChanges, fork: SessionForkSource) -> None:
+    async def _inherit(self, changes: FolderChanges, fork: SessionForkSource) -> None:
         """Take over what was recorded of the turns that this session has from another one."""
         turns = [turn.id for turn in self._session.live.head.turns]
         inherited = turns[: turns.index(fork.turn_id) + 1] if fork.turn_id in turns else []
@@ -161,7 +140,7 @@ class Bases:
             source = await self._host.sessions.bring(fork.session)
             if source is not None:
                 await source.changing.bases.settled()
-            await inherit(changes, changes_folder(self._host.home, fork.session), inherited)
+            await changes.adopt(changes_folder(self._host.home, fork.session), inherited)
         except FAILURES as error:
             self._log_unrecorded(error)
         finally:
@@ -172,82 +151,22 @@ class Bases:
         if self._recording:
             await asyncio.wait(self._recording, timeout=_PATIENCE / 2)  # a turn may be waiting for this
 
-    async def current(self) -> SessionChanges:
-        """The same as `opened`; but when the repository of the folder is gone, by the means that are left.
-
-        When one of them has come back they are opened anew, and when the folder is in another repository, or
-        is another one, since it is a link for instance; but not within a turn.
+    async def current(self) -> FolderChanges:
+        """The same as `opened`; but anew when the folder or its repository is another one, between turns.
 
         Raises:
-            SeraiError: There is no folder, or the changes cannot be recorded anywhere.
+            SeraiError: There is no folder, or no git.
         """
         async with self._renewing:
             changes = await self.opened()
-            seen = await asyncio.to_thread(look_at, changes)
-            self.has_lost |= seen.is_gone or not seen.is_there
-            if seen.leads_nowhere:
-                raise FileUnreadable(GONE)
-            has_moved = seen.is_there and seen.whereabouts != self._whereabouts and not self._begun
-            if seen.is_gone or has_moved:
+            place = await asyncio.to_thread(place_of, changes.directory)
+            if place is None:
+                raise FileUnreadable("the folder is gone")
+            if place != changes.place and not self._begun:
                 if self.changes is changes:
                     self.changes = None
                 changes = await self.opened()
-                self.has_lost = not changes.has_git
-            elif seen.is_there and self.has_lost and self._session.live.turn is None:
-                changes = await self._with_git(changes)
         return changes
-
-    async def is_in_place(self, changes: SessionChanges) -> bool:
-        """Whether the folder is the one that was opened, and in the same repository.
-
-        Raises:
-            FileUnreadable: There is none.
-        """
-        now = await asyncio.to_thread(whereabouts, changes.directory)
-        if now.place.number is None:
-            raise FileUnreadable(GONE)
-        return now.digest(has_git=changes.has_git) == self.digest
-
-    @property
-    def digest(self) -> str:
-        """Stands for the folder that was opened last (`Whereabouts.digest`); nothing if none was."""
-        has_git = self.changes is not None and self.changes.has_git
-        return self._whereabouts.digest(has_git=has_git) if self._whereabouts is not None else ""
-
-    async def _opened_now(self, directory: Path) -> SessionChanges:
-        place = await asyncio.to_thread(whereabouts, str(directory))
-        changes = await open_changes(
-            str(directory),
-            id_of_session(self._session.uri),
-            folder=changes_folder(self._host.home, self._session.uri),
-            trusted=lambda: self._is_trusted(directory),
-            home=self._host.home,
-        )
-        self._whereabouts = place
-        return changes
-
-    async def _notice_git(self) -> SessionChanges:
-        """The changes, as git sees them if the directory has become part of a repository."""
-        changes = await self.current()
-        async with self._renewing:
-            return await self._with_git(self.changes or changes)
-
-    async def _with_git(self, changes: SessionChanges) -> SessionChanges:
-        """The changes, as git sees them if it can by now; else the same ones."""
-        directory = changes.directory
-        if changes.has_git or not await asyncio.to_thread(may_be_tracked, directory):
-            return changes
-        found = await self._opened_now(Path(directory))
-        if not found.has_git:
-            return changes
-        self.changes, self.has_lost = found, False
-        return found
-
-    def _is_trusted(self, directory: Path) -> bool:
-        try:
-            return self._host.is_trusted(directory)
-        except SeraiError:
-            return False
 
     # -- turns ---------------------------------------------------------------------------------------------
 
@@ -265,17 +184,19 @@ class Bases:
             async with asyncio.timeout(self._patience):
                 if self._recording:
                     await asyncio.wait(self._recording)  # the end of the turn before this one
-                changes = await self._notice_git()
-                self._begun.add(turn_id)
+                changes = await self.current()
+                await changes.begin_session(late=not self._may_begin)
                 await changes.begin_turn(turn_id)
+                self._begun[turn_id] = changes
             self._patience = _PATIENCE
+            turn = self._session.live.turn
+            if turn is None or turn.id != turn_id:  # it was cancelled meanwhile
+                self.turn_ended(turn_id)
         except TimeoutError:
-            self._begun.discard(turn_id)
             problem = f"it took more than {self._patience:g} s to record what there was before this turn"
             self.missed[turn_id] = told_of(GitTimedOut(problem), self._host.redactor)
             self._patience = min(_PATIENCE, _IMPATIENCE)
         except FAILURES as error:
-            self._begun.discard(turn_id)
             self.missed[turn_id] = told_of(error, self._host.redactor)
         finally:
             self._may_begin = False
@@ -290,27 +211,17 @@ class Bases:
         if self.directory is None:
             return
         if self.knows(turn_id):
-            self._record(self._end(turn_id, task))
+            self._record(self._end(turn_id), task)
         else:
             self._forget([turn_id], task)
 
-    async def _end(self, turn_id: str, task: asyncio.Task[None] | None) -> None:
-        await _stopped(task)
+    async def _end(self, turn_id: str) -> None:
+        changes = self._begun.get(turn_id)
         try:
-            await (await self.opened()).end_turn(turn_id)
+            if changes is not None:
+                await changes.end_turn(turn_id)
         finally:
-            self._begun.discard(turn_id)
-            await self._notice_git()
-
-    async def seen(self) -> None:
-        """The files have been looked at: when a turn is running, that may be the last that is seen of it."""
-        turn = self._session.live.turn
-        if turn is None or not isinstance(self.changes, TrackedChanges):
-            return
-        try:
-            await self.changes.see_turn(turn.id)
-        except FAILURES as error:
-            self._log_unrecorded(error)
+            self._begun.pop(turn_id, None)
 
     def truncated(self, turn_ids: Collection[str]) -> None:
         """Turns were taken back: forget what was recorded for them."""
@@ -320,84 +231,39 @@ class Bases:
     def _forget(self, turn_ids: Collection[str], task: asyncio.Task[None] | None = None) -> None:
         for turn_id in turn_ids:
             self.missed.pop(turn_id, None)
-        self._record(self._forget_turns(turn_ids, task))
+        self._record(self._forget_turns(turn_ids), task)
         self._taken_back()
 
-    async def _forget_turns(self, turn_ids: Collection[str], task: asyncio.Task[None] | None) -> None:
-        await _stopped(task)
-        self._begun.difference_update(turn_ids)
-        changes = await self.current()
+    async def _forget_turns(self, turn_ids: Collection[str]) -> None:
         for turn_id in turn_ids:
+            changes = self._begun.pop(turn_id, None) or await self.current()
             await changes.forget_turn(turn_id)
 
-    def _record(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(self._do(work))
-        self._recording.add(task)
-        task.add_done_callback(self._recording.discard)
+    def _record(self, work: Coroutine[Any, Any, None], task: asyncio.Task[None] | None = None) -> None:
+        recording = asyncio.create_task(self._do(work, task))
+        self._recording.add(recording)
+        recording.add_done_callback(self._recording.discard)
 
-    async def _do(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _do(self, work: Coroutine[Any, Any, None], task: asyncio.Task[None] | None) -> None:
         try:
+            if task is not None:
+                await asyncio.wait({task}, timeout=STOPPING)  # an agent may still be stopping
             await work
         except FAILURES as error:
             self._log_unrecorded(error)
+        finally:
+            work.close()
         self._recorded()
 
     def _log_unrecorded(self, error: SeraiError | OSError) -> None:
         told = told_of(error, self._host.redactor)
         _log.debug("a turn of %s was not recorded: %s", self._session.uri, told.message)
 
-    def is_over(self, turn_id: str | None) -> bool:
-        """Whether nothing more will be recorded of a turn."""
-        return turn_id not in self._begun
-
     def knows(self, turn_id: str) -> bool:
         """Whether the session has a turn of that id."""
         session = self._session
         turn = session.live.turn
         return session.kept.turn_at(turn_id) is not None or (turn is not None and turn.id == turn_id)
-
-    # -- edits ---------------------------------------------------------------------------------------------
-
-    @contextlib.asynccontextmanager
-    async def editing(
-        self, turn_id: str, paths: Iterable[str | Path], since: int | None = None
-    ) -> AsyncGenerator[Edit]:
-        """Note files before and after a block that may change them, where git does not see that by itself.
-
-        Args:
-            turn_id: The turn.
-            paths: The files.
-            since: When it was first heard of what may have changed them already, in nanoseconds.
-        """
-        names = [str(path) for path in paths]
-
-        async def note_again() -> None:
-            await self._note(names, lambda changes, name: changes.note_again(turn_id, name))
-
-        edit = Edit(note_again)
-        await self._note(names, lambda changes, name: changes.note_before(turn_id, name, since=since))
-        try:
-            yield edit
-        finally:
-            if edit.is_off:
-                await self._note(names, lambda changes, name: changes.note_nothing(turn_id, name))
-            else:
-                await self._note(names, lambda changes, name: changes.note_after(turn_id, name))
-            self._edited()
-
-    async def _note(
-        self, names: list[str], note: Callable[[NotedChanges, str], Coroutine[Any, Any, object]]
-    ) -> None:
-        if self.directory is None:
-            return
-        try:
-            changes = await self.current()
-            if isinstance(changes, NotedChanges):
-                for name in names:
-                    await note(changes, name)
-        except FAILURES as error:
-            told = told_of(error, self._host.redactor)
-            _log.warning("an edit in %s is not among its changes: %s", self._session.uri, told.message)
 
     # -- ending --------------------------------------------------------------------------------------------
 
@@ -407,8 +273,8 @@ class Bases:
         What is being recorded may end first, for a short while.
         """
         turn = self._session.live.turn
-        if turn is not None and self.changes is not None:
-            self._record(self.changes.end_turn(turn.id))
+        if turn is not None and turn.id in self._begun:
+            self._record(self._end(turn.id))
         if self._recording:
             await asyncio.wait(self._recording, timeout=STOPPING)
         self._closed = True

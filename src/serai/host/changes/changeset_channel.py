@@ -17,7 +17,7 @@ from serai.ahp.types import (
     ErrorInfo,
 )
 from serai.changes.catalogue import Which
-from serai.changes.comparing import actions_between
+from serai.changes.view import actions_between
 from serai.host.channels import Channel
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["MOST_FILES", "ChangesetChannel"]
 
 MOST_FILES = 2_000
-"""So many files a changeset shows. All are counted, and its operations work on all."""
+"""Most files that a changeset shows. All are counted, and its operations work on all."""
 _AT_ONCE = 100
-"""After so many actions others get their turn."""
+"""Actions after which others get their turn."""
 
 
 class ChangesetChannel(Channel):

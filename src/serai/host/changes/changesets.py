@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import logging
+import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,10 +22,9 @@ from serai.ahp.commands import ChangesetOperationTarget, InvokeChangesetOperatio
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
 from serai.changes.catalogue import Address, address_of
-from serai.changes.closed import Closed
-from serai.changes.leftovers import NOTES, clean_up
 from serai.changes.operations import invoke
-from serai.changes.showing import content_address
+from serai.changes.trash import Trash
+from serai.changes.view import content_address
 from serai.errors import ProtocolError, SeraiError
 from serai.host.channels import Channel
 
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.host.session.session import Session
 
-__all__ = ["Changesets", "changes_folder", "id_of_session", "session_of_id"]
+__all__ = ["Changesets", "changes_folder", "erase_changes", "id_of_session", "session_of_id"]
+
+_log = logging.getLogger(__name__)
 
 _SCHEME = "ahp-session:"
 
@@ -52,6 +55,14 @@ def changes_folder(home: Path, session: URI) -> Path:
     return home / "changes" / hashlib.sha256(session.encode()).hexdigest()[:32]
 
 
+def erase_changes(home: Path, session: URI) -> None:
+    """Delete all that was recorded of a session's changes, and what its discards took away."""
+    shutil.rmtree(changes_folder(home, session), ignore_errors=True)
+    trash = Trash(home)
+    for discard in trash.discards(id_of_session(session)):
+        trash.forget(discard)
+
+
 class Changesets:
     """The changesets of a host's sessions."""
 
@@ -60,16 +71,14 @@ class Changesets:
         host.channels.opened_by(ChannelKind.CHANGESET, self._open)
 
     async def open(self) -> None:
-        """Put back, in all folders, what a host that was killed within a discard has left there.
-
-        Whoever opens the changes of a session does that for this session as well.
-        """
+        """Undo the discards that a kill cut short, and delete those that are older than a week."""
         await asyncio.to_thread(self._clean_up)
 
     def _clean_up(self) -> None:
-        closed = Closed(self._host.home)
-        for notes in (self._host.home / "changes").glob(f"*/*/{NOTES}"):
-            clean_up(notes, closed)
+        trash = Trash(self._host.home)
+        for discard in trash.undo_unfinished():
+            _log.warning("the discard %s was cut short, and is undone", discard.id)
+        trash.prune()
 
     async def _open(self, uri: URI) -> Channel | None:
         """Someone wants to follow a changeset; `None` when there is no such session or turn."""

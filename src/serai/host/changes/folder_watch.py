@@ -1,13 +1,10 @@
-"""Hearing that something in a working directory may have changed.
+"""Hears that something in a working directory may have changed.
 
-What is heard is only that: whoever asks looks at the files again. In a repository the whole folder is
-watched, of git's own files those that say what is committed and staged, and of the folders above what they
-say is ignored. In any other folder nothing matters but the files that tools edited, so only the folders that
-those are in are watched.
+Whoever asks looks at the files again. The whole folder is watched; of git's own files those that say what is
+committed and staged, and of the folders above what they say is ignored.
 
 A folder may go away, and another one come in its place, or the same one again; so may the folders above, and
-the links that lead to it. Whoever asks hears of all that, but for this it is looked now and then: no watch
-tells it.
+the links that lead to it. No watch tells that, so it is looked once a second.
 """
 
 from __future__ import annotations
@@ -19,17 +16,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from posixpath import dirname, join
 
 from serai.ahp.errors import AhpErrorCode
-from serai.changes.closed import Identity, identity
-from serai.changes.opening import SessionChanges
-from serai.changes.tracked import TrackedChanges
-from serai.changes.whereabouts import Whereabouts, whereabouts
+from serai.changes.folder import FolderChanges, Place, place_of
 from serai.errors import ProtocolError
 from serai.machine.watch.watch import Watches
 
-__all__ = ["FolderWatch", "Place", "places_to_watch"]
+__all__ = ["FolderWatch", "WatchedPlace", "places_to_watch"]
 
 _log = logging.getLogger(__name__)
 
@@ -42,13 +35,11 @@ _NOT_OF_GIT = (
     "worktrees",
 )
 _AGAIN = 1.0
-"""So often it is looked whether a folder is still the same one, or has come, in seconds."""
-_MOST_FOLDERS = 64
-"""So many folders with edited files are watched."""
+"""Seconds between two looks whether the folder is still the same one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WatchedPlace:
     """A folder to be watched, and what of it."""
 
     folder: str
@@ -57,26 +48,23 @@ class Place:
     excludes: tuple[str, ...] = ()
 
 
-def places_to_watch(changes: SessionChanges, home: Path) -> tuple[Place, ...]:
+def places_to_watch(changes: FolderChanges, home: Path) -> tuple[WatchedPlace, ...]:
     """What is to be watched to hear of changes. Reads the disk.
 
     Args:
         changes: The changes of a working directory.
         home: Where the host writes. What it writes there must not make it look, and write, again.
     """
-    if not isinstance(changes, TrackedChanges):
-        folders = {dirname(path) for path in changes.noted}
-        return tuple(
-            Place(join(changes.place, folder).rstrip("/") or "/")
-            for folder in sorted(folders)[:_MOST_FOLDERS]
-        )
-    git = Place(changes.git_dir, recursive=True, includes=_OF_GIT, excludes=_NOT_OF_GIT)
-    lists = tuple(Place(folder, includes=(".gitignore",)) for folder in changes.above)
-    below = os.path.relpath(os.path.realpath(home), changes.place)
-    if below == ".":
-        return (git, *lists)
+    directory = changes.place[0]
+    below = os.path.relpath(os.path.realpath(home), directory)
     own = () if below.split("/")[0] == ".." else (_literally(below),)
-    return (Place(changes.place, recursive=True, excludes=(*_NOT_LOOKED_AT, *own)), git, *lists)
+    places = [WatchedPlace(directory, recursive=True, excludes=(*_NOT_LOOKED_AT, *own))]
+    repository = changes.repository
+    if repository is not None:
+        places.append(WatchedPlace(repository.git_dir, True, _OF_GIT, _NOT_OF_GIT))
+        above = [Path(directory).parents[count] for count in range(repository.prefix.count("/"))]
+        places += [WatchedPlace(str(folder), includes=(".gitignore",)) for folder in above]
+    return tuple(places)
 
 
 def _literally(path: str) -> str:
@@ -89,8 +77,8 @@ class FolderWatch:
 
     Args:
         watches: The watches of the host.
-        directory: The folder, as the session names it,
-        here: and where it is, or was when it was last looked at.
+        directory: The folder, as the session names it.
+        here: Where it is, or was when it was last looked at.
         places: What to watch.
         ready: Is called when all that can be watched is watched: what happens from then on is heard.
         changed: Is called when something may have changed.
@@ -100,18 +88,15 @@ class FolderWatch:
         self,
         watches: Watches,
         directory: str,
-        here: Whereabouts,
-        places: tuple[Place, ...],
+        here: Place | None,
+        places: tuple[WatchedPlace, ...],
         ready: Callable[[], None],
         changed: Callable[[], None],
     ) -> None:
         self.places = places
         self.is_ready = asyncio.Event()
         self.has_ended = False
-        """Whether one of the folders is gone or another one, or has come: what is there is to be watched.
-
-        It does not help that others are watched still. They may have been moved away with that one.
-        """
+        """True once a folder is gone or another one: what is there now is to be watched instead."""
         self._watches = watches
         self._ready = ready
         self._changed = changed
@@ -121,7 +106,7 @@ class FolderWatch:
         if not places:
             self._one_ready()
 
-    async def _watch(self, place: Place) -> None:
+    async def _watch(self, place: WatchedPlace) -> None:
         try:
             watch = await self._watches.watch(
                 Path(place.folder),
@@ -132,9 +117,6 @@ class FolderWatch:
         except ProtocolError as error:
             self._not_watched(error)
             self._one_ready()
-            if error.number == AhpErrorCode.NOT_FOUND:
-                await self._until_there(place.folder)
-                self._end()
             return
         try:
             self._one_ready()
@@ -146,24 +128,10 @@ class FolderWatch:
         finally:
             await watch.close()
 
-    async def _until_another(self, directory: str, here: Whereabouts) -> None:
-        there = await asyncio.to_thread(self._numbers)
-        while True:
-            is_here = await asyncio.to_thread(whereabouts, directory) == here
-            if not is_here or await asyncio.to_thread(self._numbers) != there:
-                self._end()
-                return
+    async def _until_another(self, directory: str, here: Place | None) -> None:
+        while await asyncio.to_thread(place_of, directory) == here:  # noqa: ASYNC110 - folders tell nobody
             await asyncio.sleep(_AGAIN)
-
-    def _numbers(self) -> list[Identity | None]:
-        """Which folders are at the places. One that was moved away is still watched where it is."""
-        return [identity(place.folder) for place in self.places]
-
-    async def _until_there(self, folder: str) -> None:
-        while True:
-            await asyncio.sleep(_AGAIN)
-            if await asyncio.to_thread(os.path.isdir, folder):
-                return
+        self._end()
 
     def _end(self) -> None:
         self.has_ended = True

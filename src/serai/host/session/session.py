@@ -32,11 +32,11 @@ from serai.contract import AgentSession, AgentStatus
 from serai.customizations import ClientPlugins
 from serai.errors import SeraiError, SessionFailed, SessionGone
 from serai.host.agents import Attentive, HostedHarness, Particular
-from serai.host.changes.changing import Changing
+from serai.host.changes.session_changes import SessionChanges
 from serai.host.channels import Channels
 from serai.host.clients import Clients
-from serai.host.customizing.customizations import SessionCustomizations
-from serai.host.customizing.customized_folders import CustomizedFolders
+from serai.host.customizations.folders import CustomizedFolders
+from serai.host.customizations.session import SessionCustomizations
 from serai.host.seat import Seat
 from serai.host.session.client_tools import ClientTools
 from serai.host.session.core import SessionCore, error_info, needs_sign_in, status_of
@@ -157,7 +157,7 @@ class Session:
         door = Door(host.journal, kept.uri, summary.provider, host.redactor, telemetry)
         self.mailbox = Mailbox(door)
         self.customizations = SessionCustomizations(self, self.spawn)
-        self.changing = Changing(self)
+        self.changing = SessionChanges(self)
         self.turns = Turns(core, door, self.mailbox, self.questions, self._around_turns())
         self.seat = Seat(
             core, self.turns, self.questions, processes=host.processes, read=self.read, fork=self._fork
@@ -303,7 +303,6 @@ class Session:
             definitions=self.customizations.definitions,
             read=self.read,
             write=self._write,
-            editing=self.changing.bases.editing,
             terminal=self.host.terminals.start,
             delegate=partial(delegate, self.core, self.host.sessions.bring, self.host.create),
         )

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import msgspec
 
-from serai.machine.processes.programs import find_program
+from serai.machine.processes.environment import find_program
 
 __all__ = [
     "Identity",

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from serai.errors import ProcessNotStarted
+from serai.machine import umask
 from serai.machine.processes.census import Identity, identity_of, number_of
 from serai.machine.processes.child import Child, Kept, start_kept
-from serai.machine.processes.environment import inheritable
+from serai.machine.processes.environment import find_program, inheritable
 from serai.machine.processes.keeper import Request
-from serai.machine.processes.programs import find_program
 from serai.machine.processes.records import Record, Records, end_members
 from serai.machine.processes.uninterrupted import uninterrupted
 
@@ -180,7 +180,7 @@ def _request(plan: _Plan) -> Request:
         raise ValueError("illegal environment variable name")
     folder = os.fsencode(plan.cwd.absolute() if plan.cwd is not None else Path.cwd())
     terminal = None if plan.terminal is None else os.fsencode(plan.terminal)
-    return argv, encoded, folder, terminal, number_of(plan.mark)
+    return argv, encoded, folder, terminal, number_of(plan.mark), umask.persons()
 
 
 def _find(plan: _Plan) -> str:

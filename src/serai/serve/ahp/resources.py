@@ -11,7 +11,7 @@ import msgspec
 
 from serai import jsonrpc
 from serai.ahp import commands as c
-from serai.changes.showing import CONTENT_SCHEME
+from serai.changes.view import CONTENT_SCHEME
 from serai.host.blobs import BLOB_SCHEME, read_blob, read_result
 from serai.host.surroundings.client_resources import named_in
 from serai.machine import files

@@ -1,0 +1,169 @@
+"""Brings files back to what they were: everything in the way goes into the trash first.
+
+1. The record of the discard is written, with all paths that are to be emptied.
+2. What is at those paths is moved into the trash.
+3. Git checks the wanted files out, and overwrites nothing.
+
+A failure, a cancellation or a kill at any moment leaves a record that gives everything back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import stat
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from serai.changes.recorder import Recorder
+from serai.changes.records import Change, Side
+from serai.changes.trash import Discard, DiscardStep, Trash, checkpoint, is_there
+from serai.machine.paths import Identity, open_below
+from serai.machine.processes.uninterrupted import to_its_end
+
+__all__ = ["discard"]
+
+
+@dataclass(slots=True)
+class _Plan:
+    steps: list[DiscardStep]
+    wanted: dict[str, Side]
+    refused: dict[str, str]
+    """Why nothing is done at a path."""
+
+
+async def discard(
+    recorder: Recorder,
+    trash: Trash,
+    changes: Sequence[Change],
+    *,
+    session: str,
+    directory: str,
+    converted: bool,
+) -> tuple[list[Change], dict[str, str]]:
+    """Bring files back to what they were before some changes. Returns what was undone, and why not the rest.
+
+    Cancelling this gives everything back before it returns.
+
+    Args:
+        recorder: Where the content is.
+        trash: Where everything goes that is in the way.
+        changes: What to undo.
+        session: The session, for the record.
+        directory: The folder, without any link.
+        converted: Whether files get the line ends that the person's git gives them.
+    """
+    plan = await asyncio.to_thread(_planned, directory, changes, str(trash.home))
+    if plan.steps:
+        what = f"{len(changes)} {'file' if len(changes) == 1 else 'files'}"
+        record = await to_its_end(asyncio.to_thread(trash.new, session, directory, what, plan.steps))
+        try:
+            with record.locked():
+                avoid = await asyncio.to_thread(trash.avoid)
+                await to_its_end(asyncio.to_thread(_take_out, record, plan, avoid))
+                if plan.wanted:
+                    await recorder.check_out(plan.wanted.values(), converted=converted)
+                await to_its_end(asyncio.to_thread(_settle, record, plan, avoid))
+        except BaseException:
+            await to_its_end(asyncio.to_thread(trash.undo, record))
+            raise
+    done = [change for change in changes if not plan.refused.keys() & set(change.paths)]
+    return done, plan.refused
+
+
+def _planned(directory: str, changes: Iterable[Change], home: str) -> _Plan:
+    plan = _Plan([], {change.before.path: change.before for change in changes if change.before}, {})
+    emptied: dict[str, bool] = {}
+    for path in sorted({path for change in changes for path in change.paths}, key=lambda one: one.split("/")):
+        full = f"{directory}/{path}"
+        if f"{full}/".startswith(f"{home}/") or home.startswith(f"{full}/"):
+            plan.refused[path] = "it belongs to the host itself"
+            continue
+        is_wanted = path in plan.wanted
+        obstacle, is_nested = _on_the_way(directory, path)
+        if is_nested:
+            plan.refused[path] = "it is in a repository of its own"
+        elif obstacle is not None and is_wanted:
+            emptied[obstacle] = True
+            emptied.setdefault(path, False)
+        elif obstacle is None and not is_wanted and _is_folder(full):
+            plan.refused[path] = "a folder is there by now"
+        elif is_wanted or obstacle is None:
+            emptied.setdefault(path, is_there(directory, path))
+    for path in plan.refused:
+        plan.wanted.pop(path, None)
+    order = sorted(emptied, key=lambda one: one.split("/"))
+    plan.steps = [DiscardStep(path, emptied[path]) for path in order]
+    return plan
+
+
+def _on_the_way(directory: str, path: str) -> tuple[str | None, bool]:
+    """What is no folder on the way to a path, if anything; and whether a repository begins on the way."""
+    parts = path.split("/")
+    for count in range(1, len(parts)):
+        above = "/".join(parts[:count])
+        full = f"{directory}/{above}"
+        if not os.path.lexists(full):
+            break
+        if not _is_folder(full):
+            return above, False
+        if os.path.lexists(f"{full}/.git"):
+            return None, True
+    return None, False
+
+
+def _is_folder(path: str) -> bool:
+    """Whether a folder is at a path, and no link to one."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _take_out(record: Discard, plan: _Plan, avoid: Collection[Identity]) -> None:
+    for number, step in enumerate(record.steps):
+        try:
+            record.take(number, avoid)
+        except OSError as error:
+            _refuse(plan, step.path, error.strerror or str(error))
+
+
+def _refuse(plan: _Plan, path: str, why: str) -> None:
+    """Leave out a path, and all that was to be below it."""
+    plan.refused[path] = why
+    for other in [one for one in plan.wanted if one == path or one.startswith(f"{path}/")]:
+        plan.refused[other] = why
+        del plan.wanted[other]
+
+
+def _settle(record: Discard, plan: _Plan, avoid: Collection[Identity]) -> None:
+    """See that all files are there; give back what was in the place of one that is not."""
+    checkpoint()
+    for number, step in enumerate(record.steps):
+        if step.path not in plan.wanted:
+            continue
+        if not is_there(record.directory, step.path):
+            plan.refused[step.path] = "git could not write it"
+            if record.has_item(number):
+                record.give_back(number, avoid)
+        elif record.has_item(number):
+            _keep_private(record, number)
+    record.remove_empty_folders()
+    record.finish()
+
+
+def _keep_private(record: Discard, number: int) -> None:
+    """Give a file the permissions that the one in its place had; whether it is executable is git's word."""
+    info = os.lstat(record.place / "items" / str(number))
+    if not stat.S_ISREG(info.st_mode):
+        return
+    with contextlib.suppress(OSError):
+        handle = open_below(record.directory, record.steps[number].path, links=False)
+        try:
+            mode = stat.S_IMODE(info.st_mode) & 0o666
+            if os.fstat(handle).st_mode & stat.S_IXUSR:
+                mode |= (mode & 0o444) >> 2
+            os.fchmod(handle, mode)
+        finally:
+            os.close(handle)

@@ -1,0 +1,323 @@
+"""What changed in a session's folder: uncommitted, since the session began, and in each turn.
+
+    changes = await open_folder("/home/me/project", "s", folder=private, home=home)
+    await changes.begin_session()
+    await changes.begin_turn("t1")
+    ...
+    await changes.end_turn("t1")
+    found = await changes.compute(SESSION)
+
+A base is a tree in the session's private git directory; a changeset is the difference between two trees.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import stat
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import URI
+from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
+from serai.changes.discard import discard
+from serai.changes.git import find_git, together
+from serai.changes.recorder import Recorded, Recorder
+from serai.changes.records import UNSEEN, Change, ChangeKind, Changes, Outcome
+from serai.changes.repository import Repository, find_repository, read_settings
+from serai.changes.trash import Discard, Trash
+from serai.changes.view import content_address
+from serai.errors import FileUnreadable, GitFailed, ProtocolError, SeraiError
+
+__all__ = ["FolderChanges", "Place", "open_folder", "place_of"]
+
+LATE = "Recorded only since the folder is the one that it is now, or could be recorded"
+_UNKNOWN = (
+    "it is not recorded what there was before this turn: the folder was another one, it could not be "
+    "recorded, or the turn is of the session that this one was forked from"
+)
+_END_UNKNOWN = "the end of this turn was not seen, and nothing of it was recorded"
+
+Place: TypeAlias = tuple[str, int, tuple[int, int] | None]
+"""The real path of a folder, its inode, and what tells a repository around it from another one."""
+
+
+def place_of(directory: str) -> Place | None:
+    """Where a folder is, to notice when it is another one; `None` when it is gone. Reads the disk."""
+    path = os.path.realpath(directory)
+    try:
+        inode = Path(path).stat().st_ino
+    except OSError:
+        return None
+    for above in (Path(path), *Path(path).parents):
+        try:
+            info = (above / ".git").lstat()
+        except OSError:
+            continue
+        is_file = stat.S_ISREG(info.st_mode)  # which leads elsewhere, and to another place when it is written
+        return path, inode, (info.st_ino, info.st_mtime_ns if is_file else (above / ".git/HEAD").exists())
+    return path, inode, None
+
+
+async def open_folder(directory: str, session_id: str, *, folder: Path, home: Path) -> FolderChanges:
+    """The changes of a session's folder.
+
+    Args:
+        directory: The working directory, absolute, as the session names it.
+        session_id: The session.
+        folder: A private folder for this session. What an earlier host left there is taken up again.
+        home: The host's own folder: nothing in it is a change, or is touched.
+
+    Raises:
+        FileUnreadable: The directory is gone, or in the host's own folder.
+        GitUnavailable: There is no git, or it is too old.
+        GitFailed: The private folder cannot be made.
+    """
+    place = await asyncio.to_thread(place_of, directory)
+    if place is None:
+        raise FileUnreadable("the folder is gone")
+    real = place[0]
+    trash = Trash(home)
+    if f"{real}/".startswith(f"{trash.home}/"):
+        raise FileUnreadable("the working directory is in the host's own folder, where nothing is a change")
+    git = await find_git()
+    problem: str | None = None
+    repository: Repository | None = None
+    try:
+        repository = await find_repository(git, real)
+    except GitFailed as error:
+        problem = str(error)
+    settings = await read_settings(git, real) if problem is None else {}
+    known = f"{real}\0{place[1]}\0{repository.object_format if repository else 'sha1'}"
+    private = folder / hashlib.sha256(os.fsencode(known)).hexdigest()[:16]
+    recorder = Recorder(git, private, real, repository=repository, settings=settings, home=trash.home)
+    changes = FolderChanges(directory, session_id, place, recorder, repository, trash)
+    changes.problem = problem
+    has_same_objects = await recorder.open()
+    base = recorder.bases.get("session")
+    if base and not has_same_objects and not await recorder.has(base):
+        await recorder.keep({"session": None})
+    return changes
+
+
+class FolderChanges:
+    """The changes of one folder in one session. Made by `open_folder`.
+
+    Everything may be cancelled, and leaves no process behind.
+    """
+
+    def __init__(
+        self,
+        directory: str,
+        session_id: str,
+        place: Place,
+        recorder: Recorder,
+        repository: Repository | None,
+        trash: Trash,
+    ) -> None:
+        self.directory = directory
+        """The folder, as the session names it."""
+        self.session_id = session_id
+        self.place = place
+        self.repository = repository
+        self.trash = trash
+        self.has_commit = True
+        """False while nothing is committed in the folder."""
+        self.problem: str | None = None
+        """Why the repository of the folder cannot be used, if so."""
+        self._recorder = recorder
+        self._running: set[str] = set()
+        self._lock = asyncio.Lock()
+
+    @property
+    def has_git(self) -> bool:
+        """Whether the folder is in a repository of the person."""
+        return self.repository is not None
+
+    # -- bases ---------------------------------------------------------------------------------------------
+
+    async def begin_session(self, *, late: bool = False) -> None:
+        """Record what the session begins with, if nothing is recorded yet.
+
+        Args:
+            late: Whether the session has begun long ago, when this could not be recorded.
+        """
+        async with self._lock:
+            if "session" not in self._recorder.bases:
+                tree = (await self._recorder.record()).tree
+                await self._recorder.keep({"session": tree, "late": tree if late else None})
+
+    async def begin_turn(self, turn_id: str) -> None:
+        """Record what there is before a turn."""
+        async with self._lock:
+            tree = (await self._recorder.record()).tree
+            key = _key(turn_id)
+            await self._recorder.keep({f"{key}/start": tree, f"{key}/end": None, f"{key}/seen": None})
+            self._running.add(turn_id)
+
+    async def end_turn(self, turn_id: str) -> None:
+        """Record what there is after a turn, if it began here; of another one nobody knows when it ended."""
+        async with self._lock:
+            if turn_id in self._running:
+                tree = (await self._recorder.record()).tree
+                await self._recorder.keep({f"{_key(turn_id)}/end": tree, f"{_key(turn_id)}/seen": None})
+                self._running.discard(turn_id)
+
+    async def forget_turn(self, turn_id: str) -> None:
+        """Let go of what is recorded of a turn."""
+        async with self._lock:
+            self._running.discard(turn_id)
+            await self._recorder.keep({f"{_key(turn_id)}/{end}": None for end in ("start", "end", "seen")})
+
+    async def adopt(self, folder: Path, turn_ids: Sequence[str]) -> None:
+        """Take over what another session recorded of its turns, for one that was forked from it.
+
+        That is possible where both are in the same place; other turns stay unknown.
+        """
+        other = folder / self._recorder.folder.name
+        if not await asyncio.to_thread((other / "git").is_dir):
+            return
+        async with self._lock:
+            await self._recorder.copy_from(other, [f"{_key(turn_id)}/" for turn_id in turn_ids])
+
+    # -- changesets ----------------------------------------------------------------------------------------
+
+    async def compute(self, which: Which) -> Changes:
+        """What changed.
+
+        Raises:
+            ProtocolError: There is nothing recorded to compare with.
+            SeraiError: The folder or git failed.
+        """
+        found = (await self.compute_all([which]))[which]
+        if isinstance(found, SeraiError):
+            raise found
+        return found
+
+    async def compute_all(self, wanted: Collection[Which]) -> dict[Which, Outcome]:
+        """What changed, for several changesets at once; or why that is not known.
+
+        Raises:
+            SeraiError: The folder cannot be recorded.
+        """
+        async with self._lock:
+            repository = self.repository if UNCOMMITTED in wanted else None
+            now, head = await together(
+                self._recorder.record(), repository.head_tree() if repository else _nothing()
+            )
+            found: dict[Which, Outcome] = {}
+            for which in wanted:
+                try:
+                    found[which] = await self._computed(which, now, head)
+                except SeraiError as error:
+                    found[which] = error
+            for turn_id in self._running:  # so that what anyone is shown is known also if the host is killed
+                await self._recorder.keep({f"{_key(turn_id)}/seen": now.tree})
+            return found
+
+    async def _computed(self, which: Which, now: Recorded, head: str | None) -> Changes:
+        bases = self._recorder.bases
+        if which == UNCOMMITTED:
+            return await self._uncommitted(now, head)
+        if which == SESSION:
+            if "session" not in bases:
+                raise _not_recorded("it is not recorded what there was when the session began")
+            lacks = LATE if "late" in bases else self.problem
+            return await self._since(bases["session"], now, lacks)
+        key = _key(which.turn_id or "")
+        start, end, seen = (bases.get(f"{key}/{name}") for name in ("start", "end", "seen"))
+        if start is None:
+            raise _not_recorded(_UNKNOWN)
+        if end is not None:
+            return Changes(await self._recorder.diff(start, end), settled=True)
+        if which.turn_id in self._running:
+            return await self._since(start, now)
+        if seen is None:
+            raise _not_recorded(_END_UNKNOWN)
+        return Changes(await self._recorder.diff(start, seen), settled=True, lacks=UNSEEN)
+
+    async def _since(self, base: str, now: Recorded, lacks: str | None = None) -> Changes:
+        found = await self._recorder.diff(base, now.tree)
+        return Changes(await self._without_ignored(found), now.left_out, lacks=lacks)
+
+    async def _without_ignored(self, found: tuple[Change, ...]) -> tuple[Change, ...]:
+        """Leave out new files that are ignored by now, although they were recorded before."""
+        new = [change.path for change in found if change.kind is ChangeKind.ADDED]
+        ignored = await self._recorder.ignored(new)
+        return tuple(one for one in found if one.before or one.path not in ignored)
+
+    async def _uncommitted(self, now: Recorded, head: str | None) -> Changes:
+        repository = self.repository
+        if repository is None:
+            raise _not_recorded("the folder is in no repository")
+        self.has_commit = head is not None
+        index = await repository.index_facts()
+        found = await self._recorder.diff(head or self._recorder.empty_tree, now.tree)
+        found = await self._without_ignored(found)
+        filtered, converted = await repository.conversions([path for one in found for path in one.paths])
+        same = await self._recorder.same_for_git(found, converted)
+        hidden = index.absent.union(now.left_out, same, filtered)
+        return Changes(
+            tuple(
+                replace(one, conflicted=one.path in index.conflicts)
+                for one in found
+                if not hidden.intersection(one.paths)
+            ),
+            now.left_out,
+        )
+
+    async def read(self, uri: URI) -> bytes:
+        """Recorded content.
+
+        Raises:
+            ProtocolError: The session has no such content.
+        """
+        address = content_address(uri)
+        if address is None or address.session_id != self.session_id:
+            raise ProtocolError("this session has no content at that URI", number=AhpErrorCode.NOT_FOUND)
+        try:
+            return await self._recorder.read(address.blob)
+        except GitFailed as error:
+            raise ProtocolError(error.message, number=AhpErrorCode.CONTENT_NOT_FOUND) from None
+
+    # -- operations ----------------------------------------------------------------------------------------
+
+    async def stage(self, changes: Sequence[Change]) -> dict[str, str]:
+        """Put files into the person's index. Returns why some were left out."""
+        if self.repository is None:
+            raise GitFailed("the folder is in no repository")
+        return await self.repository.stage([path for change in changes for path in change.paths])
+
+    async def discard(self, which: Which, changes: Sequence[Change]) -> tuple[list[Change], dict[str, str]]:
+        """Bring files back. Returns what was undone, and why the rest was not."""
+        async with self._lock:
+            return await discard(
+                self._recorder,
+                self.trash,
+                changes,
+                session=self.session_id,
+                directory=self.place[0],
+                converted=which.kind is ChangesetKind.UNCOMMITTED,
+            )
+
+    def last_discard(self) -> Discard | None:
+        """The last discard of this session that can be undone. Reads the disk."""
+        found = self.trash.discards(self.session_id)
+        return next((one for one in found if one.undoes is None and one.is_done), None)
+
+
+async def _nothing() -> None:
+    return None
+
+
+def _key(turn_id: str) -> str:
+    """How the names of a turn's trees begin."""
+    return f"turn {turn_id}"
+
+
+def _not_recorded(message: str) -> ProtocolError:
+    return ProtocolError(message, number=AhpErrorCode.NOT_FOUND)

@@ -1,0 +1,407 @@
+"""Discards that can be undone for a week: what each one took out of a folder, and a record of it.
+
+    <home>/discards/<id>/record.json   what is taken out, on the disk before anything is touched
+                        /items/<n>     what was at the path of step n, moved there whole
+                        /done          the discard has come to its end
+
+Whatever is in the way is moved out, never overwritten or deleted, so everything comes back with its bytes,
+modes and links, wherever a kill struck. An undo is a discard of its own, and can be undone as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import stat
+import time
+import zlib
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from serai.errors import DiscardBusy, FolderMoved
+from serai.machine.draft import copy_attributes, rename_exclusively
+from serai.machine.paths import (
+    Identity,
+    PathRefused,
+    identity,
+    look,
+    open_directory,
+    open_safely,
+    parent_below,
+    remove_tree,
+    sync_directory,
+)
+
+__all__ = ["KEPT_SECONDS", "Discard", "DiscardStep", "Trash", "checkpoint", "is_there"]
+
+KEPT_SECONDS = 7 * 24 * 3600
+"""How long a discard can be undone."""
+
+_NOTHING = frozenset({errno.ENOENT, errno.ENOTDIR})
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def checkpoint() -> None:
+    """Marks a moment between two steps. Tests kill the process here."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiscardStep:
+    """One path that a discard empties."""
+
+    path: str
+    """Relative to the folder."""
+    was_there: bool
+    """Whether something was there before. If not, whatever is there later was put there by the discard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """One discard, as it is recorded."""
+
+    place: Path
+    """Where the record and the items are."""
+    session: str
+    directory: str
+    """The folder, without any link."""
+    inode: int
+    at: float
+    what: str
+    """What was discarded, for people."""
+    steps: tuple[DiscardStep, ...]
+    folders: Mapping[str, int]
+    """The modes of the folders on the way to the paths, as far as they were there."""
+    undoes: str | None = None
+    """The id of the discard that this one undid."""
+
+    @property
+    def id(self) -> str:
+        """What people name it by."""
+        return self.place.name
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it came to its end. Reads the disk."""
+        return (self.place / "done").exists()
+
+    def finish(self) -> None:
+        """Note that it came to its end."""
+        (self.place / "done").touch(0o600)
+
+    @contextlib.contextmanager
+    def locked(self) -> Generator[None]:
+        """Keep other processes away from it for the length of a block.
+
+        Raises:
+            DiscardBusy: Another one is at work on it.
+        """
+        handle = os.open(self.place / "record.json", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise DiscardBusy(f"the discard {self.id} is under way") from None
+            yield
+        finally:
+            os.close(handle)
+
+    def has_item(self, number: int) -> bool:
+        """Whether something was taken out in a step, and is still here."""
+        return os.path.lexists(self.place / "items" / str(number))
+
+    def take(self, number: int, avoid: Collection[Identity]) -> None:
+        """Move what is at the path of a step out of the folder, if anything is.
+
+        Raises:
+            OSError: It cannot be moved.
+        """
+        checkpoint()
+        path = self.steps[number].path
+        if not is_there(self.directory, path):
+            return
+        with self._items() as items, parent_below(self.directory, path, avoid=avoid) as (parent, name):
+            _move(parent, name, items, str(number))
+
+    def give_back(self, number: int, avoid: Collection[Identity]) -> None:
+        """Move what was taken out in a step to its place again. Nothing may be there.
+
+        Raises:
+            OSError: It cannot be moved.
+        """
+        checkpoint()
+        path = self.steps[number].path
+        _make_folders(self.directory, path, self.folders, avoid)
+        with self._items() as items, parent_below(self.directory, path, avoid=avoid) as (parent, name):
+            _move(items, str(number), parent, name)
+
+    @contextlib.contextmanager
+    def _items(self) -> Generator[int]:
+        handle = os.open(self.place / "items", _FOLDER)
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+    def remove_empty_folders(self, keep: Collection[str] = ()) -> None:
+        """Remove the folders on the way to the paths that are empty now, other than some."""
+        above = {folder for step in self.steps for folder in _above(step.path)}
+        for folder in sorted(above.difference(keep), reverse=True):
+            checkpoint()
+            with contextlib.suppress(OSError), parent_below(self.directory, folder) as (parent, name):
+                os.rmdir(name, dir_fd=parent)
+
+
+class Trash:
+    """The discards of a host. All methods read or write the disk.
+
+    Args:
+        home: The host's own folder.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.home = Path(os.path.realpath(home))
+        self._folder = self.home / "discards"
+
+    def avoid(self) -> frozenset[Identity]:
+        """What no discard moves: the host's own folder."""
+        return frozenset({identity(self.home.stat())}) if self.home.exists() else frozenset()
+
+    def new(
+        self,
+        session: str,
+        directory: str,
+        what: str,
+        steps: Sequence[DiscardStep],
+        undoes: str | None = None,
+    ) -> Discard:
+        """Record what is about to be taken out of a folder. It is on the disk when this returns."""
+        when = time.time()
+        name = time.strftime("%Y%m%d-%H%M%S", time.localtime(when))
+        folders = {folder: _mode(directory, folder) for step in steps for folder in _above(step.path)}
+        discard = Discard(
+            self._folder / f"{name}-{secrets.token_hex(3)}",
+            session,
+            directory,
+            Path(directory).stat().st_ino,
+            when,
+            what,
+            tuple(steps),
+            {folder: mode for folder, mode in folders.items() if mode is not None},
+            undoes,
+        )
+        (discard.place / "items").mkdir(mode=0o700, parents=True)
+        self._folder.chmod(0o700)
+        discard.place.chmod(0o700)
+        record = asdict(discard)
+        del record["place"]
+        draft = discard.place / "record.new"
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(record, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(discard.place / "record.json")
+        for folder in (discard.place, self._folder):
+            handle = os.open(folder, _FOLDER)
+            sync_directory(handle)
+            os.close(handle)
+        return discard
+
+    def discards(self, session: str | None = None) -> list[Discard]:
+        """All discards that can be undone, or those of one session; the last one first."""
+        found: list[Discard] = []
+        with contextlib.suppress(OSError):
+            found = [one for place in self._folder.iterdir() if (one := _read(place)) is not None]
+        recent = [one for one in found if one.at > time.time() - KEPT_SECONDS]
+        return sorted(
+            (one for one in recent if session in {None, one.session}), key=lambda one: one.at, reverse=True
+        )
+
+    def undo(self, discard: Discard) -> Discard:
+        """Give everything back that a discard took out, also one that a kill cut short.
+
+        What is at those places by now is moved out first. Returns the record of that, which can be undone.
+
+        Raises:
+            FolderMoved: The folder is another one by now.
+            DiscardBusy: The discard is under way, or is being undone.
+            OSError: A file could not be put in its place. What is left can be undone again.
+        """
+        place = Path(discard.directory)
+        if not place.is_dir() or place.stat().st_ino != discard.inode:
+            raise FolderMoved(
+                f"{discard.directory} is gone, or another folder by now",
+                remedy=f"What was discarded lies in {discard.place / 'items'}",
+            )
+        with discard.locked():
+            return self._undo(discard)
+
+    def _undo(self, discard: Discard) -> Discard:
+        avoid = self.avoid()
+        pending = [
+            number
+            for number, step in reversed(list(enumerate(discard.steps)))
+            if not step.was_there or discard.has_item(number)
+        ]
+        paths = [discard.steps[number].path for number in pending]
+        steps = [DiscardStep(path, is_there(discard.directory, path)) for path in paths]
+        what = f"undo of {discard.id}"
+        counter = self.new(discard.session, discard.directory, what, steps, discard.id)
+        with counter.locked():
+            for own, number in enumerate(pending):
+                counter.take(own, avoid)
+                if discard.has_item(number):
+                    discard.give_back(number, avoid)
+            counter.remove_empty_folders(discard.folders)
+            counter.finish()
+        self.forget(discard)
+        return counter
+
+    def undo_unfinished(self) -> list[Discard]:
+        """Undo the discards that a kill cut short, and finish the undos. Returns them."""
+        found = {one.id: one for one in self.discards()}
+        unfinished = [one for one in found.values() if not one.is_done]
+        for discard in unfinished:
+            with contextlib.suppress(OSError, DiscardBusy, FolderMoved):
+                with discard.locked():
+                    pass  # nobody is at work on it
+                if discard.undoes is None:
+                    self.undo(discard)
+                    continue
+                if discard.undoes in found:
+                    self.undo(found[discard.undoes])
+                discard.finish()
+        return unfinished
+
+    def forget(self, discard: Discard) -> None:
+        """Delete a discard for good, with what it took out."""
+        checkpoint()
+        with contextlib.suppress(OSError):
+            (discard.place / "record.json").unlink()
+        shutil.rmtree(discard.place, ignore_errors=True)
+
+    def prune(self) -> None:
+        """Delete what cannot be undone any more."""
+        known = {one.place for one in self.discards()}
+        with contextlib.suppress(OSError):
+            for place in self._folder.iterdir():
+                if place not in known and place.stat().st_mtime < time.time() - 60:
+                    shutil.rmtree(place, ignore_errors=True)
+
+
+def _read(place: Path) -> Discard | None:
+    """A discard as it was recorded; `None` where nothing was touched yet, or nothing can be read."""
+    try:
+        record = json.loads((place / "record.json").read_text())
+        steps = tuple(DiscardStep(**step) for step in record.pop("steps"))
+        return Discard(place=place, steps=steps, **record)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+# -- one path ------------------------------------------------------------------------------------------------
+
+
+def is_there(directory: str, path: str) -> bool:
+    """Whether something is at a path, which no link leads to."""
+    try:
+        with parent_below(directory, path) as (parent, name):
+            return look(parent, name) is not None
+    except PathRefused:
+        return False
+    except OSError as error:
+        return error.errno not in _NOTHING
+
+
+def _above(path: str) -> Iterable[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _mode(directory: str, folder: str) -> int | None:
+    try:
+        with parent_below(directory, folder) as (parent, name):
+            info = look(parent, name)
+    except OSError:
+        return None
+    return stat.S_IMODE(info.st_mode) if info is not None and stat.S_ISDIR(info.st_mode) else None
+
+
+def _make_folders(directory: str, path: str, modes: Mapping[str, int], avoid: Collection[Identity]) -> None:
+    for folder in reversed(list(_above(path))):
+        with parent_below(directory, folder, avoid=avoid) as (parent, name):
+            if look(parent, name) is None:
+                os.mkdir(name, 0o700, dir_fd=parent)
+                handle = open_directory(parent, name)
+                try:
+                    os.fchmod(handle, modes.get(folder, 0o755))
+                finally:
+                    os.close(handle)
+
+
+def _move(source: int, name: str, target: int, new_name: str) -> None:
+    """Move something from one open directory to another, and never onto anything."""
+    try:
+        rename_exclusively(name, new_name, source_in=source, destination_in=target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        beside = f".serai-{zlib.crc32(os.fsencode(f'{name}/{new_name}')):016x}.tmp"
+        _remove(target, beside)  # of a move that was cut short
+        try:
+            _copy(source, name, target, beside)
+            rename_exclusively(beside, new_name, source_in=target, destination_in=target)
+        except OSError:
+            _remove(target, beside)
+            raise
+        sync_directory(target)
+        checkpoint()
+        _remove(source, name)
+
+
+def _copy(source: int, name: str, target: int, new_name: str) -> None:
+    """Copy something to another file system, with modes, times and links."""
+    info = os.stat(name, dir_fd=source, follow_symlinks=False)
+    if stat.S_ISLNK(info.st_mode):
+        os.symlink(os.readlink(name, dir_fd=source), new_name, dir_fd=target)
+        return
+    origin = open_safely(source, name)
+    try:
+        if stat.S_ISDIR(info.st_mode):
+            os.mkdir(new_name, 0o700, dir_fd=target)
+            copy = open_directory(target, new_name)
+        else:
+            copy = os.open(new_name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=target)
+        try:
+            if stat.S_ISDIR(info.st_mode):
+                for entry in os.listdir(origin):  # noqa: PTH208 - by its handle
+                    _copy(origin, entry, copy, entry)
+            else:
+                while piece := os.read(origin, 1 << 20):
+                    view = memoryview(piece)
+                    while view:
+                        view = view[os.write(copy, view) :]
+            copy_attributes(origin, copy)
+            os.fchmod(copy, stat.S_IMODE(info.st_mode))
+            os.utime(copy, ns=(info.st_atime_ns, info.st_mtime_ns))
+            os.fsync(copy)
+        finally:
+            os.close(copy)
+    finally:
+        os.close(origin)
+
+
+def _remove(directory: int, name: str) -> None:
+    info = look(directory, name)
+    if info is None:
+        return
+    if stat.S_ISDIR(info.st_mode):
+        remove_tree(directory, name)
+    else:
+        os.unlink(name, dir_fd=directory)

@@ -1,0 +1,365 @@
+"""Shows what changes in one session's folder, as it happens: counted for all, in full to those who follow."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shutil
+import time
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from serai.ahp import actions as a
+from serai.ahp.types import URI, ErrorInfo
+from serai.changes.catalogue import SESSION, UNCOMMITTED, Counts, Which, summaries, uri_of
+from serai.changes.folder import FolderChanges, Place, place_of
+from serai.changes.operations import operations_for
+from serai.changes.records import Changes, told
+from serai.changes.view import show
+from serai.errors import FolderMoved, GitUnavailable, SeraiError, SessionGone
+from serai.host.changes.bases import FAILURES, STOPPING, Bases, told_of
+from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
+from serai.host.changes.changesets import changes_folder, id_of_session
+from serai.host.changes.folder_watch import FolderWatch, WatchedPlace, places_to_watch
+
+if TYPE_CHECKING:
+    from serai.host.session.session import Session
+
+__all__ = ["SessionChanges"]
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+_GATHER = 0.3
+"""Seconds that changes of files are gathered before they are looked at."""
+_SHARE = 4
+"""Length of the pause after a look, in lengths of the look, so that looking takes a fifth of the time."""
+_WATCHED_WITHIN = 0.1
+"""Seconds that the first look waits for the watch. When that takes longer, there is another look."""
+
+_Found: TypeAlias = dict[Which, Changes | ErrorInfo]
+
+
+class SessionChanges:
+    """The changes in the folder of one session. Sessions without a folder of this machine have none."""
+
+    def __init__(self, session: Session) -> None:
+        self.bases = Bases(session, recorded=self.look_again, taken_back=self._turns_taken_back)
+        self._session = session
+        self._host = session.host
+        self._id = id_of_session(session.uri)
+        self.operations: set[asyncio.Task[Any]] = set()
+        """What is being done with changesets."""
+        self._looking: asyncio.Task[None] | None = None
+        self._is_stale = False
+        self._hurry = asyncio.Event()
+        self._rested_at = 0.0
+        self._channels: dict[URI, ChangesetChannel] = {}
+        self._looked_at: FolderChanges | None = None
+        self._can_undo = False
+        self._watch: FolderWatch | None = None
+        self._is_attending = False
+        self._looked_unwatched = False
+        self._closed = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being recorded, looked at, followed or done."""
+        return bool(self._looking or self._channels or self.operations or self.bases.is_busy)
+
+    def begin(self) -> None:
+        """The session is new: record what it begins with, and list its changesets."""
+        self.bases.begin()
+        if self.bases.directory is not None:
+            self.look_again()
+
+    def _turns_taken_back(self) -> None:
+        for channel in list(self._channels.values()):
+            if channel.which.turn_id is not None and not self.bases.knows(channel.which.turn_id):
+                channel.take_back()
+
+    # -- followers -----------------------------------------------------------------------------------------
+
+    @property
+    def _is_followed(self) -> bool:
+        return bool(self._channels) or self._host.journal.subscriptions.is_followed(self._session.uri)
+
+    def attend(self) -> None:
+        """Watch the folder while someone follows the session. To be called when that may have changed."""
+        wanted = self.bases.directory is not None and not self._closed and self._is_followed
+        if wanted == self._is_attending:
+            return
+        self._is_attending = wanted
+        if wanted:
+            self.look_again()
+        else:
+            self._unwatch()
+
+    async def offers(self, which: Which) -> bool:
+        """Whether the session has such a changeset."""
+        is_unknown = which.turn_id is not None and not self.bases.knows(which.turn_id)
+        if is_unknown or self.bases.directory is None:
+            return False
+        listed = self._session.live.head.summary.changesets
+        if self.bases.changes is None and listed is None:
+            try:
+                await self.bases.opened()
+            except GitUnavailable:
+                return which != UNCOMMITTED
+            except FAILURES:
+                return False
+        return not self._closed and (which != UNCOMMITTED or self._has_git())
+
+    def _has_git(self) -> bool:
+        """Whether the folder is in a repository, or was when that was last known."""
+        if self.bases.changes is not None:
+            return self.bases.changes.has_git
+        template = uri_of(self._id, UNCOMMITTED)
+        return any(one.uri_template == template for one in self._session.live.head.summary.changesets or ())
+
+    async def follow(self, uri: URI, which: Which) -> ChangesetChannel | None:
+        """Show a changeset from now on; `None` when there is none. Channels know when it is left."""
+        if not await self.offers(which):
+            return None
+        release = self._host.sessions.hold([self._session.uri])
+
+        def left(channel: ChangesetChannel) -> None:
+            self._channels.pop(uri, None)
+            self._host.channels.remove(channel.uri)
+            release()
+            self.attend()
+
+        channel = self._channels[uri] = ChangesetChannel(self._host, uri, which, left)
+        self._offer(channel)
+        self._is_attending = True
+        self.look_again()
+        return channel
+
+    def _unwatch(self) -> None:
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            self._host.run(watch.close())
+
+    async def _follow_files(self, here: Place | None, places: tuple[WatchedPlace, ...] = ()) -> None:
+        """Watch what is to be watched, if anyone wants to know."""
+        if self._closed or not self._is_followed:
+            return
+        if self._watch is None or self._watch.places != places or self._watch.has_ended:
+            self._unwatch()
+            self._looked_unwatched = False
+            self._watch = FolderWatch(
+                self._host.watches,
+                str(self.bases.directory),
+                here,
+                places,
+                self._is_watched,
+                lambda: self.look_again(_GATHER),
+            )
+        if not self._watch.is_ready.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_WATCHED_WITHIN):
+                    await self._watch.is_ready.wait()
+
+    def _is_watched(self) -> None:
+        if self._looked_unwatched:
+            self.look_again()
+
+    # -- looking -------------------------------------------------------------------------------------------
+
+    def look_again(self, delay: float = 0.0) -> None:
+        """Something may have changed: look, once for all that happens within the delay."""
+        if self._closed:
+            return
+        self._is_stale = True
+        if not delay:
+            self._hurry.set()
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look_while_stale(delay))
+
+    async def _look_while_stale(self, delay: float) -> None:
+        try:
+            while self._is_stale:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(max(delay, self._rested_at - time.monotonic())):
+                        await self._hurry.wait()
+                self._hurry.clear()
+                self._is_stale = False
+                begun = time.monotonic()
+                await self._look()
+                ended = time.monotonic()
+                self._rested_at = ended + _SHARE * (ended - begun)
+                delay = _GATHER
+        except Exception:  # noqa: BLE001 - whatever it is, it is not the session's fault
+            _log.exception("the changes of %s cannot be shown", self._session.uri)
+        finally:
+            self._looking = None
+
+    async def _look(self) -> None:
+        here = await asyncio.to_thread(place_of, str(self.bases.directory or ""))
+        try:
+            changes = await self.bases.current()
+        except FAILURES as error:
+            self._show_problem(error)
+            await self._follow_files(here)
+            return
+        is_new = changes is not self._looked_at
+        if is_new:
+            self._unwatch()  # another folder may be at the same path
+        self._looked_at = changes
+        if self._is_followed:
+            places = await asyncio.to_thread(places_to_watch, changes, self._host.home)
+            await self._follow_files(here, places)
+        self._looked_unwatched = self._watch is None or not self._watch.is_ready.is_set()
+        listed = [UNCOMMITTED, SESSION] if changes.has_git else [SESSION]
+        shown = [one for one in self._channels.values() if is_new or not one.is_final]
+        found = await self._computed(changes, list(dict.fromkeys([*listed, *(one.which for one in shown)])))
+        self._can_undo = await asyncio.to_thread(changes.last_discard) is not None
+        self._list({which: found[which] for which in listed}, has_git=changes.has_git)
+        for channel in self._channels.values():
+            self._offer(channel)
+        for channel in shown:
+            one = found[channel.which]
+            if isinstance(one, ErrorInfo):
+                channel.fail(one)
+            else:
+                await self._show(channel, changes.directory, one)
+
+    async def _computed(self, changes: FolderChanges, wanted: list[Which]) -> _Found:
+        try:
+            found = await changes.compute_all(wanted)
+        except FAILURES as error:
+            return dict.fromkeys(wanted, told_of(error, self._host.redactor))
+        return {
+            which: self.bases.missed.get(which.turn_id or "")
+            or (one if isinstance(one, Changes) else told_of(one, self._host.redactor))
+            for which, one in found.items()
+        }
+
+    def _offer(self, channel: ChangesetChannel) -> None:
+        changes = self.bases.changes
+        channel.offer(
+            operations_for(
+                channel.which.kind,
+                has_git=self._has_git(),
+                has_commit=changes is None or changes.has_commit,
+                can_undo=self._can_undo,
+            )
+        )
+
+    async def _show(self, channel: ChangesetChannel, directory: str, changes: Changes) -> None:
+        chosen = changes.changes[:MOST_FILES]
+        files = [show(change, directory, self._id, live=not changes.settled) for change in chosen]
+        problem = None
+        if changes.lacks is not None and channel.which.turn_id is not None:
+            problem = ErrorInfo(error_type="end_not_seen", message=changes.lacks)
+        await channel.show(files, final=changes.settled, problem=problem)
+
+    def _show_problem(self, error: SeraiError | OSError) -> None:
+        """Say that the folder is gone, or git. A session that never had a folder is told of nothing."""
+        problem = told_of(error, self._host.redactor)
+        if self._session.live.head.summary.changesets is not None or isinstance(error, GitUnavailable):
+            self._list({UNCOMMITTED: problem, SESSION: problem}, has_git=self._has_git())
+        for channel in self._channels.values():
+            channel.fail(problem)
+
+    def _list(self, found: _Found, *, has_git: bool) -> None:
+        """Tell which changesets there are, if that is news."""
+        counts: dict[Which, Counts] = {}
+        notes: dict[Which, str | None] = {}
+        for which, one in found.items():
+            if isinstance(one, ErrorInfo):
+                notes[which] = one.message
+                continue
+            counts[which] = Counts(
+                len(one.changes),
+                sum(change.added or 0 for change in one.changes),
+                sum(change.removed or 0 for change in one.changes),
+            )
+            notes[which] = self._note_on(one)
+        catalogue = summaries(self._id, has_git=has_git, counts=counts, notes=notes)
+        catalogue = self._host.redactor.redact_value(catalogue, observed=True)
+        if not self._closed and catalogue != self._session.live.head.summary.changesets:
+            self._session.act(a.SessionChangesetsChangedAction(changesets=catalogue))
+
+    def _note_on(self, changes: Changes) -> str | None:
+        more = len(changes.changes) - MOST_FILES
+        said = [
+            f"{more:,} more files changed than are shown" if more > 0 else None,
+            changes.lacks,
+            told(changes.left_out),
+        ]
+        return ". ".join(filter(None, said)) or None
+
+    # -- operations ----------------------------------------------------------------------------------------
+
+    async def in_hand(self) -> FolderChanges:
+        """The changes, for someone who is about to write.
+
+        Raises:
+            FolderMoved: A turn is running, and the folder is another one than it began in.
+            SeraiError: There is no folder, or no git.
+        """
+        await self.bases.settled()
+        changes = await self.bases.current()
+        place = await asyncio.to_thread(place_of, changes.directory)
+        if place is None or place[:2] != changes.place[:2]:
+            raise FolderMoved("the folder is another one by now", remedy="Try again when no turn is running")
+        return changes
+
+    async def operate(self, work: Coroutine[Any, Any, T]) -> T:
+        """Have something done with a changeset. Cancelling this leaves it to go on to its end.
+
+        It may write a person's files, so that half of it would be worse than all or nothing.
+
+        Raises:
+            SessionGone: The session was closed, and did not wait for it any longer.
+        """
+        task = asyncio.create_task(work)
+        self.operations.add(task)
+        task.add_done_callback(self._is_done)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise SessionGone(f"the session {self._session.uri} is closed") from None
+            raise
+
+    def _is_done(self, task: asyncio.Task[Any]) -> None:
+        self.operations.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever asked for it may have gone
+        self.look_again()  # also one that failed may have done something
+
+    # -- ending --------------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """Look and watch no more. What is being recorded or done may end first, for a short while.
+
+        An operation that takes longer is stopped. It leaves each file as it was, or as it was to be.
+        """
+        self._closed = True
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+        await self._end_operations()
+        await self.bases.close()
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            await watch.close()
+
+    async def _end_operations(self) -> None:
+        operations = [*self.operations]
+        if operations:
+            _, late = await asyncio.wait(operations, timeout=STOPPING)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def forget(self) -> None:
+        """The session was disposed of, and is closed: delete what was recorded for it."""
+        for channel in list(self._channels.values()):
+            channel.left()
+        folder = changes_folder(self._host.home, self._session.uri)
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -1,0 +1,290 @@
+"""Plugins that a session's active client publishes: fetched from it, kept by nonce, gone when it is."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
+from urllib.parse import quote
+
+from msgspec.structs import replace
+
+from serai.ahp import commands as c
+from serai.ahp import wire
+from serai.ahp.types import (
+    ROOT,
+    ClientPluginCustomization,
+    CustomizationDegradedState,
+    CustomizationErrorState,
+    CustomizationLoadingState,
+    CustomizationLoadState,
+    PluginCustomization,
+    SessionActiveClient,
+)
+from serai.customizations import Customizations, read_client_plugin
+from serai.errors import FileUnreadable, SeraiError
+
+if TYPE_CHECKING:
+    from serai.host.session.session import Session
+
+__all__ = ["Ask", "FetchedPlugin", "PublishedPlugins", "fetch_files"]
+
+_MAX_PLUGINS = 64
+"""Most plugins of a client that are read."""
+_AT_ONCE = 4
+"""Most plugins that are fetched at the same time."""
+_MAX_PROBLEMS = 5
+"""Most missing files of a plugin that are named."""
+
+_MAX_FILES = 1_000
+_MAX_FOLDERS = 1_000
+_MAX_DEPTH = 8
+_MAX_FILE = 1024 * 1024
+_MAX_BYTES = 4 * 1024 * 1024
+_WITHIN = 30.0
+"""Longest time for the files of one plugin, in seconds."""
+_QUESTIONS = 8
+"""Most questions that a client is asked at the same time about one plugin."""
+_READ = (".md", ".mdc", ".json")
+"""Endings of the files that say what a plugin has. What else is in it stays where it is."""
+_PASSED_OVER = {".git", "node_modules"}
+
+Spawn: TypeAlias = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
+"""Runs something that the session owns."""
+Ask: TypeAlias = Callable[[str, wire.Value], Awaitable[Any]]
+"""Asks the client: the method and its parameters. It raises a `SeraiError` when there is no good answer."""
+
+T = TypeVar("T")
+
+
+class PublishedPlugins:
+    """The plugins that the active client of one session publishes.
+
+    Args:
+        session: The session.
+        spawn: Runs something that the session owns.
+        changed: Is called when there is something else to show.
+    """
+
+    def __init__(self, session: Session, spawn: Spawn, changed: Callable[[], None]) -> None:
+        self._session = session
+        self._kept = session.host.client_plugins
+        self._spawn = spawn
+        self._changed = changed
+        self._client_id: str | None = None
+        self.shown: list[Customizations] = []
+        """One container each, with what is in it as far as it is known."""
+        self._fetching: asyncio.Task[Any] | None = None
+        self._leaving: asyncio.Task[Any] | None = None
+
+    def publish(self, client: SessionActiveClient | None) -> None:
+        """The client publishes this now, and nothing else; `None` takes all of it away."""
+        for task in (self._fetching, self._leaving):
+            if task is not None:
+                task.cancel()
+        self._fetching = self._leaving = None
+        had_some = bool(self.shown)
+        self._client_id = client.client_id if client else None
+        self.shown = []
+        missing: list[tuple[int, ClientPluginCustomization]] = []
+        for place, plugin in enumerate((client.customizations if client else None) or ()):
+            client_id = self._client_id or ""
+            known = self._kept.get(client_id, plugin)
+            if known is None and place < _MAX_PLUGINS:
+                missing.append((place, plugin))
+                known = _unread(client_id, plugin, CustomizationLoadingState())
+            elif known is None:
+                known = _failed(client_id, plugin, f"only {_MAX_PLUGINS} plugins of a client are read")
+            self.shown.append(known)
+        if client is not None and missing:
+            self._fetching = self._spawn(self._fetch_all(client.client_id, missing))
+        if had_some or self.shown:
+            self._changed()
+
+    def client_left(self, client_id: str) -> None:
+        """The client is gone. It has some time to come back before its plugins go too."""
+        if client_id == self._client_id and self.shown:
+            if self._leaving is not None:
+                self._leaving.cancel()
+            self._leaving = self._spawn(self._leave(client_id))
+
+    async def _leave(self, client_id: str) -> None:
+        await asyncio.sleep(self._session.settings.client_grace)
+        self._leaving = None
+        active = self._session.live.head.active_client
+        if active is None or active.client_id != client_id:
+            self.publish(None)
+
+    async def _fetch_all(self, client_id: str, missing: list[tuple[int, ClientPluginCustomization]]) -> None:
+        limit = asyncio.Semaphore(_AT_ONCE)
+
+        async def fetch(place: int, plugin: ClientPluginCustomization) -> None:
+            async with limit:
+                self.shown[place] = await self._fetch(client_id, plugin)
+            self._changed()
+
+        await asyncio.gather(*(fetch(place, plugin) for place, plugin in missing))
+
+    async def _fetch(self, client_id: str, plugin: ClientPluginCustomization) -> Customizations:
+        host = self._session.host
+        try:
+            fetched = await fetch_files(partial(host.clients.ask, client_id), plugin.uri)
+        except SeraiError as error:
+            return _failed(client_id, plugin, error.message)
+        found = await host.customized_folders.read(
+            lambda: read_client_plugin(plugin, fetched.files, client_id)
+        )
+        if not fetched.problems:
+            self._kept.keep(client_id, plugin, found)
+            return found
+        # Next time the rest may be there, so it is not kept.
+        container = cast("PluginCustomization", found.containers[0])
+        load = _with_problems(container.load, fetched.problems)
+        return Customizations([replace(container, load=load)], found.definitions, found.locked)
+
+
+def _unread(
+    client_id: str, plugin: ClientPluginCustomization, load: CustomizationLoadState
+) -> Customizations:
+    container = PluginCustomization(
+        id=plugin.id,
+        uri=plugin.uri,
+        name=plugin.name,
+        icons=plugin.icons,
+        enabled=plugin.enabled,
+        client_id=client_id,
+        load=load,
+    )
+    return Customizations([container])
+
+
+def _failed(client_id: str, plugin: ClientPluginCustomization, message: str) -> Customizations:
+    return _unread(client_id, plugin, CustomizationErrorState(message=message))
+
+
+def _with_problems(load: CustomizationLoadState | None, problems: list[str]) -> CustomizationLoadState:
+    lines = problems[:_MAX_PROBLEMS]
+    if len(problems) > _MAX_PROBLEMS:
+        lines.append(f"and {len(problems) - _MAX_PROBLEMS:,} more")
+    if isinstance(load, CustomizationDegradedState | CustomizationErrorState):
+        lines.insert(0, load.message)
+    is_error = isinstance(load, CustomizationErrorState)
+    kind = CustomizationErrorState if is_error else CustomizationDegradedState
+    return kind(message="\n".join(lines))
+
+
+# -- the files of a plugin ----------------------------------------------------------------------------------
+
+
+class FetchedPlugin(NamedTuple):
+    """What a client has sent of a plugin."""
+
+    files: dict[str, bytes]
+    """By their path below the plugin's URI."""
+    problems: list[str]
+    """What is missing of it, in sentences."""
+
+
+async def fetch_files(ask: Ask, uri: str) -> FetchedPlugin:
+    """Fetch the files of a plugin that say what it has.
+
+    Raises:
+        SeraiError: The client is gone, does not list the plugin, or takes too long; or the plugin is too
+            large.
+    """
+    fetch = _Fetch(ask, uri)
+    try:
+        async with asyncio.timeout(_WITHIN):
+            await fetch.walk()
+            await fetch.read()
+    except TimeoutError:
+        raise FileUnreadable(f"the client did not send it within {_WITHIN:g} s") from None
+    return FetchedPlugin(fetch.files, fetch.problems)
+
+
+class _Fetch:
+    def __init__(self, ask: Ask, uri: str) -> None:
+        self._ask = ask
+        self._base = uri.rstrip("/")
+        self._paths: list[str] = []
+        self._limit = asyncio.Semaphore(_QUESTIONS)
+        self.files: dict[str, bytes] = {}
+        self.problems: list[str] = []
+
+    async def walk(self) -> None:
+        """List the plugin, one level after the other."""
+        level = self._sort("", await self._list(""))
+        folders = 0
+        for _ in range(_MAX_DEPTH):
+            folders += len(level)
+            if folders > _MAX_FOLDERS:
+                raise FileUnreadable(f"it has more than {_MAX_FOLDERS:,} folders")
+            found = await self._all(level, self._list)
+            level = [below for path, entries in found for below in self._sort(path, entries)]
+            if not level:
+                return
+        self.problems.append(f"what is more than {_MAX_DEPTH} folders deep is not read")
+
+    async def read(self) -> None:
+        """Read what was listed."""
+        size = 0
+        for start in range(0, len(self._paths), _QUESTIONS):
+            for path, data in await self._all(self._paths[start : start + _QUESTIONS], self._read):
+                size += len(data)
+                self.files[path] = data
+            if size > _MAX_BYTES:
+                raise FileUnreadable(f"its texts have more than {_MAX_BYTES // 1024 // 1024} MiB")
+
+    async def _all(
+        self, paths: Sequence[str], do: Callable[[str], Coroutine[Any, Any, T]]
+    ) -> list[tuple[str, T]]:
+        """Do something with some paths at the same time. Those that it fails with are told of."""
+
+        async def one(path: str) -> list[tuple[str, T]]:
+            try:
+                async with self._limit:
+                    return [(path, await do(path))]
+            except SeraiError as error:
+                self.problems.append(f"{path} cannot be read ({error.message})")
+                return []
+
+        return [done for some in await asyncio.gather(*map(one, paths)) for done in some]
+
+    async def _list(self, path: str) -> list[c.DirectoryEntry]:
+        params = c.ResourceListParams(channel=ROOT, uri=self._uri(path))
+        result: c.ResourceListResult = await self._ask("resourceList", params)
+        return result.entries
+
+    def _sort(self, folder: str, entries: list[c.DirectoryEntry]) -> list[str]:
+        """Note the files of a folder that are to be read; the folders in it."""
+        folders: list[str] = []
+        for entry in entries:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if entry.name in {"", ".", ".."} or "/" in entry.name:
+                self.problems.append(f"{path} is no name of a file")
+            elif entry.type == c.ResourceType.DIRECTORY and entry.name not in _PASSED_OVER:
+                folders.append(path)
+            elif entry.type == c.ResourceType.FILE and entry.name.lower().endswith(_READ):
+                self._paths.append(path)
+        if len(self._paths) > _MAX_FILES:
+            raise FileUnreadable(f"it has more than {_MAX_FILES:,} files")
+        return folders
+
+    async def _read(self, path: str) -> bytes:
+        params = c.ResourceReadParams(
+            channel=ROOT, uri=self._uri(path), encoding=c.ContentEncoding.UTF8.value
+        )
+        result: c.ResourceReadResult = await self._ask("resourceRead", params)
+        try:
+            is_base64 = result.encoding == c.ContentEncoding.BASE64
+            data = base64.b64decode(result.data, validate=True) if is_base64 else result.data.encode()
+        except ValueError:
+            raise FileUnreadable("the client sent what cannot be decoded") from None
+        if len(data) > _MAX_FILE:
+            raise FileUnreadable(f"it is larger than {_MAX_FILE // 1024 // 1024} MiB")
+        return data
+
+    def _uri(self, path: str) -> str:
+        return f"{self._base}/{quote(path, errors='replace')}" if path else self._base

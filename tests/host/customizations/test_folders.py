@@ -1,0 +1,261 @@
+"""What working directories have, for all sessions that work in one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serai.customizations import Customizations
+from serai.errors import ConfigInvalid, ProtocolError
+from serai.host.customizations import folders as customized_folders
+from serai.host.customizations.folders import CustomizedFolder, CustomizedFolders, listen
+from serai.host.customizations.folders import FolderEar as Ear
+
+WITHIN = 30.0
+
+
+class Place:
+    """A working directory, a home, and how often they were looked at."""
+
+    def __init__(self, place: Path) -> None:
+        self.work = place / "work"
+        self.work.mkdir()
+        (place / "person").mkdir()
+        self.trusted = False
+        self.asked = 0
+        self.folders = CustomizedFolders(place / "person", self.is_trusted)
+
+    def is_trusted(self, folder: Path) -> bool:
+        assert folder == self.work
+        self.asked += 1
+        return self.trusted
+
+    def write(self, text: str = "Be kind.\n") -> None:
+        (self.work / "AGENTS.md").write_text(text)
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    place = Place(tmp_path)
+    yield place
+    await place.folders.close()
+
+
+def names(found: Customizations | None) -> list[str]:
+    return [item.name for item in found.definitions] if found else []
+
+
+class Follower:
+    """Waits for news of a folder."""
+
+    def __init__(self, folder: CustomizedFolder) -> None:
+        self.folder = folder
+        self.news = asyncio.Event()
+
+    def changed(self) -> None:
+        self.news.set()
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(WITHIN):
+            while not holds():
+                await self.news.wait()
+                self.news.clear()
+
+
+async def test_sessions_in_the_same_folder_share_what_is_found(place: Place) -> None:
+    one, two = place.folders.enter(place.work), place.folders.enter(place.work)
+    assert one is two
+    assert place.folders.enter(None) is not one
+    place.folders.leave(one)
+    assert place.folders.enter(place.work) is two
+    place.folders.leave(two)
+    place.folders.leave(two)
+    assert place.folders.enter(place.work) is not two
+
+
+async def test_who_asks_gets_what_is_there_now(place: Place) -> None:
+    folder = place.folders.enter(place.work)
+    assert folder.found is None
+    assert names(await folder.catch_up()) == []
+    place.write()
+    assert names(await folder.catch_up()) == ["AGENTS.md"]
+
+
+async def test_a_folder_that_was_away_is_followed_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(customized_folders, "_AWAY", 0.01)
+    (place.work / ".claude/agents").mkdir(parents=True)
+    place.write()
+    folder = place.folders.enter(place.work)
+    follower = Follower(folder)
+    folder.follow(follower.changed)
+    await follower.until(lambda: names(folder.found) == ["AGENTS.md"])
+    away = place.work.rename(place.work.with_name("away"))
+    await follower.until(lambda: names(folder.found) == [])
+    away.rename(place.work)
+    await follower.until(lambda: names(folder.found) == ["AGENTS.md"])
+    (place.work / ".claude/agents/new.md").write_text("---\nname: new\ndescription: x\n---\n")
+    await follower.until(lambda: "new" in names(folder.found))
+
+
+async def test_many_who_ask_at_once_do_not_look_as_often(place: Place) -> None:
+    folder = place.folders.enter(place.work)
+    await asyncio.gather(*(folder.catch_up() for _ in range(50)))
+    assert place.asked <= 2
+
+
+async def test_a_folder_that_is_watched_is_looked_at_only_when_it_changes(place: Place) -> None:
+    folder = place.folders.enter(place.work)
+    follower = Follower(folder)
+    folder.follow(follower.changed)
+    await follower.until(lambda: folder.found is not None)
+    before = await folder.catch_up()
+    assert await folder.catch_up() is before
+    place.write()
+    await follower.until(lambda: names(folder.found) == ["AGENTS.md"])
+
+
+async def test_trust_is_asked_for_each_time(place: Place) -> None:
+    (place.work / ".mcp.json").write_text('{"mcpServers": {"one": {"command": "one"}}}')
+    folder = place.folders.enter(place.work)
+    folder.follow(lambda: None)
+    assert [item.runnable for item in (await folder.catch_up()).definitions] == [False]
+    place.trusted = True
+    assert [item.runnable for item in (await folder.catch_up()).definitions] == [True]
+
+
+async def test_a_list_of_trusted_folders_that_cannot_be_read_means_no_trust(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(folder: Path) -> bool:
+        raise ConfigInvalid(f"the list is damaged: {folder}")
+
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": {"one": {"command": "one"}}}')
+    folders = CustomizedFolders(tmp_path / "person", broken)
+    with caplog.at_level(logging.WARNING):
+        found = await folders.enter(tmp_path).catch_up()
+    assert [item.runnable for item in found.definitions] == [False]
+    assert "the list is damaged" in caplog.text
+    await folders.close()
+
+
+async def test_a_discovery_that_fails_leaves_what_is_known(
+    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    place.write()
+    folder = place.folders.enter(place.work)
+    await folder.catch_up()
+
+    def fail(*_arguments: object, **_options: object) -> Customizations:
+        raise RecursionError
+
+    monkeypatch.setattr(customized_folders, "discover", fail)
+    assert names(await folder.catch_up()) == ["AGENTS.md"]
+    assert "cannot be read" in caplog.text
+    other = place.folders.enter(None)
+    assert await other.catch_up() == Customizations()
+
+
+async def test_without_watches_it_is_looked_at_whenever_someone_asks(
+    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def refuse(*_arguments: object) -> list[object]:
+        raise ProtocolError("the system's limit is reached")
+
+    monkeypatch.setattr(customized_folders, "listen", refuse)
+    folder = place.folders.enter(place.work)
+    follower = Follower(folder)
+    folder.follow(follower.changed)
+    await follower.until(lambda: folder.found is not None)
+    place.write()
+    assert names(await folder.catch_up()) == ["AGENTS.md"]
+    assert caplog.text.count("limit is reached") == 1
+
+
+async def test_a_working_directory_that_goes_and_comes_back_is_seen(place: Place) -> None:
+    place.write()
+    folder = place.folders.enter(place.work)
+    follower = Follower(folder)
+    folder.follow(follower.changed)
+    await follower.until(lambda: names(folder.found) == ["AGENTS.md"])
+    (place.work / "AGENTS.md").unlink()
+    place.work.rmdir()
+    await follower.until(lambda: names(folder.found) == [])
+    place.work.mkdir()
+    place.write()
+    assert names(await folder.catch_up()) == ["AGENTS.md"]
+
+
+async def test_nothing_is_watched_when_nobody_follows(place: Place) -> None:
+    folder = place.folders.enter(place.work)
+    follower = Follower(folder)
+    folder.follow(follower.changed)
+    await follower.until(lambda: folder.found is not None)
+    assert folder._ears
+    folder.unfollow(follower.changed)
+    await folder.catch_up()
+    assert folder._ears == []
+
+
+async def test_a_follower_that_fails_does_not_keep_it_from_the_others(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("no room")
+
+    folder = place.folders.enter(place.work)
+    follower = Follower(folder)
+    folder.follow(fail)
+    folder.follow(follower.changed)
+    await follower.until(lambda: folder.found is not None)
+    assert "no room" in caplog.text
+
+
+async def test_what_a_link_at_home_leads_to_is_watched_where_it_is(place: Place, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "dotfiles"
+    elsewhere.mkdir()
+    (tmp_path / "person/.claude").symlink_to(elsewhere)
+    folder = place.folders.enter(None)
+    follower = Follower(folder)
+    folder.follow(follower.changed)
+    await follower.until(lambda: folder.found is not None)
+    (elsewhere / "commands").mkdir()
+    (elsewhere / "commands/review.md").write_text("Review this.\n")
+    await follower.until(lambda: names(folder.found) == ["review"])
+
+
+async def test_what_is_written_into_a_folder_that_came_just_before_it_was_watched_is_heard_of(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = place.work / ".agents/rules"
+
+    async def late(named: Any, changed: Any, lost: Any) -> list[Ear]:
+        rules.mkdir(parents=True, exist_ok=True)
+        return await listen(named, changed, lost)
+
+    monkeypatch.setattr(customized_folders, "listen", late)
+    folder = place.folders.enter(place.work)
+    follower = Follower(folder)
+    folder.follow(follower.changed)
+    await follower.until(lambda: folder.found is not None)
+    (rules / "brief.md").write_text("Be brief.\n")
+    await follower.until(lambda: names(folder.found) == ["brief"])
+
+
+async def test_who_is_not_in_a_hurry_makes_do_with_what_was_found_a_moment_ago(place: Place) -> None:
+    folder = place.folders.enter(place.work)
+    before = await folder.catch_up()
+    told = asyncio.Event()
+    folder.look(told.set, within=60.0)
+    await told.wait()
+    assert folder.found is before
+    told.clear()
+    folder.look(told.set)
+    await told.wait()
+    assert folder.found is not before
