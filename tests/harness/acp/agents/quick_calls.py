@@ -141,13 +141,6 @@ def reasked(session: str, then: str) -> Any:
         update(session, "tool_call_update", toolCallId="c", status="completed")
 
 
-def again_hasty(session: str, then: str) -> Any:
-    """Asks about a call, and when it may not run is as hasty with it as can be."""
-    call = {"toolCallId": "c", "title": "make"}
-    ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
-    hasty(session, then)
-
-
 def defiant(session: str, *statuses: str) -> Any:
     """Asks about a call, and tells that it goes on, whatever the answer."""
     what = {"rawInput": {"command": "make"}, "locations": [{"path": "Makefile"}]}
@@ -160,28 +153,6 @@ def defiant(session: str, *statuses: str) -> Any:
             content = [{"type": "diff", "path": "a.txt", "newText": "a"}]
         more = {"content": content} if text else {}
         update(session, "tool_call_update", toolCallId="c", status=name, **more)
-
-
-def insistent(session: str) -> Any:
-    """Asks about a call, whatever the answer once more, and about another one that has its id."""
-    whole = {"toolCallId": "c", "title": "make", "kind": "execute", "rawInput": {"command": "make"}}
-    for call in (whole, {"toolCallId": "c"}, {"toolCallId": "c", "title": "ls"}):
-        ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
-
-
-def thrice(session: str) -> Any:
-    """Asks three times about one call, all at once, and then runs it."""
-    params = {"sessionId": session, "toolCall": {"toolCallId": "c", "title": "make"}, "options": OPTIONS}
-    for number in range(3):
-        send(id=f"t{number}", method="session/request_permission", params=params)
-    outcomes: list[str] = []
-    while len(outcomes) < 3:
-        message = receive()
-        if "result" in message:
-            outcomes.append(message["result"]["outcome"].get("optionId", "cancelled"))
-    update(session, "tool_call_update", toolCallId="c", status="in_progress")
-    update(session, "tool_call_update", toolCallId="c", status="completed")
-    say(session, ",".join(outcomes))
 
 
 def withdrawn(session: str, method: str) -> Any:
@@ -225,13 +196,6 @@ def burst(session: str, count: str) -> Any:
     ]
     sys.stdout.write("".join(json.dumps(line) + "\n" for line in lines))
     sys.stdout.flush()
-
-
-def again(session: str) -> Any:
-    """Two calls that have one id."""
-    for title in ("first", "second"):
-        update(session, "tool_call", toolCallId="c", title=title, status="in_progress")
-        update(session, "tool_call_update", toolCallId="c", status="completed")
 
 
 def unkind(session: str, *names: str) -> Any:
