@@ -249,11 +249,11 @@ async def test_tokens_in_the_meta_of_an_answer_are_paid() -> None:
 @pytest.mark.parametrize(
     ("tells", "prices", "why"),
     [
-        ({}, {}, "tells neither"),
-        ({}, {"*": Price(1, 1)}, "tells neither"),
+        ({}, {}, "no price"),
+        ({}, {"*": Price(1, 1)}, "no price"),
         ({"tokens": 5}, {}, "no price"),
-        ({"cost": 0.0}, {}, "cost nothing"),
-        ({"cost": 0.0, "tokens": 5}, {}, "cost nothing"),
+        ({"cost": 0.0}, {}, "no price"),
+        ({"cost": 0.0, "tokens": 5}, {}, "no price"),
         ({"tokens": 5}, {"*": Price(1, 1)}, None),
         ({"cost": 0.0, "tokens": 5}, {"*": Price(1, 1)}, None),
         ({"cost": 0.1}, {}, None),

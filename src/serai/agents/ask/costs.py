@@ -17,8 +17,6 @@ from serai.errors import BudgetExceeded
 
 __all__ = ["CostTracker", "Meter", "Price", "Tokens"]
 
-_FAR_BELOW = 0.5
-"""Below so much of the last figure it is another count; above, it is the same one, told too late."""
 _VERSION = re.compile(r"[-@:.]v?\d+$")
 """The end of a model's name that tells its version or its date."""
 
@@ -198,11 +196,12 @@ class CostTracker:
         is_known: bool = False,
         warn: Callable[[str], None] = lambda _: None,
     ) -> Meter:
-        """A meter for one session in one process of its agent."""
-        if told is not None and told.currency == "USD":
-            return Meter(self, agent, session_id, max(0.0, float(told.amount)), warn, is_its_own=True)
+        """A meter for a session in one process of its agent, which has `told` its cost as it opened it."""
         before = self._sessions.get((agent, session_id), 0.0) if is_known else 0.0
-        return Meter(self, agent, session_id, before, warn)
+        meter = Meter(self, agent, session_id, before, warn)
+        if told is not None and told.currency == "USD":
+            meter.last, meter.is_new = max(0.0, float(told.amount)), False
+        return meter
 
     def add(self, agent: str, session_id: str, usd: float, *, session_usd: float | None = None) -> None:
         """Money was spent in a session, which has cost `session_usd` in all by now."""
@@ -217,25 +216,20 @@ class CostTracker:
 
 
 class Meter:
-    """What one session costs. `CostTracker.meter` makes it; `is_its_own`: this process has told `before`."""
+    """What one session costs. `CostTracker.meter` makes it."""
 
     def __init__(
-        self,
-        tracker: CostTracker,
-        agent: str,
-        session_id: str,
-        before: float,
-        warn: Callable[[str], None],
-        *,
-        is_its_own: bool = False,
+        self, tracker: CostTracker, agent: str, session_id: str, before: float, warn: Callable[[str], None]
     ) -> None:
         self.tracker = tracker
         self.turn_usd: float | None = None
         """What the turn has cost so far; `None` when nothing is known of it."""
+        self.last = before
+        """What the session had cost when the agent told it last."""
+        self.is_new = True
+        """Whether this process of the agent has told nothing yet: it may count from zero again."""
         self._agent = agent
         self._session_id = session_id
-        self._last = before
-        self._is_its_own = is_its_own
         self._warn = warn
 
     def begin(self) -> None:
@@ -250,37 +244,24 @@ class Meter:
         if cost.currency != "USD":
             self._warn_once(f"tells its cost in {cost.currency} — it is not counted in US dollars")
         elif amount >= 0:  # nothing is ever paid back
-            before = 0.0 if self._begins_anew(amount) else self._last
-            more = max(0.0, amount - before)  # a figure that is smaller than the last comes late
-            self._last = before + more
-            self._is_its_own = True
+            is_anew = amount < self.last if self.is_new else self.turn_usd is None and amount < self.last / 2
+            before = 0.0 if is_anew else self.last
+            more = max(0.0, amount - before)
+            self.last, self.is_new = before + more, False
             self.turn_usd = (self.turn_usd or 0.0) + more
-            self.tracker.add(self._agent, self._session_id, more, session_usd=self._last)
+            self.tracker.add(self._agent, self._session_id, more, session_usd=self.last)
         return self.tracker.is_exceeded
-
-    def _begins_anew(self, amount: float) -> bool:
-        """Whether the agent counts from zero again: a new process may, and others at most with a new turn."""
-        if not self._is_its_own:
-            return amount < self._last
-        return self.turn_usd is None and amount < self._last * _FAR_BELOW
 
     def end(self, result: AskResult, model: str | None) -> float | None:
         """A turn is over. What it has cost, told by the agent or estimated; `None` when that is not known."""
         self.tracker.turns += 1
-        told = self.turn_usd
-        if told is not None and self._last > 0:  # the agent tells what it costs
-            return told
+        if self.turn_usd is not None and self.last > 0:  # the agent tells what it costs
+            return self.turn_usd
         if (estimated := self.tracker.estimated(result, model)) is not None:
             self.turn_usd = estimated
             self.tracker.add(self._agent, self._session_id, estimated)
         if self.tracker.budget_usd is not None and not self.turn_usd and result.stop_reason != "cancelled":
-            if told is not None:
-                why = "tells that its turns cost nothing"
-            elif result.usage:
-                why = "tells its tokens and not what they cost, and there is no price for them"
-            else:
-                why = "tells neither what it costs nor its tokens"
-            self._warn_once(f"{why} — the budget does not hold it back")
+            self._warn_once("tells no cost, and its tokens have no price — the budget does not hold it back")
         return self.turn_usd
 
     def _warn_once(self, what: str) -> None:

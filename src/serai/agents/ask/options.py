@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -117,76 +116,29 @@ class Options(SessionOptions, total=False):
     """An earlier session that the new one begins as a copy of."""
 
 
-_PATH = (str, os.PathLike)
-_KINDS: dict[str, tuple[Any, str]] = {
-    **dict.fromkeys(("model", "effort", "mode", "system_prompt", *OPENINGS), (str, "a text")),
-    **dict.fromkeys(("cwd", "record"), (_PATH, "a path")),
-    "program": ((str, Path), "a name or a path"),
-    **dict.fromkeys(
-        ("permission_timeout", "start_timeout", "inactivity_timeout", "cancel_timeout"),
-        ((int, float), "a number of seconds"),
-    ),
-    "tools": (ToolFilter, "a ToolFilter"),
-    "costs": (CostTracker, "a CostTracker"),
-    "retries": ((int, Retries), "a number, or Retries"),
-    "recycle_after": (int, "a number of turns"),
-    **dict.fromkeys(
-        ("env_filter", "on_warning", "on_stderr", "on_renewed", "mask"), (Callable, "a function")
-    ),
-    "catalogue": (Catalogue, "a Catalogue"),
-    "finder": (Finder, "a Finder"),
-    "processes": (Processes, "Processes"),
-}
-"""What each option has to be that is said, apart from those that are looked at more closely."""
-_TABLES: dict[str, tuple[Any, str]] = {
-    "env": (str, "variables with their values, all of them texts"),
-    "config": (str | bool, "texts or yes and no, by the ids of their options"),
-    "meta": (object, "values by their names"),
-}
-
-
 def checked_options(options: Mapping[str, Any]) -> Options:
-    """The options, if there are such, and each is of its kind.
+    """The options, with lists that can be read more than once.
 
     Raises:
         TypeError: There is none of that name, or two that exclude each other.
-        Mismatch: One is of another kind than it should be; `field` names it.
+        Mismatch: There is no such permission policy, or a list is none; `field` names it.
     """
-    for name in options:
-        if name not in Options.__annotations__:
-            raise TypeError(f"there is no option {name!r}")
+    if unknown := [name for name in options if name not in Options.__annotations__]:
+        raise TypeError(f"there is no option {unknown[0]!r}")
     openings = [name for name in OPENINGS if options.get(name) is not None]
     if len(openings) > 1:
         raise TypeError(f"{' and '.join(openings)} cannot be meant at once")
-    _check_kinds(options)
-    # What is a list of something has to be there for more than one look and one agent.
-    lasting: dict[str, Any] = {}
-    if (name := "mcp_servers") in options:
-        servers = enumerate(_listed(options[name], name, "servers"))
-        lasting[name] = tuple(read_server(server, f"mcpServers[{number}]") for number, server in servers)
-    if (name := "additional_directories") in options:
-        lasting[name] = folders = _listed(options[name], name, "folders")
-        if not all(isinstance(folder, _PATH) for folder in folders):
-            raise Mismatch("must all be paths", field=name)
-    return cast("Options", {**options, **lasting})
-
-
-def _check_kinds(options: Mapping[str, Any]) -> None:
-    for name, (kind, words) in _KINDS.items():
-        value = options.get(name)
-        # Whoever is told to stop needs some time: of that there cannot be none.
-        is_said = value is not None or (name == "cancel_timeout" and name in options)
-        if is_said and not isinstance(value, kind):
-            raise Mismatch(f"must be {words}", field=name)
-    for name, (kind, words) in _TABLES.items():
-        if name in options and not _has_texts(options[name], kind):
-            raise Mismatch(f"must be {words}", field=name)
-    if (client := options.get("client")) is not None and not hasattr(client, "capabilities"):
-        raise Mismatch("must be a client: see ClientSide", field="client")
     if "permissions" in options:
         read_policy(options["permissions"])
-    if not (options.get("permission_timeout") or 0) >= 0:  # nor is NaN
-        raise Mismatch("must not be less than 0", field="permission_timeout")
+    lists = {name: options[name] for name in ("mcp_servers", "additional_directories") if name in options}
+    for name, told in lists.items():
+        if isinstance(told, str | Mapping):  # these, too, could be looked at one by one
+            raise Mismatch("must be a list", field=name)
+        lists[name] = tuple(told)
+    if "mcp_servers" in lists:
+        servers = enumerate(lists["mcp_servers"])
+        lists["mcp_servers"] = tuple(read_server(each, f"mcpServers[{number}]") for number, each in servers)
+    return cast("Options", {**options, **lists})
 
 
 def merged(first: Options, second: Options) -> Options:
@@ -196,7 +148,7 @@ def merged(first: Options, second: Options) -> Options:
     """
     second = checked_options(second)
     both: dict[str, Any] = {**first, **second}
-    for name in _TABLES:
+    for name in ("env", "config", "meta"):
         if (one := first.get(name)) is not None and (other := second.get(name)) is not None:
             both[name] = {**cast("dict[str, Any]", one), **cast("dict[str, Any]", other)}
     if "mcp_servers" in first and "mcp_servers" in second:
@@ -236,18 +188,3 @@ def meta_of(options: SessionOptions) -> dict[str, Any]:
         inject(carrier)
     traced = {name: carrier[name] for name in ("traceparent", "tracestate") if name in carrier}
     return {**traced, **options.get("meta", {})}
-
-
-def _listed(told: Any, name: str, what: str) -> tuple[Any, ...]:
-    # A text, too, can be looked at one by one: by its letters.
-    if isinstance(told, str | bytes | os.PathLike | Mapping) or not isinstance(told, Iterable):
-        raise Mismatch(f"must be a list of {what}", field=name)
-    return tuple(cast("Iterable[Any]", told))
-
-
-def _has_texts(told: object, kind: Any) -> bool:
-    """Whether it names values of a kind."""
-    return isinstance(told, Mapping) and all(
-        isinstance(name, str) and isinstance(value, kind)
-        for name, value in cast("Mapping[object, object]", told).items()
-    )

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 from serai.acp import PermissionOption, PermissionRequest, PromptTurn
 from serai.acp.requests import is_unclear
@@ -38,6 +38,8 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 TOOL_KINDS = frozenset(
     {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
@@ -98,9 +100,11 @@ class ToolFilter:
         for other in self._others:
             if reason := await other.judge(use):
                 return reason
-        verdict = True if self._on_tool_use is None else self._on_tool_use(use)
-        if inspect.isawaitable(verdict):
-            verdict = await verdict
+        try:
+            verdict = True if self._on_tool_use is None else await _awaited(self._on_tool_use(use))
+        except (Exception, asyncio.CancelledError) as problem:  # noqa: BLE001 - it is no permission
+            _go_on_after(problem, "a tool filter")
+            return f"the tool filter failed with {problem!r}"
         if verdict is True:
             return None
         return verdict if isinstance(verdict, str) and verdict else "on_tool_use has not allowed it"
@@ -150,9 +154,6 @@ class PermissionAsked:
         self.judged = asyncio.Event()
         """The tool filter has looked at it, or nobody wants to know any more."""
         self._answer: asyncio.Future[PermissionOption | None] = asyncio.get_running_loop().create_future()
-
-    def __repr__(self) -> str:
-        return f"PermissionAsked({self.call.title!r}, {[option.kind for option in self.options]})"
 
     def allow(self, *, always: bool = False) -> bool:
         """Allow it once, or for good. Raises `Mismatch`: the agent does not offer that."""
@@ -274,7 +275,7 @@ class Permissions:
         """The option to choose; `None` to cancel. Cancelling it stops the filter, and whoever was asked."""
         try:
             async with asyncio.timeout(self._limit):
-                asked.refusal = await self._judge(asked)
+                asked.refusal = None if self.tools is None else await self.tools.judge(asked.call)
                 asked.is_open = asked.is_for_stream and asked.refusal is None
                 asked.judged.set()
                 return await self._choose(asked, running)
@@ -291,16 +292,6 @@ class Permissions:
             call = asked.call
             self._warn(f"A tool was denied: {call.title or call.id} ({call.kind}) — {asked.refusal}.")
 
-    async def _judge(self, asked: PermissionAsked) -> str | None:
-        """Why the filter does not let it pass; `None` when it does."""
-        try:
-            return None if self.tools is None else await self.tools.judge(asked.call)
-        except (Exception, asyncio.CancelledError) as problem:  # whatever it was, it is no permission
-            if _is_stopped(problem):
-                raise
-            _log.exception("a tool filter has failed")
-            return f"the tool filter failed with {problem!r}"
-
     async def _choose(self, asked: PermissionAsked, running: RunningTurn | None) -> PermissionOption | None:
         if asked.refusal is not None:
             return automatic(Policy.AUTO_REJECT, asked.options)
@@ -316,20 +307,23 @@ class Permissions:
             is_once = self.tools is not None and self._policy is Policy.AUTO_ALLOW
             return automatic(Policy.AUTO_ALLOW_ONCE if is_once else self._policy, asked.options)
         try:
-            choice = self._policy(asked)
-            return chosen(await choice if inspect.isawaitable(choice) else choice, asked.options)
-        except (Exception, asyncio.CancelledError) as problem:  # whatever it was, it is no permission
-            if _is_stopped(problem):
-                raise
-            _log.exception("a permission policy has failed")
+            return chosen(await _awaited(self._policy(asked)), asked.options)
+        except (Exception, asyncio.CancelledError) as problem:  # noqa: BLE001 - it is no permission
+            _go_on_after(problem, "a permission policy")
             self._warn(f"The permission policy failed with {problem!r} — the request is cancelled.")
             return None
 
 
-def _is_stopped(problem: BaseException) -> bool:
-    """Whether nobody wants the decision any more, and not only what it waited for was cancelled."""
+async def _awaited(value: T | Awaitable[T]) -> T:
+    return cast("T", await value if inspect.isawaitable(value) else value)
+
+
+def _go_on_after(problem: BaseException, whose: str) -> None:
+    """Log a failure. Raises it when nobody wants the decision any more: not only its own waiting ended."""
     task = asyncio.current_task()
-    return isinstance(problem, asyncio.CancelledError) and (task is None or task.cancelling() > 0)
+    if isinstance(problem, asyncio.CancelledError) and (task is None or task.cancelling() > 0):
+        raise problem
+    _log.error("%s has failed", whose, exc_info=problem)
 
 
 def _option_of(options: Sequence[PermissionOption], *kinds: str) -> PermissionOption | None:
