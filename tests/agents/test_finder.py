@@ -8,7 +8,7 @@ import pytest
 from agents.machine import Machine
 from serai.agents.catalogue.agents import built_in
 from serai.agents.catalogue.definitions import AgentDefinition, Evidence, Way
-from serai.agents.catalogue.finder import Finder, FoundAgent, agent_info, is_signed_in
+from serai.agents.catalogue.finder import Finder, FoundAgent, is_signed_in
 from serai.errors import AgentNotInstalled, ConfigInvalid
 
 PACKAGE = AgentDefinition(
@@ -79,12 +79,6 @@ async def test_a_newer_node_is_found_elsewhere(machine: Machine) -> None:
     assert found.launch.env["PATH"].split(":") == [str(managed.parent), str(machine.bin)]
 
 
-async def test_a_package_may_have_a_program_of_its_own(machine: Machine) -> None:
-    folder = machine.package(machine.global_modules, "packed-acp", bin={"packed": "bin/packed.exe"})
-    program = machine.program(folder / "bin/packed.exe")
-    assert argv(await find(machine, PACKAGE)) == [str(program)]
-
-
 async def test_what_a_script_asks_for_by_name_is_not_found_in_the_folder_of_a_session(
     machine: Machine,
 ) -> None:
@@ -143,20 +137,6 @@ async def test_launching_adds_what_a_session_needs(machine: Machine) -> None:
     assert dict(packed.launching(with_mcp=True).env) == {"A": "1", "B": "2"}
 
 
-async def test_what_was_found_is_remembered_for_a_while(machine: Machine) -> None:
-    now = 0.0
-    finder = Finder(machine.surroundings, age=10, clock=lambda: now)
-    assert not (await finder.find(PROGRAM)).installed
-    machine.program("plain")
-    now = 9.0
-    assert not (await finder.find(PROGRAM)).installed
-    assert (await finder.find(PROGRAM, is_wanted=True)).installed
-    changed = msgspec.structs.replace(PROGRAM, label="Other")
-    assert (await finder.find(changed)).installed
-    now = 20.0
-    assert (await finder.find(PROGRAM)).installed
-
-
 async def test_models_are_listed_where_a_program_can(machine: Machine) -> None:
     machine.program(
         "opencode",
@@ -167,14 +147,6 @@ async def test_models_are_listed_where_a_program_can(machine: Machine) -> None:
     assert await finder.list_models(found) == ["a/one", "b/two"]
     machine.program("plain")
     assert await finder.list_models(await finder.find(PROGRAM)) == []
-
-
-async def test_the_root_channel_lists_it(machine: Machine) -> None:
-    machine.program("goose")
-    info = agent_info(await find(machine, built_in().definition_for("goose")))
-    assert (info.provider, info.display_name, info.models) == ("goose", "goose", [])
-    assert info.description == "An open source agent"
-    assert info.protected_resources is None
 
 
 # -- signed in ---------------------------------------------------------------------------------------------

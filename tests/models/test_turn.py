@@ -10,6 +10,7 @@ from pydantic_ai.exceptions import (
     ModelConnectionError,
     ModelRequestRejectedError,
     ModelRequestTimeout,
+    UserError,
 )
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.models.test import TestModel
@@ -161,34 +162,27 @@ async def test_parts_that_an_agent_cannot_take_are_dropped_in_the_words_of_ask(
     with pytest.warns(AgentModelWarning) as caught:
         result = await Agent(model()).run(["echo a", PICTURE, BinaryContent(b"x", media_type="video/mp4")])
     assert result.output == "a"
-    assert players.warnings == []  # it is told once
-    await agents.ask(
-        "player", ["echo a", agents.image(b"png"), agents.embedded("a:b", "x")], **players.options
-    )
     assert [str(each.message) for each in caught] == players.warnings
 
 
-async def test_a_file_that_another_provider_keeps_is_dropped(players: Players, model: Making) -> None:
-    with pytest.warns(AgentModelWarning, match=r"dropped: image, uploaded_file\."):
-        await Agent(model()).run(["echo a", PICTURE, UploadedFile("file-1", "openai")])
-    assert prompts(players) == [[{"type": "text", "text": "echo a"}]]
+async def test_a_file_that_another_provider_keeps_is_refused(players: Players, model: Making) -> None:
+    with pytest.raises(UserError, match="openai keeps it"):
+        await Agent(model()).run(["echo a", UploadedFile("file-1", "openai")])
+    assert not players._record.exists()
 
 
 async def test_a_prompt_of_which_nothing_is_left_is_refused(model: Making) -> None:
-    with (
-        pytest.warns(AgentModelWarning),
-        pytest.raises(ModelRequestRejectedError, match="only image"),
-    ):
+    with pytest.raises(ModelRequestRejectedError, match="only image"):
         await Agent(model()).run([PICTURE])
 
 
 async def test_instructions_do_not_go_without_what_they_are_for(players: Players) -> None:
     async with agents.session("player", **players.options) as session:
         agent = Agent(AgentModel.of(session), instructions="Be brief.")
-        with pytest.warns(AgentModelWarning), pytest.raises(ModelRequestRejectedError):
+        with pytest.raises(ModelRequestRejectedError):
             await agent.run([PICTURE])
         assert "session/prompt" not in players.methods
-    with pytest.warns(AgentModelWarning), pytest.raises(ModelRequestRejectedError):
+    with pytest.raises(ModelRequestRejectedError):
         await Agent(AgentModel("player", **players.options), instructions="Be brief.").run([PICTURE])
     assert "session/prompt" not in players.methods
 

@@ -22,9 +22,9 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-from serai.models.model import AgentModel, AgentProvider, agent_provider
+from serai.models.model import AgentModel, agent_provider
 from serai.models.problems import AgentModelWarning
 
-__all__ = ["AgentModel", "AgentModelWarning", "AgentProvider", "agent_provider"]
+__all__ = ["AgentModel", "AgentModelWarning", "agent_provider"]
 
 del _pydantic_ai

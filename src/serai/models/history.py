@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
     BinaryContent,
     CachePoint,
@@ -24,61 +25,39 @@ from pydantic_ai.messages import (
     UserContent,
     UserPromptPart,
 )
-from pydantic_ai.models import download_item
 
-from serai.agents.ask.prompt import Part, audio, image, link
+from serai.agents.ask.prompt import Aside, Part, audio, image, link
 
-__all__ = ["SYSTEM", "UPLOADED", "Said", "downloaded", "parts_of", "said_in", "with_standing"]
-
-UPLOADED = "uploaded_file"
-"""The type of a block that stands for a file which another provider keeps. No agent can have it."""
+__all__ = ["SYSTEM", "Said", "parts_of", "said_in", "with_standing"]
 
 _TEXTS = frozenset({"application/json", "application/xml", "application/yaml", "application/toml"})
 
 
-async def downloaded(messages: Sequence[ModelMessage]) -> dict[str, BinaryContent]:
-    """The files that are to be downloaded (`force_download`), by their addresses.
+def parts_of(content: str | Sequence[UserContent]) -> list[Part]:
+    """The parts of a prompt. Marks for caches are left out.
 
     Raises:
-        ValueError: An address must not be asked.
+        UserError: A file is with another provider, where no agent can have it.
     """
-    found: dict[str, BinaryContent] = {}
-    for message in messages:
-        for part in message.parts if isinstance(message, ModelRequest) else ():
-            if not isinstance(part, UserPromptPart) or isinstance(part.content, str):
-                continue
-            for item in part.content:
-                if isinstance(item, FileUrl) and item.force_download and item.url not in found:
-                    loaded = await download_item(item, "bytes")
-                    found[item.url] = BinaryContent(loaded["data"], media_type=loaded["data_type"])
-    return found
-
-
-def parts_of(content: str | Sequence[UserContent], files: dict[str, BinaryContent]) -> list[Part]:
-    """The parts of a prompt. Marks for caches are left out."""
     if isinstance(content, str):
         return [content]
-    return [part for item in content if (part := _part(item, files)) is not None]
-
-
-def _part(item: UserContent, files: dict[str, BinaryContent]) -> Part | None:
-    match item:
-        case str():
-            return item
-        case TextContent():
-            return item.content
-        case BinaryContent():
-            return _file(item)
-        case FileUrl():
-            if (loaded := files.get(item.url)) is not None:
-                return _file(loaded)
-            if item.url.startswith("data:"):
-                return _file(BinaryContent.from_data_uri(item.url))
-            return link(item.url)
-        case UploadedFile():
-            return {"type": UPLOADED}
-        case CachePoint():
-            return None
+    parts: list[Part] = []
+    for item in content:
+        match item:
+            case str():
+                parts.append(item)
+            case TextContent():
+                parts.append(item.content)
+            case BinaryContent():
+                parts.append(_file(item))
+            case FileUrl():
+                is_data = item.url.startswith("data:")
+                parts.append(_file(BinaryContent.from_data_uri(item.url)) if is_data else link(item.url))
+            case UploadedFile():
+                raise UserError(f"no agent can have the file {item.file_id}: {item.provider_name} keeps it")
+            case CachePoint():
+                pass
+    return parts
 
 
 def _file(file: BinaryContent) -> Part:
@@ -130,7 +109,6 @@ def said_in(
     *,
     instructions: Iterable[str] = (),
     session_id: str | None = None,
-    files: Mapping[str, BinaryContent] | None = None,
 ) -> Said:
     """What is new in a history for a session.
 
@@ -163,7 +141,7 @@ def said_in(
             if number == last_answer and said.has_answers:
                 said.add(_GO_ON)
             continue
-        parts = [part for each in message.parts for part in _parts(each, dict(files or {}))]
+        parts = [part for each in message.parts for part in _parts(each)]
         if parts and number < last_answer and said.has_answers:
             first, *parts = parts if isinstance(parts[0], str) else ["", *parts]
             said.add(f"User:\n{first}".rstrip())
@@ -181,23 +159,22 @@ def with_standing(said: Said, told: str | None) -> list[Part]:
         text = f"These instructions hold from now on, instead of the earlier ones:\n\n{said.standing}"
     else:
         text = said.standing
-    first = said.parts[0] if said.parts else None
-    if isinstance(first, str) and first.startswith("/"):  # a command must stay at the beginning
-        return [*said.parts, text]
-    whole = Said(parts=[text])
-    whole.add(*said.parts)
-    return whole.parts
+    match said.parts:
+        case []:
+            return [text]
+        case [str() as first, *rest] if not first.startswith("/"):
+            return [f"{text}\n\n{first}", *rest]
+        case _:  # a command must stay at the beginning
+            return [*said.parts, Aside(text)]
 
 
 def _known(messages: Sequence[ModelMessage], session_id: str | None) -> int:
     """How many messages a session knows."""
-    for number in range(len(messages), 0, -1):
-        message = messages[number - 1]
-        if (
-            session_id is not None
-            and isinstance(message, ModelResponse)
-            and (message.provider_name, message.provider_response_id) == (SYSTEM, session_id)
-        ):
+    known = (SYSTEM, session_id or object())
+    for number, message in reversed([*enumerate(messages, 1)]):
+        if not isinstance(message, ModelResponse):
+            continue
+        if (message.provider_name, message.provider_response_id) == known:
             return number
     return 0
 
@@ -207,10 +184,10 @@ def _leading(parts: Sequence[ModelRequestPart]) -> int:
     return next((n for n, part in enumerate(parts) if not isinstance(part, SystemPromptPart)), len(parts))
 
 
-def _parts(part: ModelRequestPart, files: dict[str, BinaryContent]) -> list[Part]:
+def _parts(part: ModelRequestPart) -> list[Part]:
     match part:
         case UserPromptPart():
-            return parts_of(part.content, files)
+            return parts_of(part.content)
         case SystemPromptPart():
             return [part.content]
         case RetryFeedbackPart():  # only in histories that pydantic-ai has not prepared

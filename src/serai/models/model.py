@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Self, Unpack
 
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, check_allow_model_requests
-from pydantic_ai.profiles import ModelProfile, ModelProfileSpec, merge_profile
+from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 
 from serai.agents.ask.ask import AgentClient, client
@@ -17,12 +17,12 @@ from serai.agents.ask.options import Options, checked_options
 from serai.agents.ask.session import WireSession
 from serai.agents.ask.start import AgentRef
 from serai.agents.several.failover import Candidate
-from serai.models.history import SYSTEM, downloaded, said_in
+from serai.models.history import SYSTEM, said_in
 from serai.models.problems import refuse_tools, warn_of_history, warn_of_settings
 from serai.models.response import AgentResponse
-from serai.models.turn import FreshSessions, ModelTurn, OpenSession, SessionSource
+from serai.models.turn import ModelTurn, SessionSource
 
-__all__ = ["AgentModel", "AgentProvider", "agent_provider"]
+__all__ = ["AgentModel", "agent_provider"]
 
 _PROFILE = ModelProfile(
     supports_tools=False,
@@ -50,7 +50,6 @@ class AgentModel(Model[Any]):
     Args:
         agent: The agent's id or another name of it, a description of it, or `agents.client(…)`.
         settings: Settings of pydantic-ai. An agent takes none of them: a warning lists what is ignored.
-        profile: What else pydantic-ai should know or believe of the model.
         **options: See `serai.agents.Options`; they go over those of a client.
 
     Raises:
@@ -62,27 +61,20 @@ class AgentModel(Model[Any]):
         agent: Candidate,
         *,
         settings: ModelSettings | None = None,
-        profile: ModelProfileSpec | None = None,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(settings=settings, profile=_profile(profile))
+        super().__init__(settings=settings, profile=_PROFILE)
         known = agent if isinstance(agent, AgentClient) else client(agent)
-        self._source: SessionSource = FreshSessions(known.having(**options))
+        self._source = SessionSource(known.having(**options))
 
     @classmethod
-    def of(
-        cls,
-        session: WireSession,
-        *,
-        settings: ModelSettings | None = None,
-        profile: ModelProfileSpec | None = None,
-    ) -> Self:
+    def of(cls, session: WireSession, *, settings: ModelSettings | None = None) -> Self:
         """A model that asks an open session: its conversation goes on, and it stays open.
 
         Of a message history, only what came after the session's own last answer is sent.
         """
-        model = cls(session.host.name, settings=settings, profile=profile)
-        model._source = OpenSession(session)
+        model = cls(session.host.name, settings=settings)
+        model._source = SessionSource(client(session.host.name), session)
         return model
 
     @property
@@ -111,7 +103,7 @@ class AgentModel(Model[Any]):
             UsageLimitExceeded: The budget of a `CostTracker` is spent.
             UserError: Something is wanted that no agent has: function tools, for instance.
         """
-        async with self._asked(messages, model_settings, model_request_parameters) as response:
+        async with self.request_stream(messages, model_settings, model_request_parameters) as response:
             async for _ in response:
                 pass
             return response.get()
@@ -129,16 +121,6 @@ class AgentModel(Model[Any]):
         Raises:
             ModelAPIError: As for `request`, here or while the answer comes.
         """
-        async with self._asked(messages, model_settings, model_request_parameters) as response:
-            yield response
-
-    @asynccontextmanager
-    async def _asked(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        model_request_parameters: ModelRequestParameters,
-    ) -> AsyncGenerator[AgentResponse]:
         check_allow_model_requests()
         agent = self._source.agent
         settings = merge_model_settings(self.settings, model_settings)
@@ -148,35 +130,16 @@ class AgentModel(Model[Any]):
             messages,
             instructions=[part.content for part in self._get_instruction_parts(messages, parameters) or ()],
             session_id=self._source.session_id,
-            files=await downloaded(messages),
         )
         warn_of_settings(agent, dict(settings or {}))
         warn_of_history(agent, said)
-        async with ModelTurn(lambda: self._source.opened(said), self.model_name) as turn:
+        async with ModelTurn(self._source, said) as turn:
             await turn.began()
             yield AgentResponse(parameters, turn=turn, name=self.model_name)
 
 
-def _profile(wanted: ModelProfileSpec | None) -> ModelProfileSpec:
-    """What is true of agents, and over that what was asked for."""
-    if callable(wanted):
-        return lambda default: wanted(merge_profile(default, _PROFILE))
-    return merge_profile(_PROFILE, wanted)
-
-
-class AgentProvider:
-    """Makes models of agents, all with the same defaults. `agent_provider` makes it."""
-
-    def __init__(self, defaults: Options) -> None:
-        self.defaults = defaults
-
-    def __call__(self, agent: AgentRef, **options: Unpack[Options]) -> AgentModel:
-        """A model. Raises `TypeError`: there is no such option, or two exclude each other."""
-        return AgentModel(client(agent, **self.defaults), **options)
-
-
-def agent_provider(**defaults: Unpack[Options]) -> AgentProvider:
-    """Models with defaults.
+def agent_provider(**defaults: Unpack[Options]) -> Callable[..., AgentModel]:
+    """Makes models that have the same defaults.
 
         models = agent_provider(cwd=project)
         agent = Agent(models("claude", model="sonnet"))
@@ -184,4 +147,9 @@ def agent_provider(**defaults: Unpack[Options]) -> AgentProvider:
     Raises:
         TypeError: There is no such option, or two exclude each other.
     """
-    return AgentProvider(checked_options(defaults))
+    checked = checked_options(defaults)
+
+    def make(agent: AgentRef, **options: Unpack[Options]) -> AgentModel:
+        return AgentModel(client(agent, **checked), **options)
+
+    return make

@@ -31,6 +31,7 @@ from serai.agents.ask.events import (
     TurnFinished,
 )
 from serai.models.history import SYSTEM
+from serai.models.problems import warn_of_dropped
 from serai.models.turn import ModelTurn
 
 __all__ = ["AgentResponse", "details_of", "finish_reason", "usage_of"]
@@ -190,6 +191,7 @@ class AgentResponse(StreamedResponse):
         self.finish_reason = finish_reason(result.stop_reason)
         self.provider_details = details_of(result)
         self._usage = usage_of(result)
+        warn_of_dropped(result.agent, result.dropped)
 
 
 def _called(call: ToolUse) -> NativeToolCallPart:

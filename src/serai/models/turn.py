@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Self
 
 import anyio
 
-from serai.acp import Block
-from serai.acp.prompt import fit_prompt
 from serai.agents.ask.ask import AgentClient
 from serai.agents.ask.events import Event, TurnFinished
 from serai.agents.ask.options import Options
-from serai.agents.ask.prompt import Part, blocks_of
+from serai.agents.ask.prompt import Part
 from serai.agents.ask.session import WireSession
 from serai.agents.ask.stream import Cancelling
 from serai.errors import SeraiError
-from serai.models.history import UPLOADED, Said, with_standing
-from serai.models.problems import failure_of, warn_of_dropped
+from serai.models.history import Said, with_standing
+from serai.models.problems import failure_of
 
-__all__ = ["FreshSessions", "ModelTurn", "OpenSession", "SessionSource"]
-
-Asked: TypeAlias = AbstractAsyncContextManager[tuple[WireSession, list[Part]]]
-"""Opens the session that is asked, and knows what is said to it."""
+__all__ = ["ModelTurn", "SessionSource"]
 
 
-class FreshSessions:
-    """Starts the agent for each request, and ends it."""
+class SessionSource:
+    """Where the sessions of a model come from: the one that is open, or a new agent for each request."""
 
-    def __init__(self, client: AgentClient) -> None:
+    def __init__(self, client: AgentClient, session: WireSession | None = None) -> None:
         self._client = client
+        self._session = session
+        self._told: tuple[str | None, str | None] = (None, None)
+        """What holds throughout, as it was told last, and by which id: a renewed session has another one."""
 
     @property
     def agent(self) -> str:
@@ -47,79 +45,30 @@ class FreshSessions:
 
     @property
     def session_id(self) -> str | None:
-        """The earlier session that goes on, if one was asked for."""
+        """The session that goes on, if one does."""
+        if self._session is not None:
+            return self._session.id
         return self._client.defaults.get("load") or self._client.defaults.get("resume")
 
     @asynccontextmanager
     async def opened(self, said: Said) -> AsyncGenerator[tuple[WireSession, list[Part]]]:
-        """A new session, or an earlier one. At the end nothing of the agent is left."""
-        # An agent that has a place for what holds throughout is told it there.
-        texts = [text for text in (self._client.defaults.get("system_prompt"), said.standing) if text]
-        parts: list[Part] = list(said.parts)
-        if not parts and texts:
-            parts = [texts.pop()]
-        more: Options = {"system_prompt": "\n\n".join(texts)} if texts else {}
-        async with self._client.session(**more) as session:
-            yield session, fitting(parts, session, parts)
-
-
-class OpenSession:
-    """Asks a session that is open. It stays so."""
-
-    def __init__(self, session: WireSession) -> None:
-        self._session = session
-        self._told: tuple[str | None, str | None] = (None, None)
-        """What holds throughout, as it was told last, and by which id: a renewed session has another one."""
-
-    @property
-    def agent(self) -> str:
-        """The agent's name."""
-        return self._session.host.name
-
-    @property
-    def model_name(self) -> str:
-        """The agent's name."""
-        return self.agent
-
-    @property
-    def session_id(self) -> str | None:
-        """The session."""
-        return self._session.id
-
-    @asynccontextmanager
-    async def opened(self, said: Said) -> AsyncGenerator[tuple[WireSession, list[Part]]]:
-        """The session. What holds throughout is said when the agent does not know it yet."""
+        """The session, and what is said to it. An open one stays so; of a new agent nothing is left."""
+        if self._session is None:
+            # An agent that has a place for what holds throughout is told it there.
+            texts = [text for text in (self._client.defaults.get("system_prompt"), said.standing) if text]
+            parts: list[Part] = list(said.parts) or [texts.pop()] if texts else list(said.parts)
+            more: Options = {"system_prompt": "\n\n".join(texts)} if texts else {}
+            async with self._client.session(**more) as session:
+                yield session, parts
+            return
         session_id, told = self._told
         parts = with_standing(said, told if session_id == self._session.id else None)
         self._told = (self._session.id, said.standing)
         try:
-            yield self._session, fitting(parts, self._session, said.parts)
+            yield self._session, parts
         except BaseException:
             self._told = (None, None)  # nobody knows whether it was heard
             raise
-
-
-SessionSource: TypeAlias = FreshSessions | OpenSession
-"""Where the sessions of a model come from."""
-
-
-def fitting(parts: Sequence[Part], session: WireSession, said: Sequence[Part]) -> list[Part]:
-    """The parts that the agent can take. A warning lists the types of the others.
-
-    When none is left of what a person said, instructions do not go alone: the session says what is wrong.
-    """
-    blocks = _blocks(parts, session)
-    known = [block for block in blocks if block["type"] != UPLOADED]
-    kept, dropped = fit_prompt(known, session.capabilities)
-    warn_of_dropped(session.host.name, dropped if len(known) == len(blocks) else (*dropped, UPLOADED))
-    own = [block for block in _blocks(said, session) if block["type"] != UPLOADED]
-    if own and not fit_prompt(own, session.capabilities)[0]:
-        return list(own)
-    return list(kept or known)
-
-
-def _blocks(parts: Sequence[Part], session: WireSession) -> list[Block]:
-    return blocks_of(parts, agent=session.host.name) if parts else []
 
 
 class ModelTurn:
@@ -129,11 +78,11 @@ class ModelTurn:
     than it reads it in. Here all of the agent is in one task, which is cancelled once and then waited for.
     """
 
-    def __init__(self, opening: Callable[[], Asked], model_name: str) -> None:
+    def __init__(self, source: SessionSource, said: Said) -> None:
         self.session_id: str | None = None
         """The agent's name for the session, once it is open."""
-        self._opening = opening
-        self._model_name = model_name
+        self._source = source
+        self._said = said
         self._cancelling = Cancelling()
         self._events = asyncio.Queue[Event | Exception](1)  # so the agent has to wait for a slow reader
         self._first: Event | None = None
@@ -182,7 +131,7 @@ class ModelTurn:
     async def _next(self) -> Event:
         item = await self._events.get()
         if isinstance(item, SeraiError):
-            raise failure_of(item, self._model_name, in_stream=self._has_begun) from item
+            raise failure_of(item, self._source.model_name, in_stream=self._has_begun) from item
         if isinstance(item, Exception):
             raise item
         self._has_begun = True
@@ -190,14 +139,13 @@ class ModelTurn:
 
     async def _run(self) -> None:
         try:
-            finished = await self._follow()
+            told: Event | Exception = await self._follow()
         except Exception as error:  # noqa: BLE001 - whoever reads the events is told, whatever it is
-            await self._events.put(error)
-        else:
-            await self._events.put(finished)
+            told = error
+        await self._events.put(told)
 
     async def _follow(self) -> TurnFinished:
-        async with self._opening() as (session, prompt):
+        async with self._source.opened(self._said) as (session, prompt):
             self.session_id = session.id
             # Nobody sees the questions of the agent who could answer them: its policy does.
             turn = session.follow(prompt, self._cancelling, is_attended=False)

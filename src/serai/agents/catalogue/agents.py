@@ -176,7 +176,6 @@ async def known_agents(
 
     Raises:
         ConfigInvalid: What the files say of their agents is wrong.
-        AgentUnknown: The agent that is looked for has no command, and the registry cannot be had.
     """
     settings, place = configuration.agents, configuration.settings.agent_registry
     if not place:
@@ -189,20 +188,11 @@ async def known_agents(
     without = make_catalogue(own)
     if name is not None and without.resolve(name) is not None:
         return KnownAgents(without, Registry())
-    lacking = {each: entry for each, entry in settings.items() if each not in own}
     try:
         registry = await _load(place, SECONDS if name is None else _ONE_AGENT)
     except ConfigInvalid as error:
-        entries = ", ".join(f"[agents.{each}]" for each in lacking)
-        also = f", and with them what has no command of its own: {entries}" if lacking else ""
-        warn(f"{error.message}. Its agents are missing{also}")
-        for each, entry in lacking.items():
-            if name is not None and name.strip().lower() in (each, *(entry.aliases or ())):
-                raise AgentUnknown(
-                    f"there is no agent {name!r} now: [agents.{each}] has no command, and {error.message}",
-                    remedy="See that the registry can be had, or say how the agent is started: "
-                    f"command = ... under [agents.{each}]",
-                ) from None
+        missing = "".join(f", and so is [agents.{each}]" for each in settings if each not in own)
+        warn(f"{error.message}. Its agents are missing{missing}")
         return KnownAgents(without, Registry())
     return KnownAgents(make_catalogue(settings, registry.definitions), registry)
 

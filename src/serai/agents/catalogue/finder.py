@@ -9,7 +9,7 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -70,12 +70,7 @@ class FoundAgent:
     def launching(
         self, *, model: str | None = None, effort: str | None = None, with_mcp: bool = False
     ) -> Launch:
-        """How to start it for a session.
-
-        Args:
-            model: The model to begin with, where that is chosen by an argument.
-            effort: The effort to begin with, where that is chosen by an argument.
-            with_mcp: Whether the session brings MCP servers along.
+        """How to start it for a session. Model and effort count where they are chosen by arguments.
 
         Raises:
             AgentNotInstalled: It cannot be started; the error says why, and how to install it.
@@ -114,37 +109,21 @@ def is_signed_in(
 class Finder:
     """Finds agents, and remembers for a short while what it found. One for each event loop."""
 
-    def __init__(
-        self,
-        surroundings: Surroundings | None = None,
-        *,
-        age: float = _AGE,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, surroundings: Surroundings | None = None) -> None:
         self._surroundings = surroundings or Surroundings.here()
-        self._age = age
-        self._clock = clock
         self._found: dict[str, tuple[float, FoundAgent]] = {}
-        self._versions: dict[tuple[str, ...], asyncio.Task[str | None]] = {}
 
     async def find(self, definition: AgentDefinition, *, is_wanted: bool = False) -> FoundAgent:
-        """Finds one agent. It never raises.
-
-        Cancelling it stops the waiting; a program that is being asked has its few seconds all the same.
-
-        Args:
-            definition: The agent.
-            is_wanted: Whether it is to be started. If it was not there a moment ago, it is looked for anew.
-        """
+        """Finds one agent; it never raises. One that is wanted is looked for anew if it was missing."""
         since, found = self._found.get(definition.id, (0.0, None))
         is_enough = found is not None and (found.launch is not None or not is_wanted)
-        if found and is_enough and found.definition == definition and self._clock() - since < self._age:
+        if found and is_enough and found.definition == definition and time.monotonic() - since < _AGE:
             return found
         try:
             found = await self._find(definition)
         except (OSError, ValueError) as error:  # a disk that fails, a path that cannot be one
             found = FoundAgent(definition, installed=False, reason=f"it was not found: {error}")
-        self._found[definition.id] = (self._clock(), found)
+        self._found[definition.id] = (time.monotonic(), found)
         return found
 
     async def find_all(self, definitions: Iterable[AgentDefinition]) -> list[FoundAgent]:
@@ -262,34 +241,21 @@ class Finder:
         """A node that is new enough; else why there is none."""
         needed = max(way.node, package.node if package is not None else 0)
         newest: tuple[int, ...] = ()
-        for path in await asyncio.to_thread(lambda: list(find_program("node", self._surroundings))):
-            numbers = _version_in_path(path) or numbers_in(
-                await self._version((str(path), "--version"), {}) or ""
-            )
-            if numbers[:1] >= (needed,) or (not needed and numbers):
-                return path, ""
-            newest = max(newest, numbers)
-        for path, numbers in await asyncio.to_thread(lambda: list(nodes_in_packages(self._surroundings))):
-            if numbers[:1] >= (needed,):
+        for path, known in await asyncio.to_thread(self._nodes):
+            numbers = known or numbers_in(await self._version((str(path), "--version"), {}) or "")
+            if numbers and numbers[0] >= needed:
                 return path, ""
             newest = max(newest, numbers)
         wanted = f"node {needed} or newer" if needed else "node"
         there = f"; there is node {'.'.join(map(str, newest))}" if newest else ""
         return None, f"it needs {wanted}{there}"
 
-    async def _version(self, argv: tuple[str, ...], env: Mapping[str, str]) -> str | None:
-        """The version that a program tells. The same file is asked once, also by several at a time."""
-        try:
-            status = os.stat(argv[0])  # noqa: PTH116 - one look at a file that has just been found
-        except OSError:
-            return None
-        key = (*argv, str(status.st_mtime_ns), str(status.st_size))
-        task = self._versions.get(key)
-        if task is None or (task.done() and task.result() is None):  # who has not answered is asked again
-            task = self._versions[key] = asyncio.create_task(self._ask_version(argv, env))
-        return await asyncio.shield(task)
+    def _nodes(self) -> list[tuple[Path, tuple[int, ...]]]:
+        """Every node, with its version where the path or its package tells it."""
+        found = [(path, _version_in_path(path)) for path in find_program("node", self._surroundings)]
+        return [*found, *nodes_in_packages(self._surroundings)]
 
-    async def _ask_version(self, argv: tuple[str, ...], env: Mapping[str, str]) -> str | None:
+    async def _version(self, argv: tuple[str, ...], env: Mapping[str, str]) -> str | None:
         environ = {**self._surroundings.environ, **env}
         return version_in(await ask_program(argv, environ, seconds=_PROBE_SECONDS) or "")
 

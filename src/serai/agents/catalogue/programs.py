@@ -38,15 +38,7 @@ __all__ = [
 MODULES_VARIABLE = "SERAI_NODE_MODULES"
 """Names further folders with packages, separated as in `PATH`."""
 
-SYSTEM = tuple(
-    map(
-        Path,
-        (
-            *("/usr/local/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin"),
-            *("/usr/bin", "/bin", "/snap/bin"),
-        ),
-    )
-)
+SYSTEM = tuple(map(Path, ("/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/bin", "/snap/bin")))
 _IN_HOME = (
     *(".local/bin", "bin", ".npm-global/bin", ".npm-packages/bin", ".bun/bin", ".deno/bin", ".cargo/bin"),
     *(".volta/bin", ".opencode/bin", ".local/share/pnpm", "Library/pnpm", ".yarn/bin", ".linuxbrew/bin"),
@@ -61,7 +53,6 @@ _NODE_VERSIONS = (
     (".asdf/installs/nodejs", "bin"),
 )
 _REFERENCE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
-_PREFIX = re.compile(r"^\s*prefix\s*=\s*(.+?)\s*$", re.MULTILINE)
 _AT_LEAST = re.compile(r"\s*(?:>=?\s*|[\^~])?v?(\d+)")
 _NODE_PACKAGE = re.compile(r"node(?:-bin)?|node-(?:linux|darwin|win)-\w+")
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+(?:\.\d+)*(?:[-+][\w.+-]*\w)?)")
@@ -105,16 +96,13 @@ class Surroundings:
         """The folders that programs are looked for in, the first to win first."""
         folders = [each / ".bin" for each in self._own_modules()]
         folders += self.path
-        for name, inside in (("PNPM_HOME", ""), ("BUN_INSTALL", "bin"), ("VOLTA_HOME", "bin")):
-            folders += [each / inside for each in _absolute([self.environ.get(name, "")])]
-        folders += [each / "bin" for each in self._npm_prefixes()]
         folders += [self.home / each for each in _IN_HOME]
         folders += _node_versions(self.home)
         return tuple(dict.fromkeys((*folders, *self.system)))
 
     def module_folders(self) -> tuple[Path, ...]:
         """The folders that packages of npm are looked for in, the first to win first."""
-        folders = [*self._own_modules(), *(each / "lib/node_modules" for each in self._npm_prefixes())]
+        folders = self._own_modules()
         # Beside each folder of programs is what npm, run from there, installs for all.
         folders += [each.parent / "lib/node_modules" for each in self.program_folders() if each.name == "bin"]
         folders += [self.home / ".bun/install/global/node_modules", self.home / "node_modules"]
@@ -125,14 +113,6 @@ class Surroundings:
         parents = (self.project, *self.project.parents) if self.project is not None else ()
         named = _absolute(self.environ.get(MODULES_VARIABLE, "").split(os.pathsep))
         return [*(each / "node_modules" for each in parents), *named]
-
-    def _npm_prefixes(self) -> list[Path]:
-        """Where npm installs for all, when it was told so."""
-        told = [self.environ.get(name, "") for name in ("npm_config_prefix", "NPM_CONFIG_PREFIX", "PREFIX")]
-        found = _PREFIX.findall(_head(self.home / ".npmrc").decode("utf-8", "replace"))
-        told += [line.strip("\"'") for line in found]
-        paths = (self.expand(text.replace("${HOME}", "~")) for text in told if text)
-        return [path for path in paths if path is not None and path.is_absolute()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +185,8 @@ def nodes_in_packages(surroundings: Surroundings) -> Iterator[tuple[Path, tuple[
 async def ask_program(argv: Sequence[str], environ: Mapping[str, str], *, seconds: float) -> str | None:
     """Returns what a program prints, errors too; `None` when it fails, takes too long or cannot be started.
 
-    It runs in a group of its own. When the time is over, or this is cancelled, the group gets TERM and half a
-    second later KILL.
-
-    Args:
-        argv: The program, with its whole path, and its arguments.
-        environ: Its environment; the host's own secrets are taken out of it.
-        seconds: How long it may take.
+    It runs in a group of its own, without the host's secrets. When the time is over, or this is cancelled,
+    the group gets TERM and half a second later KILL.
     """
     # A file takes the output: a pipe would be held open by whatever the program leaves running.
     with tempfile.TemporaryFile() as output:
