@@ -48,11 +48,6 @@ async def test_what_an_agent_said_before_the_prompt_is_no_part_of_its_answer(pla
     assert [event.text for event in events if isinstance(event, TextAdded)] == ["Hi"]
 
 
-async def test_nothing_of_the_agent_runs_afterwards(players: Players) -> None:
-    result = await agents.ask("player", "pid", **players.options)
-    assert not runs(int(result.text))
-
-
 async def test_a_stream_gives_events_and_the_agent_is_gone_before_the_last(players: Players) -> None:
     pid = 0
     async for event in agents.stream("player", "pid", **players.options):
@@ -221,13 +216,6 @@ async def test_an_option_that_there_is_not_is_refused(players: Players) -> None:
         await agents.ask("player", "echo a", **players.options, **wrong)
     with pytest.raises(TypeError, match="load and fork"):
         agents.session("player", load="a", fork="b", **players.options)
-
-
-async def test_many_can_be_asked_at_once(players: Players) -> None:
-    results = await asyncio.gather(
-        *(agents.ask("player", f"echo {number}", **players.options) for number in range(5))
-    )
-    assert [result.text for result in results] == ["0", "1", "2", "3", "4"]
 
 
 async def test_an_agent_of_the_sdk_is_asked_in_the_same_way(players: Players) -> None:

@@ -176,11 +176,6 @@ def test_a_type_made_of_pydantic_models_can_be_asked_for(schema: Any) -> None:
         read_answer('"x"', shape)
 
 
-def test_a_list_of_pydantic_models_is_read() -> None:
-    [model], _ = read_answer('[{"x": 1, "y": 2}]', shape_of(list[Model]))
-    assert isinstance(model, Model)
-
-
 LIMIT = 10.0
 QUESTION = "How many files?"
 AT_ONCE = Retries(waits=())

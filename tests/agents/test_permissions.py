@@ -448,11 +448,6 @@ def test_a_filter(told: Any, use: ToolUse, passes: bool) -> None:
     assert (ToolFilter(**told).refuses(use) is None) is passes
 
 
-def test_a_text_is_no_list_of_names() -> None:
-    with pytest.raises(TypeError):
-        ToolFilter(block_kinds="execute")
-
-
 @pytest.mark.parametrize("told", [{"block_kinds": ["exec"]}, {"allow_kinds": ["read", "exec"]}])
 def test_a_kind_that_there_is_not_is_told_with_those_that_there_are(told: Any) -> None:
     with pytest.raises(Mismatch, match=r"no kind exec: it is one of .*execute"):

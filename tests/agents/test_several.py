@@ -22,7 +22,6 @@ from serai.errors import (
     AttemptsExhausted,
     AuthRequired,
     BudgetExceeded,
-    RateLimited,
 )
 
 
@@ -51,12 +50,6 @@ async def test_whoever_cannot_is_passed_over(several: Players) -> None:
         AgentOverloaded,
         type(None),
     ]
-
-
-async def test_an_agent_that_dies_in_the_middle_is_passed_over(several: Players) -> None:
-    several.add("last", answers=["here"])
-    answer = await agents.failover("crash", ["player", "last"], **several.options)
-    assert (answer.result.text, answer.winner) == ("here", "last")
 
 
 async def test_an_agent_that_falls_silent_is_passed_over(several: Players) -> None:
@@ -91,12 +84,6 @@ async def test_a_candidate_can_have_options_of_its_own(several: Players) -> None
     answer = await agents.failover("told", ["absent", large], env={"A": "1"}, **several.options)
     assert answer.winner == "player"
     assert "session/set_config_option" in answer.result.text
-
-
-def test_what_may_work_later_is_told_apart() -> None:
-    assert agents.is_transient(AgentClosed("x"))
-    assert agents.is_transient(RateLimited("x"))
-    assert not agents.is_transient(AuthRequired("x"))
 
 
 # -- race --------------------------------------------------------------------------------------------------
@@ -158,11 +145,6 @@ async def test_the_first_answer_that_does_is_taken(several: Players) -> None:
     assert isinstance(absent.error, AgentNotInstalled)
     assert short.result is not None
     assert short.result.text == "no"
-
-
-async def test_a_cascade_in_which_no_answer_does(several: Players) -> None:
-    with pytest.raises(AttemptsExhausted, match="player: its answer was not accepted"):
-        await agents.cascade("echo a", [Stage("player", lambda _: False)], **several.options)
 
 
 async def test_a_budget_ends_a_cascade(several: Players) -> None:
@@ -235,12 +217,6 @@ async def test_closing_a_pool_ends_what_runs_and_tells_who_waits(several: Player
             await task
     with pytest.raises(AgentClosed, match="the pool is closed"):
         await pool.ask("echo a")
-
-
-async def test_a_pool_answers_in_json(several: Players) -> None:
-    several.add("right", answers=["[1, 2]"])
-    async with agents.pool(["right"], **several.options) as pool:
-        assert (await pool.ask_json("Which?", list[int])).data == [1, 2]
 
 
 # -- clients -----------------------------------------------------------------------------------------------

@@ -88,17 +88,6 @@ async def test_whoever_waits_for_the_result_is_told_that_there_is_none(players: 
                 await waiting
 
 
-async def test_two_cannot_follow_it(players: Players) -> None:
-    async with agents.session("player", **players.options) as session, session.stream("wait") as stream:
-        follower = Follower(stream)
-        await follower.waiting()
-        with pytest.raises(RuntimeError, match="another task"):
-            await anext(stream)
-        assert not follower.task.done()
-        await stream.close()
-        await follower.task
-
-
 async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     async with agents.session("player", **players.options) as session:
         events: list[Event] = [event async for event in session.stream("work")]

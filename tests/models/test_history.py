@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic_ai import BinaryContent, CachePoint, ImageUrl, TextContent
+from pydantic_ai import CachePoint, ImageUrl, TextContent
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -131,11 +131,3 @@ def test_a_command_stays_at_the_beginning() -> None:
 def test_texts_are_texts_and_marks_are_nothing() -> None:
     assert parts_of("a") == ["a"]
     assert parts_of(["a", TextContent("b"), CachePoint()]) == ["a", "b"]
-
-
-def test_a_text_that_is_not_quite_one_is_still_readable() -> None:
-    [part] = parts_of([BinaryContent(b"caf\xe9", media_type="text/plain", identifier="x")])
-    assert part == {
-        "type": "resource",
-        "resource": {"uri": "attachment:///x", "mimeType": "text/plain", "text": "caf\ufffd"},
-    }

@@ -82,12 +82,13 @@ from serai.agents.several.failover import (
     Candidate,
     CascadeResult,
     FailoverResult,
+    RaceResult,
     Stage,
     cascade,
     failover,
+    race,
 )
 from serai.agents.several.pool import AgentPool, pool
-from serai.agents.several.race import RaceResult, race
 
 __all__ = [
     "TOOL_KINDS",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
@@ -79,7 +78,8 @@ def session(agent: AgentRef, **options: Unpack[Options]) -> Openable[WireSession
         AgentError: The agent does not start, wants a person to sign in, or refuses.
     """
     checked = checked_options(options)
-    return Openable(lambda: _open(agent, checked))
+    retries = read_retries(checked.get("retries"))
+    return Openable(lambda: persistently(lambda: _open_once(agent, checked), retries, agent=name_of(agent)))
 
 
 async def ask(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> AskResult:
@@ -222,15 +222,6 @@ async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = 
         )
         for one in found
     ]
-
-
-async def _open(agent: AgentRef, options: Options) -> WireSession:
-    return await persistently(
-        lambda: _open_once(agent, options),
-        read_retries(options.get("retries")),
-        pause=asyncio.sleep,
-        agent=name_of(agent),
-    )
 
 
 async def _open_once(agent: AgentRef, options: Options) -> WireSession:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
@@ -105,7 +107,7 @@ async def persistently(
     *,
     may_go_on: Callable[[], bool] = lambda: True,
     has_used_tools: Callable[[], bool] = lambda: False,
-    pause: Callable[[float], Awaitable[None]],
+    closed: asyncio.Event | None = None,
     agent: str,
 ) -> T:
     """Do it until it works, or no longer. Cancelling it also ends the waiting.
@@ -115,7 +117,7 @@ async def persistently(
         retries: How often; `None` for once.
         may_go_on: Whether there is anyone left to ask.
         has_used_tools: Whether the agent has used tools meanwhile.
-        pause: Waits for so many seconds.
+        closed: Ends a wait.
         agent: The agent's name.
 
     Raises:
@@ -139,4 +141,6 @@ async def persistently(
                 ) from error
             if retries.on_retry is not None:
                 retries.on_retry(attempt, error)
-        await pause(retries.wait(attempt))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(retries.wait(attempt)):
+                await (closed or asyncio.Event()).wait()

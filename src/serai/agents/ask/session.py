@@ -303,18 +303,13 @@ class WireSession(Closing):
             await self._renew_if_due()
             return await once()
 
-        async def pause(seconds: float) -> None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self._closed.wait()
-
         async with self._turns:
             return await persistently(
                 attempt,
                 self._retries,
                 may_go_on=lambda: not self.is_closed and (self._owns_host or self.host.is_running),
                 has_used_tools=lambda: self._has_used_tools,
-                pause=pause,
+                closed=self._closed,
                 agent=self.host.name,
             )
 
@@ -407,7 +402,7 @@ class WireSession(Closing):
             case Failure(error):
                 raise running.verdict or error
             case None:
-                raise self._gone()
+                raise AgentClosed(f"the session {self.id} was closed", agent=self.host.name)
         tracker = self._meter.tracker
         if running.turn is not None and tracker.is_exceeded:
             running.verdict = running.verdict or tracker.exceeded()
@@ -480,9 +475,6 @@ class WireSession(Closing):
 
     async def _attempt(self, host: WireHost, way: OpenWay, session_id: str | None) -> AcpSession:
         return await host.admit(self, without_openings(self._options), way, session_id)
-
-    def _gone(self) -> AgentClosed:
-        return AgentClosed(f"the session {self.id} was closed", agent=self.host.name)
 
     # -- for the host --------------------------------------------------------------------------------------
 
