@@ -282,3 +282,15 @@ PARTS = {
 )
 def test_the_total_says_what_is_part_of_what(total: int | None, tokens: Tokens) -> None:
     assert Tokens.of({**PARTS, "totalTokens": total}) == tokens
+
+
+def test_a_figure_that_comes_late_is_no_new_count() -> None:
+    tracker = CostTracker()
+    meter = tracker.meter("a", "s")
+    meter.begin()
+    meter.observe(usd(0.30))
+    meter.begin()
+    meter.observe(usd(0.25))
+    assert (meter.turn_usd, tracker.spent_usd) == (0, pytest.approx(0.30))
+    meter.observe(usd(0.35))
+    assert (meter.turn_usd, tracker.spent_usd) == (pytest.approx(0.05), pytest.approx(0.35))

@@ -11,7 +11,7 @@ import pytest
 from serai import agents
 from serai.agents import PermissionAsked, PermissionPolicy, ToolFilter, ToolUse
 from serai.agents.testing import ScriptedAgent, ScriptedTurn
-from serai.errors import AgentClosed, Mismatch, PermissionTimedOut
+from serai.errors import Mismatch, PermissionTimedOut
 
 ALL_KINDS = "allow_once allow_always reject_once reject_always"
 
@@ -391,16 +391,6 @@ async def test_a_question_that_is_cancelled_stops_the_filter(hesitant: Hesitant)
             await asking
         assert (await session.ask("again")).text == "next"
         assert hesitant.was_given_up
-
-
-async def test_an_agent_that_ends_meanwhile_is_told_at_once(hesitant: Hesitant) -> None:
-    agent = ScriptedAgent([permit])
-    async with agents.session(agent, tools=hesitant.tools) as session, asyncio.timeout(LIMIT):
-        asking = asyncio.create_task(session.ask("go"))
-        await hesitant.is_asked.wait()
-        agent.exit(3)
-        with pytest.raises(AgentClosed):
-            await asking
 
 
 POLICIES: list[PermissionPolicy] = ["auto-allow", "stream", lambda _: True]

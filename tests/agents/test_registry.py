@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import socket
 import threading
-import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -288,20 +286,6 @@ async def test_one_that_cannot_be_had_is_warned_of_and_nothing_else_fails(
         await agents.capabilities("other", on_warning=home.warnings.append)
     [warning] = home.warnings
     assert "cannot be read" in warning
-
-
-async def test_a_name_that_nobody_knows_does_not_wait_long_either(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(known, "_ONE_AGENT", 0.2)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        home.tell(f"http://127.0.0.1:{silent.getsockname()[1]}/registry.json", *OTHERS)
-        began = time.monotonic()
-        with pytest.raises(AgentUnknown, match="no agent 'nosuch'"):
-            await agents.ask("nosuch", "hi", on_warning=home.warnings.append)
-        assert time.monotonic() - began < 5
-    [warning] = home.warnings
-    assert "did not come within 0.2 s" in warning
 
 
 async def test_an_agent_that_the_configuration_describes_takes_nothing_from_it(home: Home) -> None:

@@ -321,8 +321,6 @@ async def test_history_that_is_told_after_the_answer_is_not_part_of_the_next(how
     assert warnings == []
 
 
-# -- ways that the agent refuses ---------------------------------------------------------------------------
-
 # -- what cannot be chosen again ---------------------------------------------------------------------------
 
 
@@ -355,6 +353,3 @@ async def test_a_mode_that_is_gone_does_not_cost_the_conversation(modes: tuple[s
         assert renewed == [Renewed(Why.TURN_LIMIT, Context.RESUMED, session.id)]
     assert len(agent.asked("session/new")) == 1
     assert agent.asked("session/load") == []
-
-
-# -- a renewal that does not come to its end ---------------------------------------------------------------

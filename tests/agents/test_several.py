@@ -273,3 +273,9 @@ async def test_a_session_that_its_user_has_closed_is_replaced_by_a_new_one() -> 
             before = session.id
         result = await pool.ask("go on")
         assert (result.text, result.session_id != before) == ("two", True)
+
+
+async def test_an_agent_that_dies_in_the_middle_is_passed_over(several: Players) -> None:
+    several.add("last", answers=["here"])
+    answer = await agents.failover("crash", ["player", "last"], **several.options)
+    assert (answer.result.text, answer.winner) == ("here", "last")

@@ -66,10 +66,6 @@ def shape_of(schema: Any) -> AnswerShape[Any]:
             raise Mismatch(f"this is no JSON Schema: {error}", field="schema") from None
     if isinstance(schema, Mapping | bool):
         return _json_schema(cast("Mapping[str, Any] | bool", schema))
-    if hasattr(schema, "model_json_schema") and hasattr(schema, "model_validate_json"):
-        return _pydantic(_described(schema.model_json_schema), schema.model_validate_json)
-    if hasattr(schema, "json_schema") and hasattr(schema, "validate_json"):
-        return _pydantic(_described(schema.json_schema), schema.validate_json)
     try:
         described = msgspec.json.schema(schema)
         decoder = msgspec.json.Decoder(schema)
@@ -150,29 +146,8 @@ def _bracketed(text: str) -> Iterator[str]:
 # -- the kinds of shapes -----------------------------------------------------------------------------------
 
 
-def _pydantic(schema: Mapping[str, Any], validate: Callable[[bytes], Any]) -> AnswerShape[Any]:
-    def read(data: bytes) -> Any:
-        try:
-            return validate(data)
-        except ValueError as error:  # pydantic's own is one
-            told = getattr(error, "errors", None)
-            if told is None:
-                raise Unfit(str(error)) from None
-            raise Unfit(*(f"{each['msg']} - at `{_path(each['loc'])}`" for each in told())) from None
-
-    return AnswerShape(schema, read)
-
-
-def _described(describe: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-    try:
-        return describe()
-    except Exception as error:  # noqa: BLE001 - pydantic has many errors, which all say that there is none
-        reason = str(error).partition("\n")[0]  # more lines point to its documentation
-        raise Mismatch(f"there is no JSON Schema of this type: {reason}", field="schema") from None
-
-
 def _adapted(schema: Any) -> AnswerShape[Any] | None:
-    """A type that only pydantic understands, such as a list of its models; `None` when it does not either."""
+    """A type that pydantic understands: its models, and what is made of them; `None` when it does not."""
     pydantic: Any = sys.modules.get("pydantic")  # whoever has such models has imported it
     if pydantic is None:
         return None
@@ -181,7 +156,14 @@ def _adapted(schema: Any) -> AnswerShape[Any] | None:
         described = adapter.json_schema()
     except Exception:  # noqa: BLE001 - it has many errors, which all say that this is no such type
         return None
-    return _pydantic(described, adapter.validate_json)
+
+    def read(data: bytes) -> Any:
+        try:
+            return adapter.validate_json(data)
+        except pydantic.ValidationError as error:
+            raise Unfit(*(f"{each['msg']} - at `{_path(each['loc'])}`" for each in error.errors())) from None
+
+    return AnswerShape(described, read)
 
 
 def _json_schema(schema: Mapping[str, Any] | bool) -> AnswerShape[Any]:

@@ -13,9 +13,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -24,16 +23,13 @@ from serai.errors import ConfigInvalid, FileUnreadable
 __all__ = ["Recorder", "TranscriptLine", "read_transcript"]
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptLine:
+class TranscriptLine(msgspec.Struct, frozen=True, rename={"origin": "from", "exit_code": "exitCode"}):
     """One line of a transcript."""
 
-    origin: str
-    """`client`, `agent`, `log` or `end`."""
+    origin: Literal["client", "agent", "log", "end"]
     message: Any = None
     text: str | None = None
     exit_code: int | None = None
-    signal: int | None = None
 
 
 class Recorder:
@@ -75,12 +71,6 @@ class Recorder:
 def read_transcript(path: Path) -> list[TranscriptLine]:
     """The lines of a transcript. Raises `FileUnreadable`: it is not there, or is none."""
     try:
-        lines = [msgspec.json.decode(line) for line in path.read_bytes().splitlines() if line.strip()]
-        return [
-            TranscriptLine(
-                line["from"], line.get("message"), line.get("text"), line.get("exitCode"), line.get("signal")
-            )
-            for line in lines
-        ]
-    except (OSError, msgspec.DecodeError, KeyError, TypeError, AttributeError) as error:
+        return msgspec.json.Decoder(TranscriptLine).decode_lines(path.read_bytes())
+    except (OSError, msgspec.DecodeError) as error:
         raise FileUnreadable(f"{path} cannot be read as a transcript: {error}") from None

@@ -123,19 +123,9 @@ async def failover(
         AttemptsExhausted: None of them could.
         SeraiError: An error after which the next is not asked.
     """
-    attempts: list[Attempt] = []
-    for client in clients_of(candidates, options):
-        if on_attempt is not None:
-            on_attempt(client.name)
-        try:
-            result = await client.ask(prompt)
-        except SeraiError as error:
-            if not should_go_on(error):
-                raise
-            attempts.append(Attempt(client.name, error=error))
-        else:
-            return FailoverResult(result, client.name, (*attempts, Attempt(client.name, result)))
-    raise exhausted(attempts)
+    steps = [(client, None) for client in clients_of(candidates, options)]
+    result, attempts = await _first(prompt, steps, should_go_on, on_attempt)
+    return FailoverResult(result, attempts[-1].agent, tuple(attempts))
 
 
 async def cascade(
@@ -155,21 +145,35 @@ async def cascade(
         SeraiError: An error after which another agent would not help either.
     """
     steps = [stage if isinstance(stage, Stage) else Stage(stage) for stage in stages]
-    rejected: list[Attempt] = []
-    for number, client in enumerate(clients_of([step.agent for step in steps], options)):
+    clients = clients_of([step.agent for step in steps], options)
+    accepts = [step.accept for step in steps]
+    result, attempts = await _first(prompt, list(zip(clients, accepts, strict=True)), is_anothers_turn)
+    return CascadeResult(result, attempts[-1].agent, len(attempts) - 1, tuple(attempts[:-1]))
+
+
+async def _first(
+    prompt: Prompt,
+    steps: Sequence[tuple[AgentClient, Accept | None]],
+    should_go_on: Callable[[SeraiError], bool],
+    on_attempt: Callable[[str], None] | None = None,
+) -> tuple[AskResult, list[Attempt]]:
+    """Asks one after the other. Returns the first answer that does, and all attempts until then."""
+    attempts: list[Attempt] = []
+    for client, accept in steps:
+        if on_attempt is not None:
+            on_attempt(client.name)
         try:
             result = await client.ask(prompt)
         except SeraiError as error:
-            if not is_anothers_turn(error):
+            if not should_go_on(error):
                 raise
-            rejected.append(Attempt(client.name, error=error))
+            attempts.append(Attempt(client.name, error=error))
             continue
-        accepted = steps[number].accept
-        verdict = True if accepted is None else accepted(result)
+        attempts.append(Attempt(client.name, result))
+        verdict = True if accept is None else accept(result)
         if await verdict if inspect.isawaitable(verdict) else verdict:
-            return CascadeResult(result, client.name, number, tuple(rejected))
-        rejected.append(Attempt(client.name, result))
-    raise exhausted(rejected)
+            return result, attempts
+    raise exhausted(attempts)
 
 
 @dataclass(frozen=True, slots=True)
