@@ -294,3 +294,13 @@ def test_a_figure_that_comes_late_is_no_new_count() -> None:
     assert (meter.turn_usd, tracker.spent_usd) == (0, pytest.approx(0.30))
     meter.observe(usd(0.35))
     assert (meter.turn_usd, tracker.spent_usd) == (pytest.approx(0.05), pytest.approx(0.35))
+
+
+async def test_tokens_in_the_meta_of_an_answer_are_paid() -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        counts = {"input_tokens": 1_000_000, "output_tokens": 500_000}
+        turn.answer_meta = {"quota": {"token_count": counts, "model_usage": []}}
+
+    tracker = CostTracker(prices={"*": Price(1, 2)})
+    result = await agents.ask(ScriptedAgent(turn), "go", costs=tracker)
+    assert (result.usage, result.cost_usd) == ({"inputTokens": 1_000_000, "outputTokens": 500_000}, 2.0)
