@@ -12,13 +12,13 @@ from pathlib import Path
 
 from harness import Result, against_limit, against_peer, take_turns
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
-from serai.changes.opening import SessionChanges, open_changes
+from serai.changes.folder import FolderChanges, open_folder
 from serai.changes.records import Changes
 
 FOLDERS, EACH = 200, 100
 ROUNDS = 10
 
-# Two looks at the files, at once, where git status has one; then storing what changed, and comparing.
+# One look at the files, as git status has; then storing what changed, and comparing.
 SLOWEST = 3.0
 
 
@@ -28,7 +28,7 @@ def benchmarks() -> Iterator[Result]:
         top = Path(name, "work")
         _fill(top)
         changes = runner.run(
-            open_changes(str(top), "bench", folder=Path(name, "private"), trusted=lambda: False)
+            open_folder(str(top), "bench", folder=Path(name, "home/changes/s"), home=Path(name, "home"))
         )
         (top / "before the session").write_text("x\n")
         runner.run(changes.begin_session())
@@ -73,7 +73,7 @@ def benchmarks() -> Iterator[Result]:
         )
 
 
-async def _seen(changes: SessionChanges, which: Which) -> int:
+async def _seen(changes: FolderChanges, which: Which) -> int:
     return len((await changes.compute(which)).changes)
 
 

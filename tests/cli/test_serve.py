@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import socket
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import stat
+import subprocess
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from cli.programs import Program, make_database, run, running
-from machine.processes.watching import runs, until
+from serai.ahp import commands as c
+from serai.ahp.types import ROOT
 from serai.cli.console.target import called_by, url_of
 from serai.client import Client, connect
-from serai.config.keys import find_database_key
-from serai.config.paths import find_paths
-from serai.machine.processes.census import census
 from serai.store.sqlite.connection import connect as open_database
 from serai.store.sqlite.file import PAGE_SIZE
 from store.kinds import damage
@@ -38,21 +39,6 @@ async def test_the_lock_names_the_port_that_was_free(tmp_path: Path) -> None:
             assert f"is in use by the process {host.process.pid} at {address}, since" in second.err
             assert "Stop that host, or name another --home" in second.err
             assert "Traceback" not in second.err
-
-
-async def test_what_starts_agents_is_there_before_anyone_wants_one_and_goes_with_the_host(
-    tmp_path: Path,
-) -> None:
-    async with running("serve", "--port", "0", home=tmp_path) as host:
-        found: list[int] = []
-
-        def is_there() -> bool:
-            found[:] = [one.pid for one in census() if one.parent == host.process.pid]
-            return bool(found)
-
-        await until(is_there)
-        host.process.kill()
-        await until(lambda: not any(runs(pid) for pid in found))
 
 
 async def test_a_host_on_all_addresses_prints_those_that_work(tmp_path: Path) -> None:
@@ -83,14 +69,6 @@ async def test_a_port_that_is_taken_is_one_line_with_a_remedy(tmp_path: Path) ->
     assert json.loads((tmp_path / "history.db.lock").read_bytes())["address"] is None
 
 
-async def test_a_first_start_that_got_no_further_than_its_key_is_followed_by_another(tmp_path: Path) -> None:
-    find_database_key(find_paths(tmp_path, {}), {}, use_keyring=False)
-    (tmp_path / "history.db.lock").touch()
-    (tmp_path / "history.db.new").write_bytes(b"half")
-    async with running("serve", "--port", "0", home=tmp_path) as host:
-        await host.says("is ready")
-
-
 async def test_a_damage_that_is_found_later_is_logged_with_the_name_of_the_file(tmp_path: Path) -> None:
     path, key = await make_database(tmp_path)
     database = open_database(path, key)
@@ -101,34 +79,67 @@ async def test_a_damage_that_is_found_later_is_logged_with_the_name_of_the_file(
         await host.says(rf"the database is damaged: {path}: .*; 'serai doctor' tells more")
 
 
+@pytest.fixture
+def open_to_all(tmp_path: Path) -> Iterator[Path]:
+    """A home that everyone may write, as all that is made without a word about it."""
+    before = os.umask(0)
+    try:
+        (tmp_path / "home").mkdir()
+        yield tmp_path / "home"
+    finally:
+        os.umask(before)
+
+
+async def test_all_in_the_home_is_private_and_a_persons_files_are_as_they_want_them(
+    tmp_path: Path, open_to_all: Path
+) -> None:
+    folder = tmp_path / "work"
+    make_repository(folder)
+    async with running("serve", "--port", "0", home=open_to_all) as host, client_of(host) as client:
+        session = await client.create_session(working_directory=folder.as_uri())
+        await session.prompt("edit notes.txt")
+        await session.until(lambda state: bool(state.turns) and not state.active_turn)
+        made = folder.as_uri() + "/a"
+        await client.request("resourceMkdir", c.ResourceMkdirParams(channel=ROOT, uri=made))
+        await client.request(
+            "resourceWrite",
+            c.ResourceWriteParams(channel=ROOT, uri=f"{made}/b", data="", encoding="utf-8"),
+        )
+        terminal = await client.create_terminal(directory=folder.as_uri())
+        await terminal.write("umask; exit\r")
+        shown = "".join([output.text async for output in terminal.output()])
+        modes = modes_in(open_to_all)
+    assert "0000\r\n" in shown
+    assert {oct(stat.S_IMODE(path.stat().st_mode)) for path in (folder / "a", folder / "a/b")} == {
+        "0o777",
+        "0o666",
+    }
+    assert len(modes) > 5
+    assert {path: oct(mode) for path, mode in modes.items() if mode & 0o077} == {}
+
+
+def modes_in(folder: Path) -> dict[str, int]:
+    """The permissions of a folder and of all that is in it and stays long enough to be looked at."""
+    found: dict[str, int] = {}
+    for path in (folder, *folder.rglob("*")):
+        with suppress(FileNotFoundError):
+            found[str(path)] = stat.S_IMODE(path.lstat().st_mode)
+    return found
+
+
+def make_repository(folder: Path) -> None:
+    make_folder(folder)
+    fill(folder / "notes.txt", "one\n")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
+        git = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words]
+        subprocess.run(git, cwd=folder, check=True)
+
+
 @asynccontextmanager
 async def client_of(host: Program) -> AsyncGenerator[Client]:
     url = (await host.says(r"address  (\S+)"))[1]
     async with asyncio.timeout(30), connect(url) as client:
         yield client
-
-
-@pytest.mark.parametrize("was_busy", [True, False])
-async def test_a_folder_that_became_a_circle_of_links_stops_neither_the_host_nor_its_session(
-    tmp_path: Path, *, was_busy: bool
-) -> None:
-    folder, other, uri = tmp_path / "work", tmp_path / "other", "ahp-session:/one"
-    make_folder(folder)
-    async with running("serve", "--port", "0", home=tmp_path / "home") as host, client_of(host) as client:
-        session = await client.create_session(uri=uri, working_directory=folder.as_uri())
-        await session.prompt("work 60" if was_busy else "hello")
-        await session.until(lambda state: bool(state.active_turn) == was_busy)
-        host.process.kill()
-        await host.ended()
-    lead_in_circles(folder, other)
-    async with running("serve", "--port", "0", home=tmp_path / "home") as host, client_of(host) as client:
-        session = await client.open_session(uri)
-        await session.until(lambda state: state.active_turn is None)
-        assert session.state.turns[-1].state == ("error" if was_busy else "complete")
-        await client.create_session()
-        assert len(await client.list_sessions()) == 2
-        await host.says(f"{folder} cannot be")
-        assert "Traceback" not in await all_said_by(host)
 
 
 STRANGE = {

@@ -53,7 +53,9 @@ def test_the_home_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     paths = find_paths(tmp_path / "a" / "b", {})
     assert paths.make_home() == tmp_path / "a" / "b"
     assert stat.S_IMODE(paths.home.stat().st_mode) == 0o700
+    paths.home.chmod(0o755)
     paths.make_home()
+    assert stat.S_IMODE(paths.home.stat().st_mode) == 0o700
 
 
 def test_a_home_that_cannot_be_made_says_so(tmp_path: Path) -> None:

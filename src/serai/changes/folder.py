@@ -98,7 +98,7 @@ async def open_folder(directory: str, session_id: str, *, folder: Path, home: Pa
     changes = FolderChanges(directory, session_id, place, recorder, repository, trash)
     changes.problem = problem
     has_same_objects = await recorder.open()
-    base = recorder.refs.get("session")
+    base = recorder.bases.get("session")
     if base and not has_same_objects and not await recorder.has(base):
         await recorder.keep({"session": None})
     return changes
@@ -147,7 +147,7 @@ class FolderChanges:
             late: Whether the session has begun long ago, when this could not be recorded.
         """
         async with self._lock:
-            if "session" not in self._recorder.refs:
+            if "session" not in self._recorder.bases:
                 tree = (await self._recorder.record()).tree
                 await self._recorder.keep({"session": tree, "late": tree if late else None})
 
@@ -182,7 +182,7 @@ class FolderChanges:
         if not await asyncio.to_thread((other / "git").is_dir):
             return
         async with self._lock:
-            await self._recorder.copy_from(other, [_key(turn_id) for turn_id in turn_ids])
+            await self._recorder.copy_from(other, [f"{_key(turn_id)}/" for turn_id in turn_ids])
 
     # -- changesets ----------------------------------------------------------------------------------------
 
@@ -205,28 +205,31 @@ class FolderChanges:
             SeraiError: The folder cannot be recorded.
         """
         async with self._lock:
-            now = await self._recorder.record()
+            repository = self.repository if UNCOMMITTED in wanted else None
+            now, head = await together(
+                self._recorder.record(), repository.head_tree() if repository else _nothing()
+            )
             found: dict[Which, Outcome] = {}
             for which in wanted:
                 try:
-                    found[which] = await self._computed(which, now)
+                    found[which] = await self._computed(which, now, head)
                 except SeraiError as error:
                     found[which] = error
             for turn_id in self._running:  # so that what anyone is shown is known also if the host is killed
                 await self._recorder.keep({f"{_key(turn_id)}/seen": now.tree})
             return found
 
-    async def _computed(self, which: Which, now: Recorded) -> Changes:
-        refs = self._recorder.refs
+    async def _computed(self, which: Which, now: Recorded, head: str | None) -> Changes:
+        bases = self._recorder.bases
         if which == UNCOMMITTED:
-            return await self._uncommitted(now)
+            return await self._uncommitted(now, head)
         if which == SESSION:
-            if "session" not in refs:
+            if "session" not in bases:
                 raise _not_recorded("it is not recorded what there was when the session began")
-            lacks = LATE if "late" in refs else self.problem
-            return await self._since(refs["session"], now, lacks)
+            lacks = LATE if "late" in bases else self.problem
+            return await self._since(bases["session"], now, lacks)
         key = _key(which.turn_id or "")
-        start, end, seen = (refs.get(f"{key}/{name}") for name in ("start", "end", "seen"))
+        start, end, seen = (bases.get(f"{key}/{name}") for name in ("start", "end", "seen"))
         if start is None:
             raise _not_recorded(_UNKNOWN)
         if end is not None:
@@ -247,23 +250,20 @@ class FolderChanges:
         ignored = await self._recorder.ignored(new)
         return tuple(one for one in found if one.before or one.path not in ignored)
 
-    async def _uncommitted(self, now: Recorded) -> Changes:
+    async def _uncommitted(self, now: Recorded, head: str | None) -> Changes:
         repository = self.repository
         if repository is None:
             raise _not_recorded("the folder is in no repository")
-        head, conflicts, absent = await together(
-            repository.head_tree(), repository.conflicts(), repository.not_checked_out()
-        )
         self.has_commit = head is not None
-        base = head or self._recorder.empty_tree
-        found = await self._recorder.diff(base, now.tree)
+        index = await repository.index_facts()
+        found = await self._recorder.diff(head or self._recorder.empty_tree, now.tree)
         found = await self._without_ignored(found)
-        paths = [path for change in found for path in change.paths]
-        same, filtered = await together(self._recorder.same_for_git(found), repository.filtered(paths))
-        hidden = absent.union(now.left_out, same, filtered)
+        filtered, converted = await repository.conversions([path for one in found for path in one.paths])
+        same = await self._recorder.same_for_git(found, converted)
+        hidden = index.absent.union(now.left_out, same, filtered)
         return Changes(
             tuple(
-                replace(one, conflicted=one.path in conflicts)
+                replace(one, conflicted=one.path in index.conflicts)
                 for one in found
                 if not hidden.intersection(one.paths)
             ),
@@ -310,9 +310,13 @@ class FolderChanges:
         return next((one for one in found if one.undoes is None and one.is_done), None)
 
 
+async def _nothing() -> None:
+    return None
+
+
 def _key(turn_id: str) -> str:
-    """A turn's name among the refs. Its id may have letters that a ref cannot have."""
-    return f"turns/{hashlib.sha256(turn_id.encode()).hexdigest()[:32]}"
+    """How the names of a turn's trees begin."""
+    return f"turn {turn_id}"
 
 
 def _not_recorded(message: str) -> ProtocolError:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
+from serai.machine import umask
 from serai.machine.processes.brief import brief, kill
 from serai.machine.processes.git import HARDENED, git_environment, git_program
 
@@ -98,6 +99,7 @@ class Git:
                     stdin=PIPE,
                     stderr=PIPE,
                     grace=grace,
+                    umask=umask.persons(),  # it writes files of the person; what is ours it keeps private
                 ) as process,
                 asyncio.timeout(_SECONDS),
             ):

@@ -9,6 +9,8 @@ other than what is ignored.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import os
 import re
 import stat
@@ -19,7 +21,7 @@ from pathlib import Path
 from serai.changes.diff import DIFF_TREE, parse
 from serai.changes.git import Answer, Git, TooMuchOutput
 from serai.changes.records import Change, Side
-from serai.changes.repository import EMPTY_TREES, Repository
+from serai.changes.repository import EMPTY_TREES, IndexFacts, Repository
 from serai.errors import FolderTooLarge, GitFailed
 
 __all__ = ["MAX_BYTES", "MAX_FILES", "MAX_FILE_BYTES", "Recorded", "Recorder"]
@@ -32,10 +34,10 @@ MAX_FILE_BYTES = 50 << 20
 """Largest file that is recorded."""
 
 _MAX_LISTED = 32 << 20
-_REFS = "refs/serai/"
 _PRIVATE = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1"}
 _BYTE_FOR_BYTE = "* -text -eol -ident -filter -working-tree-encoding\n"
 _WITHOUT_PROGRAMS = "* -filter\n"
+_CONVERSIONS = ("core.autocrlf", "core.eol", "core.attributesfile")
 _DRAFTS = ".serai-*.tmp\n"
 """Names of files that the host is about to put in their place."""
 
@@ -71,7 +73,7 @@ class Recorder:
         settings: Mapping[str, str],
         home: Path,
     ) -> None:
-        self.refs: dict[str, str] = {}
+        self.bases: dict[str, str] = {}
         """The trees that are kept, by name."""
         self.folder = folder
         self._git = git
@@ -82,8 +84,9 @@ class Recorder:
         self._prefix = repository.prefix if repository else ""
         self._format = repository.object_format if repository else "sha1"
         self._home = home
-        self._forced: frozenset[str] = frozenset()
-        self._index_seen: tuple[int, int, int] | None = None
+        self._facts = IndexFacts()
+        self._lists: tuple[int, ...] | None = None
+        self._not_ignored: dict[str, tuple[int, ...]] = {}
         self._same: dict[tuple[str, str], bool] = {}
         self._too_large: FolderTooLarge | None = None
 
@@ -100,12 +103,8 @@ class Recorder:
         """
         await self._init("git", _BYTE_FOR_BYTE)
         is_same = await asyncio.to_thread(self._join_repository)
-        answer = await self._run(
-            "for-each-ref", "--format=%(refname) %(objectname)", _REFS, doing="read refs"
-        )
-        for line in answer.output.decode().splitlines():
-            name, _, tree = line.partition(" ")
-            self.refs[name.removeprefix(_REFS)] = tree
+        with contextlib.suppress(OSError, ValueError):
+            self.bases = json.loads(await asyncio.to_thread((self.folder / "bases.json").read_text))
         return is_same
 
     async def _init(self, name: str, attributes: str) -> None:
@@ -143,11 +142,13 @@ class Recorder:
         index: Path | None = None,
         accept: tuple[int, ...] = (0,),
         max_bytes: int = 64 << 20,
+        variables: Mapping[str, str] | None = None,
     ) -> Answer:
         place = self.folder / name
-        settings = ("-c", f"core.excludesFile={self._settings.get('core.excludesfile', '')}")
+        obeyed = _CONVERSIONS if name == "converted" else ("core.excludesfile",)
+        settings = [f"{key}={value}" for key, value in self._settings.items() if key in obeyed]
         return await self._git.run(
-            *(settings if "core.excludesfile" in self._settings else ()),
+            *(word for setting in settings for word in ("-c", setting)),
             *arguments,
             doing=doing,
             folder=self._directory,
@@ -156,6 +157,7 @@ class Recorder:
                 "GIT_DIR": str(place),
                 "GIT_WORK_TREE": self._top,
                 "GIT_INDEX_FILE": str(index or place / "index"),
+                **(variables or {}),
             },
             data=data,
             accept=accept,
@@ -184,7 +186,8 @@ class Recorder:
         """Bring the private index up to date. Returns the files that were left out."""
         if self._too_large is not None:
             raise self._too_large
-        await asyncio.to_thread(self._note_ignored)
+        if await asyncio.to_thread(self._note_ignored):
+            self._forget()
         try:
             answer = await self._run(
                 *("ls-files", "-z", "-m", "-o", "--exclude-standard"),
@@ -193,8 +196,14 @@ class Recorder:
             )
         except TooMuchOutput:
             raise self._is_too_large() from None
-        await self._note_forced()
-        names = dict.fromkeys([*answer.names, *self._forced])
+        names = dict.fromkeys(answer.names)
+        if any(name.endswith((".gitignore", ".gitattributes")) for name in names):
+            self._forget()
+        if self._repository is not None:
+            with contextlib.suppress(GitFailed):  # told where it matters
+                facts = await self._repository.index_facts()
+                names |= dict.fromkeys(facts.forced if facts is not self._facts else ())
+                self._facts = facts
         if len(names) > MAX_FILES:
             raise self._is_too_large()
         there, gone, left_out, size = await asyncio.to_thread(self._sort, names)
@@ -220,31 +229,28 @@ class Recorder:
         )
         return self._too_large
 
-    def _note_ignored(self) -> None:
-        """Take over what the person's repository ignores beside its `.gitignore` files. Reads the disk."""
-        said = ""
+    def _forget(self) -> None:
+        """Ask git again what is ignored, and what form files have."""
+        self._not_ignored.clear()
         if self._repository is not None:
-            try:
-                path = Path(self._repository.common_dir, "info/exclude")
-                said = path.read_text("utf-8", "surrogateescape")
-            except OSError:
-                said = ""
+            self._repository.forget()
+
+    def _note_ignored(self) -> bool:
+        """Take over the other lists of what is ignored. Returns whether one has changed. Reads the disk."""
+        repository, said = self._repository, ""
+        lists = [Path(path) for name, path in self._settings.items() if name.endswith("file")]
+        if repository is not None:
+            exclude = Path(repository.common_dir, "info/exclude")
+            with contextlib.suppress(OSError):
+                said = exclude.read_text("utf-8", "surrogateescape")
+            above = list(Path(self._directory).parents)[: repository.prefix.count("/")]
+            lists += [exclude, exclude.with_name("attributes")]
+            lists += [folder / name for folder in above for name in (".gitignore", ".gitattributes")]
         own = os.path.relpath(self._home, self._top)
         hidden = "" if own.split("/")[0] == ".." else "/" + re.sub(r"([\\*?\[\]!# ])", r"\\\1", own) + "\n"
         _write(self.folder / "git/info/exclude", f"{said.rstrip()}\n{_DRAFTS}{hidden}")
-
-    async def _note_forced(self) -> None:
-        """Look which ignored files the person tracks all the same, when their index has changed."""
-        if self._repository is None:
-            return
-        try:
-            info = await asyncio.to_thread(os.stat, f"{self._repository.git_dir}/index")
-        except OSError:
-            return
-        seen = (info.st_mtime_ns, info.st_size, info.st_ino)
-        if seen != self._index_seen:
-            self._forced = await self._repository.kept_although_ignored()
-            self._index_seen = seen
+        before, self._lists = self._lists, tuple(_changed(path) for path in lists)
+        return before != self._lists
 
     def _sort(self, names: Iterable[str]) -> tuple[bytes, bytes, tuple[str, ...], int]:
         """Tell files that are there from those that are gone or not to be recorded. Reads the disk."""
@@ -255,10 +261,11 @@ class Recorder:
         plain: dict[str, bool] = {"": True}
 
         def is_plain(folder: str) -> bool:
-            """Whether a folder is reached without any link."""
+            """Whether a folder is reached without any link, and not in a repository of its own."""
             if folder not in plain:
-                above = is_plain(folder.rpartition("/")[0])
-                plain[folder] = above and stat.S_ISDIR(_mode(f"{self._directory}/{folder}"))
+                full = f"{self._directory}/{folder}"
+                is_folder = is_plain(folder.rpartition("/")[0]) and stat.S_ISDIR(_mode(full))
+                plain[folder] = is_folder and not _mode(f"{full}/.git")
             return plain[folder]
 
         for name in names:
@@ -293,19 +300,11 @@ class Recorder:
         raise GitFailed("git could not record the files: some of what they had is gone")
 
     async def keep(self, trees: Mapping[str, str | None]) -> None:
-        """Keep trees by their names; `None` lets go of one."""
-        lines = [
-            f"update {_REFS}{name} {tree}\n" if tree else f"delete {_REFS}{name}\n"
-            for name, tree in trees.items()
-            if tree != self.refs.get(name)
-        ]
-        if lines:
-            await self._run(
-                "update-ref", "--stdin", doing="keep what it recorded", data="".join(lines).encode()
-            )
-        self.refs.update({name: tree for name, tree in trees.items() if tree})
-        for name in [name for name, tree in trees.items() if not tree]:
-            self.refs.pop(name, None)
+        """Keep trees by their names; `None` lets go of one. Nothing here is ever collected as garbage."""
+        kept = {name: tree for name, tree in {**self.bases, **trees}.items() if tree}
+        if kept != self.bases:
+            await asyncio.to_thread(_write, self.folder / "bases.json", json.dumps(kept))
+            self.bases = kept
 
     async def has(self, tree: str) -> bool:
         """Whether a tree is there with all that it names."""
@@ -325,7 +324,7 @@ class Recorder:
             self._git, other, self._directory, repository=self._repository, settings={}, home=self._home
         )
         await source.open()
-        trees = {name: tree for name, tree in source.refs.items() if name.startswith(tuple(keys))}
+        trees = {name: tree for name, tree in source.bases.items() if name.startswith(tuple(keys))}
         if not trees:
             return
         await source._run(
@@ -353,31 +352,43 @@ class Recorder:
 
     async def ignored(self, paths: Collection[str]) -> frozenset[str]:
         """Which files are ignored by now, and not tracked by the person."""
-        if not paths:
+        lists = await asyncio.to_thread(self._lists_above, paths)
+        unknown = [path for path, seen in lists.items() if self._not_ignored.get(path) != seen]
+        if not unknown:
             return frozenset()
-        answer = await self._git_ignores(paths)
-        return frozenset(name[2:] for name in answer.names) - self._forced
-
-    async def _git_ignores(self, paths: Collection[str]) -> Answer:
-        return await self._git.run(
-            *("-c", f"core.excludesFile={self._settings['core.excludesfile']}")
-            if "core.excludesfile" in self._settings
-            else (),
+        answer = await self._run(
             *("check-ignore", "--no-index", "-z", "--stdin"),
             doing="see what is ignored",
-            folder=self._directory,
-            environment={
-                **_PRIVATE,
-                "GIT_DIR": str(self.folder / "git"),
-                "GIT_WORK_TREE": self._top,
-                "GIT_LITERAL_PATHSPECS": "0",  # with a dot before it, a path has no magic
-            },
-            data=_listed([f"./{path}" for path in paths]),
+            data=_listed([f"./{path}" for path in unknown]),  # so that it has no magic
             accept=(0, 1),
+            variables={"GIT_LITERAL_PATHSPECS": "0"},
         )
+        ignored = frozenset(name[2:] for name in answer.names) - self._facts.forced
+        self._not_ignored.update({path: lists[path] for path in unknown if path not in ignored})
+        return ignored
 
-    async def same_for_git(self, changes: Collection[Change]) -> frozenset[str]:
-        """Which modified files differ from what is committed in nothing but line ends or encoding."""
+    def _lists_above(self, paths: Collection[str]) -> dict[str, tuple[int, ...]]:
+        """When the lists of ignored files above each path were last changed. Reads the disk."""
+        known: dict[str, tuple[int, ...]] = {}
+
+        def above(path: str) -> tuple[int, ...]:
+            folder = path.rpartition("/")[0]
+            if folder not in known:
+                own = _changed(Path(self._directory, folder, ".gitignore"))
+                known[folder] = (*above(folder), own) if folder else (own,)
+            return known[folder]
+
+        return {path: above(path) for path in paths}
+
+    async def same_for_git(self, changes: Collection[Change], converted: Collection[str]) -> frozenset[str]:
+        """Which modified files differ from what is committed in nothing but line ends or encoding.
+
+        Args:
+            changes: What changed.
+            converted: The files that git converts by their attributes.
+        """
+        if self._settings.get("core.autocrlf", "false") == "false":
+            changes = [change for change in changes if change.path in converted]
         asked = {
             (change.path, change.after.content): change.before.content
             for change in changes
@@ -388,7 +399,6 @@ class Recorder:
         if news:
             await self._init("converted", _WITHOUT_PROGRAMS)
             answer = await self._run(
-                *self._conversions,
                 *("hash-object", "--stdin-paths"),
                 doing="compare the files",
                 data=b"".join(os.fsencode(path) + b"\n" for path, _ in news),
@@ -398,16 +408,6 @@ class Recorder:
             ids = answer.output.decode().split()
             self._same.update({key: found == asked[key] for key, found in zip(news, ids, strict=False)})
         return frozenset(path for path, content in asked if self._same.get((path, content)))
-
-    @property
-    def _conversions(self) -> tuple[str, ...]:
-        names = ("core.autocrlf", "core.eol", "core.attributesfile")
-        return tuple(
-            word
-            for name in names
-            if name in self._settings
-            for word in ("-c", f"{name}={self._settings[name]}")
-        )
 
     async def read(self, blob: str) -> bytes:
         """Recorded content.
@@ -438,7 +438,6 @@ class Recorder:
             index=index,
         )
         await self._run(
-            *self._conversions,
             *("checkout-index", "-a", "-q"),
             doing="put the files back",
             name=name,
@@ -456,6 +455,14 @@ def _make_private(folder: Path) -> None:
     """Make a folder, and those above, for nobody but their owner."""
     for one in (*reversed(folder.parents), folder):
         one.mkdir(mode=0o700, exist_ok=True)
+
+
+def _changed(path: Path) -> int:
+    """When a file was last changed; nothing when it is not there."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _mode(path: str) -> int:

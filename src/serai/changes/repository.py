@@ -9,14 +9,14 @@ import asyncio
 import os
 import secrets
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from serai.changes.git import NO_REPOSITORY, Answer, Git
 from serai.changes.records import printable
 from serai.errors import GitFailed
 
-__all__ = ["EMPTY_TREES", "Repository", "find_repository", "read_settings"]
+__all__ = ["EMPTY_TREES", "IndexFacts", "Repository", "find_repository", "read_settings"]
 
 EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -33,6 +33,18 @@ _GRACE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
+class IndexFacts:
+    """What the person's index says."""
+
+    conflicts: frozenset[str] = frozenset()
+    """The files that a merge left for a person to decide."""
+    forced: frozenset[str] = frozenset()
+    """The files that are tracked although a list says that they are ignored."""
+    absent: frozenset[str] = frozenset()
+    """The files that a sparse checkout leaves out."""
+
+
+@dataclass(slots=True)
 class Repository:
     """A repository with a work tree, as seen from a directory in it. All paths are from that directory."""
 
@@ -48,6 +60,14 @@ class Repository:
     object_format: str
     prefix: str
     """The directory below the root: empty, or with a slash at its end."""
+    _facts: IndexFacts = field(default_factory=IndexFacts)
+    _seen: tuple[int, ...] | None = None
+    _attributes: dict[str, tuple[bool, bool]] = field(default_factory=dict[str, tuple[bool, bool]])
+
+    def forget(self) -> None:
+        """Read lists of ignored files, and attributes, again: they have changed."""
+        self._seen = None
+        self._attributes.clear()
 
     async def head_tree(self) -> str | None:
         """What was committed last in the directory, as a tree; `None` when nothing was."""
@@ -57,37 +77,44 @@ class Repository:
         )
         return answer.output.decode().strip() if answer.code == 0 else None
 
-    async def conflicts(self) -> frozenset[str]:
-        """The files that a merge left for a person to decide."""
-        answer = await self._run("ls-files", "-u", "-z", doing="see conflicts")
-        return frozenset(line.partition("\t")[2] for line in answer.names)
+    async def index_facts(self) -> IndexFacts:
+        """What the person's index says. It is read again when it has changed."""
+        try:
+            info = await asyncio.to_thread(os.stat, f"{self.git_dir}/index")
+        except OSError:
+            return IndexFacts()
+        seen = (info.st_mtime_ns, info.st_size, info.st_ino)
+        if seen != self._seen:
+            doing = "read the index"
+            is_sparse = await asyncio.to_thread(Path(self.git_dir, "info/sparse-checkout").exists)
+            unmerged = await self._run("ls-files", "-u", "-z", doing=doing)
+            ignored = await self._run("ls-files", "-i", "-c", "--exclude-standard", "-z", doing=doing)
+            tagged = (await self._run("ls-files", "-t", "-z", doing=doing)).names if is_sparse else []
+            self._facts = IndexFacts(
+                frozenset(line.partition("\t")[2] for line in unmerged.names),
+                frozenset(ignored.names),
+                frozenset(name[2:] for name in tagged if name.startswith("S ")),
+            )
+            self._seen = seen
+        return self._facts
 
-    async def kept_although_ignored(self) -> frozenset[str]:
-        """The files that are tracked although a list says that they are ignored."""
-        answer = await self._run(
-            "ls-files", "-i", "-c", "--exclude-standard", "-z", doing="see what is ignored"
-        )
-        return frozenset(answer.names)
-
-    async def not_checked_out(self) -> frozenset[str]:
-        """The files that a sparse checkout leaves out."""
-        if not await asyncio.to_thread(Path(self.git_dir, "info/sparse-checkout").exists):
-            return frozenset()
-        answer = await self._run("ls-files", "-t", "-z", doing="see what is checked out")
-        return frozenset(name[2:] for name in answer.names if name.startswith("S "))
-
-    async def filtered(self, paths: Collection[str]) -> frozenset[str]:
-        """Which files a program converts on their way in and out of the repository, as LFS does."""
-        if not paths:
-            return frozenset()
-        answer = await self._run(
-            "check-attr", "-z", "--stdin", "filter", doing="read the attributes", data=_listed(paths)
-        )
-        words = answer.names
-        return frozenset(
-            path
-            for path, value in zip(words[::3], words[2::3], strict=True)
-            if value not in {"unspecified", "unset"}
+    async def conversions(self, paths: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
+        """Which files a program converts, as LFS does; and which have other attributes that convert them."""
+        news = [path for path in paths if path not in self._attributes]
+        if news:
+            asked = ("filter", "text", "crlf", "eol", "ident", "working-tree-encoding")
+            answer = await self._run(
+                "check-attr", "-z", "--stdin", *asked, doing="read the attributes", data=_listed(news)
+            )
+            words = answer.names
+            has = [value not in {"unspecified", "unset"} for value in words[2::3]]
+            for path, (first, *rest) in zip(
+                words[:: 3 * len(asked)], zip(*[iter(has)] * len(asked), strict=True), strict=True
+            ):
+                self._attributes[path] = (first, any(rest))
+        return (
+            frozenset(path for path in paths if self._attributes[path][0]),
+            frozenset(path for path in paths if self._attributes[path][1]),
         )
 
     async def stage(self, paths: Sequence[str]) -> dict[str, str]:
@@ -96,7 +123,8 @@ class Repository:
         Raises:
             GitFailed: The index is locked, or a file cannot be read. Nothing was staged.
         """
-        filtered = await self.filtered(paths)
+        self.forget()
+        filtered, _ = await self.conversions(paths)
         chosen = [path for path in paths if path not in filtered]
         if chosen:
             await self._run(

@@ -21,7 +21,7 @@ import stat
 import time
 import zlib
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from serai.errors import DiscardBusy, FolderMoved
@@ -31,7 +31,6 @@ from serai.machine.paths import (
     PathRefused,
     identity,
     look,
-    open_below,
     open_directory,
     open_safely,
     parent_below,
@@ -45,6 +44,7 @@ KEPT_SECONDS = 7 * 24 * 3600
 """How long a discard can be undone."""
 
 _NOTHING = frozenset({errno.ENOENT, errno.ENOTDIR})
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def checkpoint() -> None:
@@ -122,19 +122,11 @@ class Discard:
             OSError: It cannot be moved.
         """
         checkpoint()
-        items = os.open(self.place / "items", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            with parent_below(self.directory, self.steps[number].path, avoid=avoid) as (parent, name):
-                if look(parent, name) is not None:
-                    _move(parent, name, items, str(number))
-        except PathRefused as error:
-            if is_there(self.directory, self.steps[number].path):
-                raise error from None
-        except OSError as error:
-            if error.errno not in _NOTHING:
-                raise
-        finally:
-            os.close(items)
+        path = self.steps[number].path
+        if not is_there(self.directory, path):
+            return
+        with self._items() as items, parent_below(self.directory, path, avoid=avoid) as (parent, name):
+            _move(parent, name, items, str(number))
 
     def give_back(self, number: int, avoid: Collection[Identity]) -> None:
         """Move what was taken out in a step to its place again. Nothing may be there.
@@ -145,12 +137,16 @@ class Discard:
         checkpoint()
         path = self.steps[number].path
         _make_folders(self.directory, path, self.folders, avoid)
-        items = os.open(self.place / "items", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        with self._items() as items, parent_below(self.directory, path, avoid=avoid) as (parent, name):
+            _move(items, str(number), parent, name)
+
+    @contextlib.contextmanager
+    def _items(self) -> Generator[int]:
+        handle = os.open(self.place / "items", _FOLDER)
         try:
-            with parent_below(self.directory, path, avoid=avoid) as (parent, name):
-                _move(items, str(number), parent, name)
+            yield handle
         finally:
-            os.close(items)
+            os.close(handle)
 
     def remove_empty_folders(self, keep: Collection[str] = ()) -> None:
         """Remove the folders on the way to the paths that are empty now, other than some."""
@@ -202,16 +198,8 @@ class Trash:
         (discard.place / "items").mkdir(mode=0o700, parents=True)
         self._folder.chmod(0o700)
         discard.place.chmod(0o700)
-        record = {
-            "session": session,
-            "directory": directory,
-            "inode": discard.inode,
-            "at": when,
-            "what": what,
-            "steps": [[step.path, step.was_there] for step in steps],
-            "folders": discard.folders,
-            "undoes": undoes,
-        }
+        record = asdict(discard)
+        del record["place"]
         draft = discard.place / "record.new"
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             json.dump(record, file)
@@ -219,7 +207,7 @@ class Trash:
             os.fsync(file.fileno())
         draft.rename(discard.place / "record.json")
         for folder in (discard.place, self._folder):
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            handle = os.open(folder, _FOLDER)
             sync_directory(handle)
             os.close(handle)
         return discard
@@ -244,11 +232,8 @@ class Trash:
             DiscardBusy: The discard is under way, or is being undone.
             OSError: A file could not be put in its place. What is left can be undone again.
         """
-        try:
-            is_same = Path(discard.directory).stat().st_ino == discard.inode
-        except OSError:
-            is_same = False
-        if not is_same:
+        place = Path(discard.directory)
+        if not place.is_dir() or place.stat().st_ino != discard.inode:
             raise FolderMoved(
                 f"{discard.directory} is gone, or another folder by now",
                 remedy=f"What was discarded lies in {discard.place / 'items'}",
@@ -263,14 +248,10 @@ class Trash:
             for number, step in reversed(list(enumerate(discard.steps)))
             if not step.was_there or discard.has_item(number)
         ]
-        steps = [discard.steps[number].path for number in pending]
-        counter = self.new(
-            discard.session,
-            discard.directory,
-            f"undo of {discard.id}",
-            [DiscardStep(path, is_there(discard.directory, path)) for path in steps],
-            discard.id,
-        )
+        paths = [discard.steps[number].path for number in pending]
+        steps = [DiscardStep(path, is_there(discard.directory, path)) for path in paths]
+        what = f"undo of {discard.id}"
+        counter = self.new(discard.session, discard.directory, what, steps, discard.id)
         with counter.locked():
             for own, number in enumerate(pending):
                 counter.take(own, avoid)
@@ -317,7 +298,7 @@ def _read(place: Path) -> Discard | None:
     """A discard as it was recorded; `None` where nothing was touched yet, or nothing can be read."""
     try:
         record = json.loads((place / "record.json").read_text())
-        steps = tuple(DiscardStep(path, was_there) for path, was_there in record.pop("steps"))
+        steps = tuple(DiscardStep(**step) for step in record.pop("steps"))
         return Discard(place=place, steps=steps, **record)
     except (OSError, ValueError, TypeError, KeyError):
         return None
@@ -345,13 +326,11 @@ def _above(path: str) -> Iterable[str]:
 
 def _mode(directory: str, folder: str) -> int | None:
     try:
-        handle = open_below(directory, folder, os.O_RDONLY | os.O_DIRECTORY, links=False)
+        with parent_below(directory, folder) as (parent, name):
+            info = look(parent, name)
     except OSError:
         return None
-    try:
-        return stat.S_IMODE(os.fstat(handle).st_mode)
-    finally:
-        os.close(handle)
+    return stat.S_IMODE(info.st_mode) if info is not None and stat.S_ISDIR(info.st_mode) else None
 
 
 def _make_folders(directory: str, path: str, modes: Mapping[str, int], avoid: Collection[Identity]) -> None:

@@ -24,6 +24,7 @@ _COMMANDS = {
     "chat": "talk to a session",
     "sessions": "see and manage sessions",
     "agents": "see which agents there are; ask one what it can do",
+    "changes": "see what was discarded, and undo it",
     "terminals": "see, open and use the host's terminals",
     "doctor": "look at database, key, agents, port and leftovers",
     "backup": "copy the database, also while the host runs",

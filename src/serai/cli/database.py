@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from serai.config.keys import DatabaseKey, find_database_key
 from serai.config.load import load
 from serai.config.paths import Paths, find_paths
 from serai.errors import ConfigInvalid, SessionGone, StorageUnreadable
-from serai.host.changes.changesets import changes_folder
+from serai.host.changes.changesets import erase_changes
 from serai.journal.sessions import listed
 from serai.store.sqlite.backup import back_up, disposed_sessions, restore
 from serai.store.sqlite.store import SqliteStore
@@ -137,7 +136,7 @@ async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
             return 1
         for uri in uris:
             await store.purge(uri)
-            await asyncio.to_thread(shutil.rmtree, changes_folder(paths.home, uri), ignore_errors=True)
+            await asyncio.to_thread(erase_changes, paths.home, uri)
             print(f"{uri} is erased.")
     finally:
         await store.close()

@@ -21,6 +21,7 @@ from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.host.project import directory_of
 from serai.host.settings import HostSettings
+from serai.machine.umask import keep_private
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
 from serai.serve import Limits
@@ -48,6 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    keep_private()
     paths = find_paths(options.home, os.environ)
     flags = {
         "host": options.host,

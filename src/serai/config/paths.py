@@ -8,7 +8,9 @@ then it is in the home too, so that one directory holds everything.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,13 +55,16 @@ class Paths:
         return self.home / "trust.json"
 
     def make_home(self) -> Path:
-        """Make the home, for its owner alone, and return it. One that exists is left as it is.
+        """Make the home and return it. It is for its owner alone, also when it was there already.
 
         Raises:
             ConfigInvalid: It cannot be made, or is no directory.
         """
         try:
             self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if stat.S_IMODE(self.home.stat().st_mode) & 0o077:
+                with suppress(PermissionError):  # it is someone else's: then they decide
+                    self.home.chmod(0o700)
         except OSError as error:
             raise ConfigInvalid(
                 f"the home {self.home} ({self.source}) cannot be made: {error.strerror}",

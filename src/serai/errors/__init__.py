@@ -32,6 +32,7 @@
     ├── ConfigInvalid           config_invalid            a setting has a value that it cannot have
     ├── ConnectionLost          connection_lost           the host cannot be reached, or is gone
     ├── DiscardBusy             discard_busy              a discard is under way, or is being undone
+    ├── DiscardUnknown          discard_unknown           there is no discard of that name
     ├── Fenced                  fenced                    another host has taken over a session
     ├── FileUnreadable          file_unreadable           a file that was named cannot be read
     ├── FolderMoved             folder_moved              the folder of a session is another one
@@ -98,6 +99,7 @@ from serai.errors.base import (
 from serai.errors.machine import (
     ConfigInvalid,
     DiscardBusy,
+    DiscardUnknown,
     FileUnreadable,
     FolderMoved,
     FolderTooLarge,
@@ -159,6 +161,7 @@ __all__ = [
     "DatabaseCorrupt",
     "DatabaseLocked",
     "DiscardBusy",
+    "DiscardUnknown",
     "Fenced",
     "FileUnreadable",
     "FolderMoved",

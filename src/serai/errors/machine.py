@@ -7,6 +7,7 @@ from serai.errors.base import SeraiError
 __all__ = [
     "ConfigInvalid",
     "DiscardBusy",
+    "DiscardUnknown",
     "FileUnreadable",
     "FolderMoved",
     "FolderTooLarge",
@@ -28,6 +29,12 @@ class DiscardBusy(SeraiError):
     """A discard is under way, or is being undone."""
 
     code = "discard_busy"
+
+
+class DiscardUnknown(SeraiError):
+    """There is no discard of that name that could be undone."""
+
+    code = "discard_unknown"
 
 
 class FileUnreadable(SeraiError):

@@ -30,6 +30,7 @@ from serai.machine.paths import (
     remove_tree,
     sync_directory,
 )
+from serai.machine.umask import share
 
 __all__ = [
     "Draft",
@@ -65,9 +66,9 @@ class Draft:
     def __enter__(self) -> Self:
         where = _path_of(self._directory)
         if self._note is not None and where is not None:
-            with suppress(OSError):  # without a note it works as well
-                # Not synced: the note has to survive the process, not the machine.
-                self._note.write_bytes(os.fsencode(where))
+            # Without a note it works as well. It is not synced: it has to survive the process alone.
+            with suppress(OSError), open(self._note, "wb", opener=_private) as note:
+                note.write(os.fsencode(where))
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -85,7 +86,7 @@ class Draft:
         """Make the draft a file; gives its descriptor, which is closed with the draft.
 
         Args:
-            mode: Its permissions, less the umask.
+            mode: Its permissions, less the person's umask.
             like: The file that it takes owner and permissions from, instead.
             attributes: The file that it takes extended attributes and access lists from then: a handle, or
                 a name in the directory; by default the one that it replaces.
@@ -94,6 +95,7 @@ class Draft:
         mode = mode if like is None else 0o600  # nobody reads a private file while it is a draft
         self._like, self._attributes = like, self._name if attributes is None else attributes
         self._descriptor = os.open(self.beside, flags, mode, dir_fd=self._directory)
+        share(self._descriptor, mode)
         return self._descriptor
 
     def link(self, target: str | bytes) -> None:
@@ -139,6 +141,10 @@ class Draft:
         source = self._attributes
         path = source if isinstance(source, int) else f"/proc/self/fd/{self._directory}/{source}"
         copy_attributes(path, self._descriptor)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def copy_attributes(source: int | str, destination: int) -> None:

@@ -24,6 +24,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
+from serai.machine.umask import share_folder
+
 __all__ = [
     "MAX_DEPTH",
     "MAX_LINKS",
@@ -241,6 +243,7 @@ class Walk:
         self._count()
         with suppress(FileExistsError):
             os.mkdir(self._ahead[-1], dir_fd=self.here)
+            share_folder(self.here, self._ahead[-1])
             self._followed -= 1
 
     def keep(self) -> int:

@@ -1,6 +1,8 @@
-"""What a person does before prompts and commands: it stays, whenever it came, and hides nothing from us."""
+"""What a person does before prompts and commands, and their traps: all stay, and hide nothing from us."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 
@@ -9,17 +11,12 @@ from machine.terminals.viewer import plain
 
 HOOKS = {
     "bash, one": ("bash", "PROMPT_COMMAND='echo \"mine $?\"'"),
-    "bash, one with an end": ("bash", "PROMPT_COMMAND='echo \"mine $?\"; true;'"),
     "bash, several": ("bash", "PROMPT_COMMAND=('echo \"mine $?\"' 'true')"),
     "bash, before a command": ("bash", "PS0='mine ${MINE}\\n'; PROMPT_COMMAND='MINE=$?'"),
     "bash, a prompt made anew": ("bash", "PROMPT_COMMAND='PS1=\"mine $? > \"'"),
     "zsh, a function": ("zsh", "precmd() { echo mine $? }"),
     "zsh, several": ("zsh", "f() { echo mine $? }; precmd_functions=(f)"),
     "zsh, before a command": ("zsh", "preexec() { echo mine $MINE }; precmd() { MINE=$? }"),
-    "zsh, with add-zsh-hook": (
-        "zsh",
-        "autoload -Uz add-zsh-hook; f() { echo mine $? }; add-zsh-hook precmd f",
-    ),
 }
 
 
@@ -36,9 +33,7 @@ async def test_what_the_person_does_around_commands_stays(open_shell: OpenShell,
 
 PIPES = {
     "bash, one": ("bash", "PROMPT_COMMAND=mine"),
-    "bash, one with more lines": ("bash", "PROMPT_COMMAND=$'mine # first\\n\\ntrue;'"),
     "bash, several": ("bash", "PROMPT_COMMAND=(true mine)"),
-    "bash, with a trap": ("bash", "PROMPT_COMMAND=mine; trap : DEBUG"),
     "bash, with one in functions too": ("bash", "PROMPT_COMMAND=mine; trap 'echo trap >&2' DEBUG; set -T"),
     "bash, strict": ("bash", "PROMPT_COMMAND=mine; set -u"),
     "zsh": ("zsh", "precmd_functions=(mine)"),
@@ -62,26 +57,18 @@ async def test_a_prompt_sees_the_status_of_all_that_was_piped(open_shell: OpenSh
 
 LATER = {
     "one instead": ("PROMPT_COMMAND='echo new'", "new"),
-    "none": ("PROMPT_COMMAND=", ""),
     "nothing at all": ("unset PROMPT_COMMAND", ""),
     "several instead": ("PROMPT_COMMAND=('echo new' 'echo newer')", "new newer"),
     "one before": ('PROMPT_COMMAND="echo new; $PROMPT_COMMAND"', "new old"),
-    "one before, in braces": ("PROMPT_COMMAND=$'{\\necho new\\n}\\n'$PROMPT_COMMAND", "new old"),
-    "one more before": ("PROMPT_COMMAND=('echo new' \"${PROMPT_COMMAND[@]}\")", "new old"),
-    "one around": ('was=$PROMPT_COMMAND; f() { echo new; eval "$was"; }; PROMPT_COMMAND=f', "new old"),
     "one after": ('PROMPT_COMMAND="$PROMPT_COMMAND; echo new"', "old new"),
     "one more": ("PROMPT_COMMAND+=('echo new')", "old new"),
-    "its own taken out": ('PROMPT_COMMAND="${PROMPT_COMMAND//echo old}"', ""),
 }
 
 
-@pytest.mark.parametrize("before", ["PROMPT_COMMAND='echo old'", "PROMPT_COMMAND=('echo old')"])
 @pytest.mark.parametrize("name", LATER)
-async def test_what_a_person_does_before_prompts_may_change_later(
-    open_shell: OpenShell, name: str, before: str
-) -> None:
+async def test_what_a_person_does_before_prompts_may_change_later(open_shell: OpenShell, name: str) -> None:
     change, said = LATER[name]
-    shell = await open_shell("bash", before)
+    shell = await open_shell("bash", "PROMPT_COMMAND='echo old'")
     await shell.sees("me> ")
     shell.terminal.write(f"{change}\r")
     await shell.until(lambda: shell.text.count("me> ") == 2)
@@ -97,21 +84,14 @@ async def test_what_a_person_does_before_prompts_may_change_later(
 
 FIRST = {
     "bash": ("bash", "", 'PROMPT_COMMAND="true; $PROMPT_COMMAND"'),
-    "bash, with several hooks": (
-        "bash",
-        "PROMPT_COMMAND=('last=$?' true)",
-        'PROMPT_COMMAND="true; $PROMPT_COMMAND"',
-    ),
     "bash, with a prompt made anew and a trap": (
         "bash",
         "PROMPT_COMMAND='PS1=\"me> \"'; trap : DEBUG",
         'PROMPT_COMMAND="true; $PROMPT_COMMAND"',
     ),
     "bash, strict": ("bash", "set -u", 'PROMPT_COMMAND="true; $PROMPT_COMMAND"'),
-    "bash, each time": ("bash", "", 'f() { PROMPT_COMMAND="f; ${PROMPT_COMMAND//f; }"; }; f'),
     "zsh": ("zsh", "", "f() { true }; precmd_functions=(f $precmd_functions)"),
     "zsh, a function": ("zsh", "", "precmd() { true }"),
-    "zsh, a function that fails": ("zsh", "", "precmd() { return 7 }"),
 }
 
 
@@ -127,3 +107,83 @@ async def test_what_comes_before_us_later_does_not_hide_how_a_command_ended(
         await shell.ready()
     assert [part.exit_code for part in shell.commands] == [0, 3, 0, 1]
     assert "633" not in shell.text
+
+
+# -- traps ------------------------------------------------------------------------------------------------
+
+TRAPS = {
+    "bash": ("bash", "trap 'echo code $?' ERR"),
+    "bash, also in functions": ("bash", "code() { echo code $?; }; trap code ERR; set -E"),
+    "bash, with several hooks": ("bash", "trap 'echo code $?' ERR; PROMPT_COMMAND=(true 'last=$?')"),
+    "zsh": ("zsh", "trap 'echo code $?' ZERR"),
+    "zsh, a function": ("zsh", "TRAPZERR() { echo code $?; }"),
+}
+
+
+@pytest.mark.parametrize("name", TRAPS)
+async def test_a_trap_for_what_fails_is_sprung_once(open_shell: OpenShell, name: str) -> None:
+    shell = await open_shell(*TRAPS[name])
+    assert (await shell.run("(exit 3)")).exit_code == 3
+    assert plain((await shell.run("echo was $? ${last-3}")).output) == "was 3 3\n"
+    await shell.ready()
+    assert re.findall("code .", plain(shell.text)) == ["code 3"]
+
+
+DEBUGGING = {
+    "what is shown": "trap 'echo \"+ $BASH_COMMAND\"' DEBUG",
+    "what is shown, also in functions": "trap 'echo \"+ $BASH_COMMAND\"' DEBUG; set -T",
+    "what is shown, with a new prompt": (
+        "trap 'echo \"+ $BASH_COMMAND\"' DEBUG; PROMPT_COMMAND='PS1=\"me> \"'"
+    ),
+    "what is set later": 'PROMPT_COMMAND=\'trap "echo \\"+ \\$BASH_COMMAND\\"" DEBUG\'',
+}
+
+
+@pytest.mark.parametrize("name", DEBUGGING)
+async def test_a_trap_before_each_command_is_not_sprung_by_us(open_shell: OpenShell, name: str) -> None:
+    shell = await open_shell("bash", DEBUGGING[name])
+    for line in ("echo one", "echo one", "echo two"):
+        part = await shell.run(line)
+        assert (part.command_line, plain(part.output)) == (line, f"+ {line}\n{line[5:]}\n")
+    assert (await shell.run("(exit 3)")).exit_code == 3
+    assert plain((await shell.run("echo $?")).output).endswith("\n3\n")
+    await shell.ready()
+    await shell.until(lambda: plain(shell.text).endswith("me> "))
+    assert "serai" not in shell.text
+
+
+async def test_what_a_person_measures_before_each_command_is_the_persons_own(open_shell: OpenShell) -> None:
+    hooks = "trap 'first=${first:-$BASH_COMMAND}' DEBUG; PROMPT_COMMAND='last=$first; unset first'"
+    shell = await open_shell("bash", f"PS1='[$last] me> '\n{hooks}")
+    await shell.sees("me> ")
+    for line in ("true", "false"):
+        await shell.run(line)
+        await shell.sees(f"[{line}] me> ")
+
+
+async def test_a_title_that_a_person_sets_before_each_command_stays(open_shell: OpenShell) -> None:
+    shell = await open_shell("bash", 'trap \'printf "\\033]0;%s\\007" "$BASH_COMMAND"\' DEBUG')
+    await shell.run("echo hello")
+    await shell.ready()
+    await shell.until(lambda: shell.text.endswith("me> "))
+    assert shell.live.head.title == "echo hello"
+    assert "serai" not in shell.text
+
+
+LATE = 'TRAPDEBUG() { print -r -- "+ $ZSH_DEBUG_CMD" }'
+
+
+async def test_a_trap_before_each_command_that_zsh_gets_later_is_soon_not_sprung_by_us(
+    open_shell: OpenShell,
+) -> None:
+    shell = await open_shell("zsh", "f() { }; g() { }; precmd_functions=(f g)")
+    part = await shell.run(LATE)
+    assert part.exit_code == 0
+    await shell.until(lambda: shell.text.count("me> ") == 2)
+    seen = len(shell.text)
+    shell.terminal.write("echo hel''lo ${(j:,:)${precmd_functions[@]}} ${#preexec_functions[@]}\r")
+    await shell.until(lambda: shell.text.count("me> ") == 3)
+    after = plain(shell.text[seen:])
+    assert "hello f,g 0\n" in after
+    assert "serai" not in after
+    assert len(shell.commands) == 1

@@ -79,7 +79,7 @@ def name_of(agent: AgentRef) -> str:
 
 
 class Workplace:
-    """Where one agent is started. Should this program be killed, the warden of `Processes` ends the agent."""
+    """Where one agent is started. Should this program be killed, the agent's keeper ends it."""
 
     def __init__(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="serai-agents-")

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.host.session.session import Session
 
-__all__ = ["Changesets", "changes_folder", "id_of_session", "session_of_id"]
+__all__ = ["Changesets", "changes_folder", "erase_changes", "id_of_session", "session_of_id"]
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +53,14 @@ def session_of_id(session_id: str) -> URI:
 def changes_folder(home: Path, session: URI) -> Path:
     """Where the bases of a session's changesets are kept. A URI may have letters that a file cannot have."""
     return home / "changes" / hashlib.sha256(session.encode()).hexdigest()[:32]
+
+
+def erase_changes(home: Path, session: URI) -> None:
+    """Delete all that was recorded of a session's changes, and what its discards took away."""
+    shutil.rmtree(changes_folder(home, session), ignore_errors=True)
+    trash = Trash(home)
+    for discard in trash.discards(id_of_session(session)):
+        trash.forget(discard)
 
 
 class Changesets:

@@ -18,6 +18,7 @@ from serai.errors import ProtocolError
 from serai.machine.files.refusals import denied, exists, not_found, outside, told, translated, wrong_kind
 from serai.machine.files.roots import Access, Roots
 from serai.machine.paths import Identity, PathRefused, Walk, identity, look, open_directory, open_safely
+from serai.machine.umask import share_folder
 from serai.uris import path_of
 
 __all__ = ["Place", "etag", "find", "find_or_make", "open_regular"]
@@ -150,6 +151,7 @@ def find_or_make(uri: str, roots: Roots) -> Place:
         if walk.info is None:
             with told(uri), suppress(FileExistsError):
                 os.mkdir(walk.name, dir_fd=walk.here)
+                share_folder(walk.here, walk.name)
             walk.info = look(walk.here, walk.name)
         if walk.info is None or not stat.S_ISDIR(walk.info.st_mode):
             raise exists(uri)

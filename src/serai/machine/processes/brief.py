@@ -25,6 +25,7 @@ async def brief(
     stdout: int | IO[bytes] = PIPE,
     stderr: int = DEVNULL,
     grace: float = 0,
+    umask: int = -1,
 ) -> AsyncGenerator[Process]:
     """A command in a group of its own, for the time of the block.
 
@@ -39,6 +40,7 @@ async def brief(
         stdout: What it prints.
         stderr: What it complains about.
         grace: Seconds between TERM and KILL, for a command that is not at its end; without them it gets KILL.
+        umask: Its umask; by default the host's own. What writes a person's files has `umask.persons()`.
 
     Raises:
         OSError: It could not be started.
@@ -53,6 +55,7 @@ async def brief(
             stdout=stdout,
             stderr=stderr,
             start_new_session=True,
+            umask=umask,
         )
     )
     try:

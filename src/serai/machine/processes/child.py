@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from serai.machine.processes.census import Identity, identity_of, send
+from serai.machine.processes.census import ProcessIdentity, identity_of, send
 from serai.machine.processes.environment import inheritable
 from serai.machine.processes.keeper import HEADER, Request
 
@@ -25,7 +25,9 @@ __all__ = ["Child", "Exit", "Kept", "start_kept"]
 
 _log = logging.getLogger(__name__)
 
-_KEEPER = Path(__file__).with_name("keeper.py")
+# Imported, the keeper need not be compiled each time.
+_KEEPER = "import sys; sys.path.append(sys.argv[1]); import keeper; keeper.main(int(sys.argv[2]))"
+_FOLDER = str(Path(__file__).parent)
 _START_LIMIT = 30.0
 """How long a start may take, in seconds. It takes some milliseconds."""
 _KEEPER_LIMIT = 8.0
@@ -57,7 +59,7 @@ class Exit:
 class Kept:
     """A child that was started, and its keeper, which has the host's ends of its pipes."""
 
-    child: Identity
+    child: ProcessIdentity
     keeper: subprocess.Popen[bytes]
     link: socket.socket
     """Where the keeper tells of the end. If the host closes it first, the keeper ends what is left."""
@@ -78,7 +80,7 @@ def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> Kept:
     with ExitStack() as undo, theirs:
         undo.callback(ours.close)
         keeper = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-I", "-S", str(_KEEPER), str(theirs.fileno())],
+            [sys.executable, "-I", "-S", "-c", _KEEPER, _FOLDER, str(theirs.fileno())],
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,

@@ -13,11 +13,8 @@ which closes the socket between them. If it is killed itself, the host ends what
 
 Elsewhere there are no subreapers: all is the same, but what leaves the child's session is lost.
 
-It runs by itself, with no other file of the package, so that it starts fast and stays small:
-
-    python -I -S keeper.py SOCKET
-
-On the socket it gets a `Request`, and later perhaps "end GRACE HANGUP". It says "failed ERRNO" or
+It runs by itself, with no other file of the package, so that it starts fast and stays small (`child`). On its
+socket it gets a `Request`, and later perhaps "end GRACE HANGUP". It says "failed ERRNO" or
 "started PID", then "ended CODE", where a signal is a negative code, and "left PID …" if some would not go.
 """
 
@@ -39,9 +36,9 @@ __all__ = ["HEADER", "Request", "take_number"]
 HEADER = 8
 """Bytes that say how long the request is that follows."""
 
-Request = tuple[list[bytes], dict[bytes, bytes], bytes, bytes | None, int]
-"""The program and its arguments, its environment, its directory, the terminal that shall be its own, and the
-number that it shall be known by."""
+Request = tuple[list[bytes], dict[bytes, bytes], bytes, bytes | None, int, int]
+"""The program and its arguments, its environment, its directory, the terminal that shall be its own, the
+number that it shall be known by, and its umask, or -1 to leave that as it is."""
 
 _GRACE = 1.0
 """How long what a child or the host left behind may take to end by itself, in seconds."""
@@ -137,12 +134,14 @@ def start(request: Request) -> tuple[int, int]:
 
 def become(request: Request) -> None:
     """Be the program."""
-    argv, environ, folder, terminal, number = request
+    argv, environ, folder, terminal, number, umask = request
     os.setsid()
     if terminal is not None:
         own_terminal(terminal)
     take_number(number)
     os.chdir(folder)
+    if umask >= 0:
+        os.umask(umask)
     for number in range(1, _REAL_TIME):
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)  # whatever the host was started to ignore
@@ -303,7 +302,3 @@ def tell(pids: list[int], *signals: int) -> None:
         for number in signals:
             with contextlib.suppress(OSError):
                 os.kill(pid, number)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
