@@ -22,8 +22,8 @@ from hosts import TOKEN, WITHIN
 from serai.cli import main
 from serai.cli.doctor import _watches
 from serai.config.trust import Trust
-from serai.machine.processes.census import Identity, look
-from serai.machine.processes.records import Record, Records
+from serai.machine.processes.census import ProcessIdentity, look
+from serai.machine.processes.records import ChildRecord, ChildRecords
 from serai.store.sqlite.lock import say_where
 
 
@@ -151,8 +151,10 @@ def test_processes_of_a_host_that_is_gone_are_told_and_left_alone(
         try:
             process = look(left.pid)
             assert process is not None
-            records = Records(tmp_path / "processes")
-            records.write(mark, Record("the terminal x", Identity(gone.pid, "then"), process.identity))
+            records = ChildRecords(tmp_path / "processes")
+            records.write(
+                mark, ChildRecord("the terminal x", ProcessIdentity(gone.pid, "then"), process.identity)
+            )
             found = doctor(tmp_path, capsys)["leftovers"]
             assert not found["well"]
             assert f"the terminal x still runs ({left.pid})" in found["says"]

@@ -132,7 +132,7 @@ class TestTheAnswers:
         assert prose(await demo.end()).splitlines()[2:] == [
             "- Name: “Ada”",
             "- Address: skipped",
-            "- Warmth: skipped",
+            "- Warmth: skipped (“as it is”)",
             "- Nights: no answer, so I take 2",
             "- Camel: no answer, so I take no",
             "- Bread: “barley”",

@@ -27,7 +27,7 @@ from serai.config.trust import Trust
 from serai.errors import SeraiError
 from serai.harness.demo import DemoHarness
 from serai.machine.processes.census import census, members
-from serai.machine.processes.records import Records
+from serai.machine.processes.records import ChildRecords
 from serai.machine.terminals.environment import default_shell
 from serai.machine.terminals.pty import open_pty
 from serai.store.sqlite.backup import look_over
@@ -109,7 +109,7 @@ def _terminals() -> Finding:
 
 def _processes(home: Path) -> Iterator[Finding]:
     """Processes of a host that is gone. They are told, and left alone."""
-    records = Records(home / "processes").orphaned()
+    records = ChildRecords(home / "processes").orphaned()
     everyone = census() if records else []
     for mark, record in records.items():
         left = members(everyone, mark, record.child)

@@ -16,7 +16,7 @@ from serai.ahp.types import (
     SessionInputResponseKind,
     Turn,
 )
-from serai.completions.sources import Prompt
+from serai.completions.prompts import Prompt
 from serai.contract import AgentSession
 from serai.errors import SessionGone
 from serai.host.session.core import SessionCore

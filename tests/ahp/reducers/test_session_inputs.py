@@ -14,7 +14,6 @@ from ahp.reducers.cases import (
     NOW,
     Case,
     Json,
-    call,
     case,
     changed,
     check,
@@ -36,7 +35,6 @@ QUESTIONS: list[Json] = [
     {"kind": "single-select", "id": "q3", "message": "Which?", "options": [{"id": "o1", "label": "One"}]},
     {"kind": "hologram", "id": "q4"},
 ]
-PENDING = call("pending-confirmation", invocationMessage="Run")
 
 
 def request(request_id: str = "r1", **fields: Any) -> Json:

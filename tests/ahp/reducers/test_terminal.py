@@ -12,7 +12,6 @@ from serai.ahp.types import TerminalState
 CLIENT: Json = {"kind": "client", "clientId": "c1"}
 SESSION: Json = {"kind": "session", "session": "ahp-session:/s1", "turnId": "t1", "toolCallId": "c1"}
 STRANGER: Json = {"kind": "nobody", "since": None}
-HOLOGRAM: Json = {"type": "hologram", "value": "x", "commandId": "k1"}
 
 
 def terminal(*content: Json, **fields: Any) -> Json:

@@ -157,7 +157,8 @@ def _told(question: Question, answer: SessionInputAnswer | None) -> str:
             draft = ", only a draft" if isinstance(answer, SessionInputDraft) else ""
             return _value(question, value) + draft
         case _:
-            return "skipped"
+            why = getattr(answer, "freeform_values", None)
+            return f"skipped ({quoted(' '.join(why))})" if why else "skipped"
 
 
 def _value(question: Question, value: SessionInputAnswerValue) -> str:

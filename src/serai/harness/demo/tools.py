@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from mimetypes import guess_type
 from typing import Any
 
 from serai.ahp.types import (
@@ -143,8 +144,7 @@ def file_edit(turn: Turn, uri: str, before: bytes | None, after: str) -> FileEdi
     """What writing a text changes in a file, or (`None`) in one that is not there."""
 
     def side(data: bytes) -> FileEditSide:
-        kind = "application/octet-stream" if _lines(data) is None else "text/plain"
-        return FileEditSide(uri=uri, content=turn.keep(data, kind))
+        return FileEditSide(uri=uri, content=turn.keep(data, guess_type(uri)[0] or "text/plain"))
 
     old, new, diff = _lines(before or b""), after.splitlines(), None
     if old is not None:  # what is no text has no lines to count

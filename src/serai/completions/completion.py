@@ -1,4 +1,7 @@
-"""What is being written at a place in a text, and what an offer looks like.
+"""The answer to the command `completions`: what is being written at a place in a text, and what fits there.
+
+    index = FileIndex(folder)
+    items = await complete(params.text, params.offset, [FileSource(index), PromptSource(prompts)])
 
 Clients count UTF-16 units, so an emoji counts as two. Two things can be begun: a mention with `@`, at the
 start of a word, whose name may be put in quotes (`@"my file`; a quote or a backslash in it has a backslash
@@ -8,8 +11,10 @@ before it); and a command with `/`, at the start of a line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
+from unicodedata import normalize
 
 from serai.ahp.commands import CompletionItem
 from serai.ahp.types import MessageAttachment
@@ -17,9 +22,13 @@ from serai.errors import InvalidParams
 
 __all__ = [
     "ITEM_LIMIT",
+    "KIND",
     "TRIGGERS",
     "Candidate",
+    "CompletionSource",
     "Token",
+    "complete",
+    "folded",
     "index_of",
     "items",
     "token_at",
@@ -27,11 +36,14 @@ __all__ = [
     "words_at",
 ]
 
+KIND = "serai.kind"
+"""In an attachment's `_meta`: what was chosen, a `file`, `folder`, `skill` or `prompt`."""
+
 TRIGGERS = ["@", "/"]
 """What begins something that can be completed; `initialize` tells it to clients."""
 
 ITEM_LIMIT = 50
-"""So many offers are made at most."""
+"""Most offers in one answer."""
 
 # Scripts in which words stand beside each other without spaces, such as Thai, Chinese, Japanese and Korean.
 _UNSPACED = (
@@ -151,3 +163,43 @@ def _quoted(name: str) -> str:
     if not re.search(r"""[\s"]""", name):
         return name
     return '"' + re.sub(r"""["\\]""", r"\\\g<0>", name) + '"'
+
+
+def folded(text: str) -> str:
+    """A text in which case and the spelling of letters with signs make no difference."""
+    return normalize("NFC", text.lower())
+
+
+class CompletionSource(Protocol):
+    """Offers what can stand after a trigger."""
+
+    @property
+    def trigger(self) -> str:
+        """Which of `TRIGGERS` it answers to."""
+        ...
+
+    async def candidates(self, query: str) -> Sequence[Candidate]:
+        """What fits, best first. It should answer soon."""
+        ...
+
+
+async def complete(text: str, offset: int, sources: Sequence[CompletionSource]) -> list[CompletionItem]:
+    """What could stand at a place in a text, best first, at most `ITEM_LIMIT`.
+
+    Sources of the same trigger are asked in their order. Cancelling is safe.
+
+    Raises:
+        InvalidParams: The offset is before the text, behind it, or inside a character (`params.offset`).
+    """
+    token = token_at(text, offset)
+    words = words_at(text, offset) if token is None else None
+    begun = token or words
+    if begun is None:
+        return []
+    found: list[Candidate] = []
+    for source in sources:
+        if source.trigger == begun.trigger and len(found) < ITEM_LIMIT:
+            found += await source.candidates(begun.query)
+    if words:  # most likely it is said to a command, so only a name that begins just so is meant
+        found = [item for item in found if folded(item.name).startswith(folded(words.query))]
+    return items(begun, found)

@@ -11,9 +11,9 @@ import pytest
 from serai.ahp import wire
 from serai.ahp.commands import CompletionItem, CompletionsResult
 from serai.ahp.types import MessageResourceAttachment, SimpleMessageAttachment
-from serai.completions.completing import Candidate
-from serai.completions.index import FileIndex
-from serai.completions.sources import KIND, FileSource, Prompt, PromptSource, complete
+from serai.completions.completion import KIND, Candidate, complete
+from serai.completions.files import FileIndex, FileSource
+from serai.completions.prompts import Prompt, PromptSource
 from serai.errors import InvalidParams
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TypeVar
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serai.completions.fuzzy import CANDIDATE_LIMIT, search
-from serai.completions.listing import Listing, ListingBuilder, mask_of
+from serai.completions.search import CANDIDATE_LIMIT, PathListing, PathListingBuilder, search
 
 T = TypeVar("T")
 
@@ -23,8 +21,8 @@ def drive(work: Generator[None, None, T]) -> T:
             return done.value
 
 
-def listing(*paths: str) -> Listing:
-    builder = ListingBuilder()
+def listing(*paths: str) -> PathListing:
+    builder = PathListingBuilder()
     builder.add(paths)
     return drive(builder.build())
 
@@ -118,14 +116,3 @@ def test_everything_that_has_the_characters_in_their_order_is_found(paths: list[
     assert {path for path in told if not path.endswith("/")} <= names
     assert {name for name in names if fits(name)} <= {path.rstrip("/") for path in told}
     assert all(fits(path.rstrip("/")) for path in told)
-
-
-@given(st.text(max_size=20), st.text(max_size=20))
-def test_a_mask_has_what_its_parts_have(one: str, other: str) -> None:
-    assert mask_of(one + other) == mask_of(one) | mask_of(other)
-    assert mask_of(one) < 2**64
-
-
-@pytest.mark.parametrize("query", ["", "a", "zz", "aé"])
-def test_an_empty_listing_has_nothing(query: str) -> None:
-    assert drive(search(Listing(), query, 50)) == []

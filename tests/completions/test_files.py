@@ -6,19 +6,14 @@ import asyncio
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from serai.completions import index as index_module
-from serai.completions.fuzzy import search
-from serai.completions.index import FileIndex
-from serai.completions.listing import Listing
-from serai.completions.sources import FileSource
-from serai.completions.turns import in_turns
+from serai.completions import files as index_module
+from serai.completions.files import FileIndex, FileSource
+from serai.completions.search import PathListing, in_turns, search
 
 
 @pytest.fixture
@@ -43,7 +38,12 @@ def write(folder: Path, *names: str) -> None:
         (folder / name).write_text("1")
 
 
-async def names(listing: Listing) -> set[str]:
+def stale(index: FileIndex) -> None:
+    """Let the next who asks wait for a new listing."""
+    index._good_until = index._too_old_at = 0.0
+
+
+async def names(listing: PathListing) -> set[str]:
     return {item.path + "/" * item.is_folder for item in await in_turns(search(listing, "", 300))}
 
 
@@ -130,10 +130,10 @@ async def test_what_changes_in_a_submodule_is_found_too(nested: Path) -> None:
     index = FileIndex(nested)
     before = await index.listing()
     write(nested, "src/sub/later.txt")
-    index.stale()
+    stale(index)
     assert "src/sub/later.txt" in await names(await index.listing())
     (nested / "src/sub/later.txt").unlink()
-    index.stale()
+    stale(index)
     assert await names(await index.listing()) == await names(before)
     await index.close()
 
@@ -192,26 +192,15 @@ async def test_a_repositorys_settings_run_nothing(index: FileIndex, tmp_path: Pa
     assert sprung.exists()  # so the trap works
 
 
-async def test_variables_that_steer_git_are_not_passed_on(
-    index: FileIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    git(tmp_path, "init")
-    write(tmp_path, "a.py")
-    monkeypatch.setenv("GIT_DIR", "/nowhere")
-    monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere")
-    write(tmp_path, "node_modules/x")  # only git would list it
-    assert "node_modules/x" in await names(await index.listing())
-
-
 async def test_a_new_file_is_found_once_the_listing_is_stale(index: FileIndex, tmp_path: Path) -> None:
     write(tmp_path, "a")
     first = await index.listing()
     write(tmp_path, "b")
     assert await index.listing() is first
-    index.stale()
+    stale(index)
     async with asyncio.timeout(30):
         while await names(await index.listing()) != {"a", "b"}:
-            index.stale()
+            stale(index)
 
 
 class SlowGit:
@@ -302,7 +291,7 @@ async def test_a_closed_folder_is_left_out_wherever_it_is(tmp_path: Path, with_g
 async def test_a_listing_that_did_not_change_is_kept(index: FileIndex, tmp_path: Path) -> None:
     write(tmp_path, "a")
     first = await index.listing()
-    index.stale()
+    stale(index)
     await index.listing()
     while index._making is not None:  # noqa: ASYNC110 - there is nothing else to wait for
         await asyncio.sleep(0)
@@ -316,19 +305,8 @@ async def test_what_git_tells_is_the_same_however_it_comes(
     write(tmp_path, "one.py", "two.py", "three/four.py")
     first = await index.listing()
     monkeypatch.setattr(index_module, "_CHUNK", 5)
-    index.stale()
+    stale(index)
     assert await index.listing() is first
-
-
-async def test_who_comes_at_once_waits_for_the_same_listing(index: FileIndex, tmp_path: Path) -> None:
-    write(tmp_path, "a")
-    gives_up = asyncio.ensure_future(index.listing())
-    others = [asyncio.ensure_future(index.listing()) for _ in range(3)]
-    await asyncio.sleep(0)
-    gives_up.cancel()
-    first, *rest = await asyncio.gather(*others)
-    assert all(listing is first for listing in rest)
-    assert await names(first) == {"a"}
 
 
 @pytest.mark.parametrize("with_git", [True, False])
@@ -361,33 +339,3 @@ async def test_closing_ends_what_is_under_way(index: FileIndex, tmp_path: Path) 
     await index.close()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-
-
-async def test_looking_into_many_folders_does_not_keep_a_thread_for_itself(
-    index: FileIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(index_module, "_BIT", 0.0)
-    write(tmp_path, *(f"{number}/a.py" for number in range(50)))
-    with ThreadPoolExecutor(1) as threads:
-        asyncio.get_running_loop().set_default_executor(threads)
-        listing = asyncio.create_task(index.listing())
-        while index._making is None or not threads._threads:  # noqa: ASYNC110 - nothing else to wait for
-            await asyncio.sleep(0)
-        await asyncio.to_thread(lambda: None)
-        assert not listing.done()
-        assert len(await names(await listing)) == 100
-
-
-@pytest.mark.parametrize("with_git", [True, False])
-async def test_a_new_file_is_found_before_one_has_finished_typing(tmp_path: Path, with_git: bool) -> None:
-    if with_git:
-        git(tmp_path, "init")
-    write(tmp_path, "old")
-    index = FileIndex(tmp_path)
-    assert await names(await index.listing()) == {"old"}
-    write(tmp_path, "new")
-    begin = time.monotonic()
-    while "new" not in await names(await index.listing()):  # noqa: ASYNC110 - as someone who types asks
-        await asyncio.sleep(0.02)
-    assert time.monotonic() - begin < 1.5
-    await index.close()
