@@ -89,6 +89,8 @@ class Recorder:
         self._not_ignored: dict[str, tuple[int, ...]] = {}
         self._same: dict[tuple[str, str], bool] = {}
         self._too_large: FolderTooLarge | None = None
+        self._tree: str | None = None
+        """The tree of the index, while nothing has changed in it."""
 
     @property
     def empty_tree(self) -> str:
@@ -175,12 +177,12 @@ class Recorder:
         """
         left_out = await self._scan()
         try:
-            tree = await self._write_tree()
+            self._tree = self._tree or await self._write_tree()
         except GitFailed:  # the repository may have deleted objects that the index names
             await asyncio.to_thread((self.folder / "git/index").unlink, missing_ok=True)
             left_out = await self._scan()
-            tree = await self._write_tree()
-        return Recorded(tree, left_out)
+            self._tree = await self._write_tree()
+        return Recorded(self._tree, left_out)
 
     async def _scan(self) -> tuple[str, ...]:
         """Bring the private index up to date. Returns the files that were left out."""
@@ -199,16 +201,14 @@ class Recorder:
         names = dict.fromkeys(answer.names)
         if any(name.endswith((".gitignore", ".gitattributes")) for name in names):
             self._forget()
-        if self._repository is not None:
-            with contextlib.suppress(GitFailed):  # told where it matters
-                facts = await self._repository.index_facts()
-                names |= dict.fromkeys(facts.forced if facts is not self._facts else ())
-                self._facts = facts
+        names |= dict.fromkeys(await self._newly_forced())
         if len(names) > MAX_FILES:
             raise self._is_too_large()
         there, gone, left_out, size = await asyncio.to_thread(self._sort, names)
         if size > MAX_BYTES:
             raise self._is_too_large()
+        if gone or there:
+            self._tree = None
         if gone:
             await self._run(
                 *("update-index", "--force-remove", "-z", "--stdin"), doing="record the files", data=gone
@@ -220,6 +220,15 @@ class Recorder:
                 data=there,
             )
         return left_out
+
+    async def _newly_forced(self) -> frozenset[str]:
+        """The ignored files that the person tracks all the same, once their index has changed."""
+        if self._repository is None:
+            return frozenset()
+        before = self._facts
+        with contextlib.suppress(GitFailed):  # told where it matters
+            self._facts = await self._repository.index_facts()
+        return self._facts.forced if self._facts is not before else frozenset()
 
     def _is_too_large(self) -> FolderTooLarge:
         self._too_large = FolderTooLarge(
