@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness import Result, against_limit
-from serai.completions.index import FileIndex
-from serai.completions.sources import FileSource, complete
+from serai.completions.completion import complete
+from serai.completions.files import FileIndex, FileSource
 
 WORDS = [
     "src",

@@ -152,8 +152,6 @@ async def taken(sockets: list[WebSocket]) -> None:
 class _Subscriber:
     """A peer that only listens."""
 
-    is_full = False
-
     def received(self, data: bytes) -> None:
         """Clients say nothing here."""
 

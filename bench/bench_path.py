@@ -287,9 +287,6 @@ class _Link:
     def flush(self) -> None:
         """Nothing is kept back."""
 
-    def read_on(self) -> None:
-        """Nobody is held up."""
-
     def close(self, code: int, reason: str) -> None:
         """Nobody closes."""
 

@@ -12,7 +12,7 @@ from statistics import median
 from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType] - it also takes events of trio
 
 from harness import Result, against_limit, against_peer
-from serai.machine.watch.source import LONGEST, QUIET
+from serai.machine.watch.events import LONGEST, QUIET
 from serai.machine.watch.watch import Watches
 
 ROUNDS = 40

@@ -94,6 +94,15 @@ def test_every_example_is_run_by_a_test(page: str) -> None:
     assert all(example(page, word) for word in USED.get(page, []))
 
 
+@pytest.mark.parametrize("page", ["docs/where.md", "docs/architecture.md"])
+def test_every_file_that_a_map_names_is_there(page: str) -> None:
+    named = re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", (ROOT / page).read_text("utf-8"))
+    assert len(named) > 20
+    assert [
+        name for name in named if not any((root / name).exists() for root in (ROOT, ROOT / "src/serai"))
+    ] == []
+
+
 # -- whole programs: a host of its own process, and the program in another -----------------------------------
 
 

@@ -143,6 +143,77 @@ def test_what_a_question_is_asked_with_is_no_result() -> None:
     assert calls.update(told(status="completed")).use.results == ()
 
 
+ASKED = text("May I run this?")
+DIFF = {"type": "diff", "path": "/w/a.txt", "oldText": "old\n", "newText": "new\n"}
+AGAIN = begun(title="make", status="in_progress")
+HALF = begun(title="make", status="in_progress", content=[text("half")])
+DONE = told(status="completed")
+SAID = told(status="completed", raw_output={"stdout": "made"})
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "after", "came"),
+    [
+        ([], [ASKED], [AGAIN, SAID], "made"),
+        ([], [ASKED], [SAID], "made"),
+        ([], [ASKED], [AGAIN, told(status="completed", content=[text("all")])], "all"),
+        ([], [ASKED], [AGAIN, told(content=[text("all")]), SAID], "all"),
+        ([HALF], [ASKED], [DONE], "half"),
+        ([HALF], [text("half")], [SAID], "half"),
+        ([], [ASKED], [AGAIN, DONE], ""),
+        ([], [ASKED], [told(status="failed", raw_output={"error": "no such target"})], "no such target"),
+    ],
+)
+def test_what_the_person_was_asked_is_not_what_came_of_a_call(
+    before: list[Any], question: list[Any], after: list[Any], came: str
+) -> None:
+    assert _played(before, question, after).text == came
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "after"),
+    [
+        ([], [DIFF], [DONE]),
+        ([], [ASKED, DIFF], [AGAIN, SAID]),
+        ([begun(content=[])], [DIFF], [SAID]),
+        ([begun(content=[DIFF])], [ASKED], [SAID]),
+    ],
+)
+def test_an_edit_that_someone_said_yes_to_is_seen_with_the_call(
+    before: list[Any], question: list[Any], after: list[Any]
+) -> None:
+    assert _played(before, question, after).results == (DIFF,)
+
+
+def _played(before: list[Any], question: list[Any], after: list[Any]) -> ToolUse:
+    """The call in the end. Whoever is asked whether it may run says yes."""
+    calls = ToolCalls()
+    for update in before:
+        calls.update(update)
+    allowed(calls, told(title="make", content=question))
+    for update in after:
+        calls.update(update)
+    (use,) = calls
+    return use
+
+
+def test_a_call_that_is_asked_about_again_after_a_no_is_another_one() -> None:
+    calls = ToolCalls()
+    asked = [told(title="make", raw_input=ONE), told(), told(title="ls")]
+    uses = [calls.ask(question).use for question in asked if _deny(calls)]
+    assert [(use.key, use.title, use.input) for use in uses] == [
+        ("c", "make", ONE),
+        ("c#1", "make", ONE),
+        ("c#2", "ls", None),
+    ]
+
+
+def _deny(calls: ToolCalls) -> bool:
+    for use in list(calls):
+        calls.answer(use.key, approved=False)
+    return True
+
+
 # -- what a command prints ---------------------------------------------------------------------------------
 
 

@@ -12,7 +12,6 @@ from agents.players import ALL, Players
 from machine.processes.watching import runs, until
 from requirements import proves
 from serai import agents
-from serai.acp import ReadTextFile, WriteTextFile
 from serai.agents import RawEvent, TextAdded, TurnFinished
 from serai.agents.testing import ScriptedAgent
 from serai.errors import (
@@ -23,10 +22,8 @@ from serai.errors import (
     AgentUnknown,
     AuthRequired,
     CapabilityNotSupportedError,
-    ConfigInvalid,
     Mismatch,
     PromptInvalid,
-    ProtocolError,
 )
 
 
@@ -187,26 +184,6 @@ async def test_agents_of_the_configuration_are_there_by_default(
     assert "mine" in [one.id for one in await agents.detect()]
 
 
-async def test_in_a_folder_that_is_gone_agents_are_found_and_work_elsewhere(
-    players: Players, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home, gone = players.project / "serai", players.project / "gone"
-    home.mkdir()
-    gone.mkdir()
-    (home / "serai.toml").write_text('[agents.mine]\ncommand = "no-such-program"\n')
-    monkeypatch.setenv("SERAI_HOME", str(home))
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    assert "mine" in [one.id for one in await agents.detect()]
-    for use in (agents.capabilities("mine"), agents.models("mine"), agents.ask("mine", "hi", cwd=home)):
-        with pytest.raises(AgentNotInstalled, match="no-such-program"):
-            await use
-    with pytest.raises(ConfigInvalid, match="is gone"):
-        await agents.ask("mine", "hi")
-    with pytest.raises(ConfigInvalid, match="is gone"):
-        await agents.ask("mine", "hi", cwd="below")
-
-
 @pytest.mark.parametrize(
     ("name", "prompt", "told", "error"),
     [
@@ -270,48 +247,3 @@ async def test_an_agent_of_the_sdk_is_asked_in_the_same_way(players: Players) ->
             session.cancel()
             assert (await stream.result()).text == "again"
         assert (await waiting).stop_reason == "cancelled"
-
-
-async def test_a_stream_that_is_just_forgotten_is_ended_all_the_same(players: Players) -> None:
-    async for event in agents.stream("player", "wait", **players.options):
-        if isinstance(event, TextAdded) and event.text == "waiting":
-            break
-    await until(lambda: players.methods[-1] == "session/cancel")
-    await until(lambda: len(asyncio.all_tasks()) == 1)
-
-
-async def test_an_agent_of_the_sdk_asks_and_is_served(players: Players) -> None:
-    class Files(agents.BasicClient):
-        def __init__(self) -> None:
-            self.files = {"/notes": "one\n"}
-
-        @property
-        def capabilities(self) -> agents.ClientCapabilities:
-            return agents.ClientCapabilities(read_text_file=True, write_text_file=True)
-
-        async def read_text_file(self, request: ReadTextFile) -> str:
-            if request.path not in self.files:
-                raise ProtocolError("there is no such file", number=-32002)
-            return self.files[request.path]
-
-        async def write_text_file(self, request: WriteTextFile) -> None:
-            self.files[request.path] = request.content
-
-    files = Files()
-    name = players.add_independent()
-    async with agents.host(name, client=files, permissions="stream", **players.options) as host:
-        session = await host.load_session("old")
-        assert len(session.history) == 2
-        assert (await session.ask("files")).text == "-32002"
-        assert files.files["/copy"] == "one\n"
-        for answer in ("allow", "reject"):
-            async with session.stream("work") as stream:
-                async for event in stream:
-                    if isinstance(event, agents.PermissionAsked):
-                        assert getattr(event, answer)()
-        forked = await session.fork()
-        assert forked.id == "old-fork"
-        with pytest.raises(CapabilityNotSupportedError, match=r"sessionCapabilities\.delete"):
-            await host.delete_session("old")
-        with pytest.raises(AgentClosed):
-            await forked.ask("crash")

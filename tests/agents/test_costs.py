@@ -168,8 +168,6 @@ async def test_tokens_have_a_price_where_no_cost_is_told(players: Players) -> No
     result = await agents.ask("player", "echo a", costs=by_model, **options)
     assert result.cost_usd == pytest.approx(0.002)
     assert by_model.spent_usd == pytest.approx(0.002)
-    estimating = CostTracker(estimate=lambda result: len(result.text) / 100)
-    assert (await agents.ask("player", "echo abc", costs=estimating, **options)).cost_usd == 0.03
     assert players.warnings == []
 
 
@@ -311,15 +309,3 @@ def test_the_total_says_what_is_part_of_what(total: int | None, tokens: Tokens) 
 def test_a_part_is_not_more_than_the_whole() -> None:
     assert Tokens.of({**PARTS, "inputTokens": 9, "totalTokens": 29}) == Tokens(9, 7, 3, 15, 5)
     assert Tokens.of({**PARTS, "outputTokens": 4, "totalTokens": 104}) == Tokens(90, 7, 3, 4, 5)
-
-
-def test_where_either_may_be_part_only_one_is() -> None:
-    told = {"inputTokens": 100, "cachedReadTokens": 5, "outputTokens": 20, "thoughtTokens": 5}
-    assert Tokens.of({**told, "totalTokens": 125}) == Tokens(95, 5, 0, 20, 5)
-
-
-def test_what_is_not_told_is_nothing() -> None:
-    assert Tokens.of({}) == Tokens(0, 0, 0, 0, 0)
-    assert Tokens.of({"outputTokens": 2.0, "inputTokens": 2.5, "thoughtTokens": True}) == Tokens(
-        0, 0, 0, 2, 0
-    )

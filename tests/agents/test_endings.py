@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from machine.processes.watching import until
 from serai import agents
-from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
+from serai.agents.testing import ScriptedAgent, ScriptedTurn
 from serai.errors import AgentClosed, AgentInactive
 
 LIMIT = 10.0
@@ -65,41 +64,6 @@ async def test_whoever_is_cancelled_while_the_agent_ends_returns_when_it_is_gone
         with pytest.raises(asyncio.CancelledError):
             await using
     assert agent.is_gone
-
-
-async def test_an_opening_that_fails_and_is_cancelled_then_leaves_nothing() -> None:
-    agent = SlowToEnd(fails={"session/new": {"code": -32603, "message": "no"}})
-    asking = asyncio.create_task(agents.ask(agent, "go"))
-    async with asyncio.timeout(LIMIT):
-        await agent.is_ending.wait()
-        asking.cancel()
-        await several_steps()
-        assert not asking.done()
-        agent.may_end.set()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-    assert agent.is_gone
-
-
-async def test_a_race_that_is_cancelled_twice_returns_when_all_are_gone() -> None:
-    async def wait(turn: ScriptedTurn) -> None:
-        await turn.cancelled()
-
-    runners = [SlowToEnd([wait], name=name) for name in ("a", "b")]
-    racing = asyncio.create_task(agents.race("go", runners))
-    async with asyncio.timeout(LIMIT):
-        await until(lambda: all(runner.prompts for runner in runners))
-        racing.cancel()
-        for runner in runners:
-            await runner.is_ending.wait()
-        racing.cancel()
-        await several_steps()
-        assert not racing.done()
-        for runner in runners:
-            runner.may_end.set()
-        with pytest.raises(asyncio.CancelledError):
-            await racing
-    assert all(runner.is_gone for runner in runners)
 
 
 class SlowToStartAgain(ScriptedAgent):
@@ -172,29 +136,3 @@ async def test_whoever_objects_to_a_warning_does_so_before_anything_is_sent() ->
             await session.ask([agents.image(b"x"), "look"])
         assert agent.prompts == []
         assert (await session.ask("go")).text == "a"
-
-
-async def test_whoever_objects_in_the_middle_of_a_turn_stops_it_and_the_next_is_in_step() -> None:
-    async def use(turn: ScriptedTurn) -> None:
-        turn.tool("rm x", "delete", status="completed")
-        turn.tool("rm y", "delete", status="completed")
-        await turn.cancelled()
-
-    agent = ScriptedAgent([use, "next"])
-    tools = agents.ToolFilter(block_kinds=["delete"])
-    async with agents.session(agent, on_warning=object_to, tools=tools) as session:
-        with pytest.raises(ValueError, match="without asking"):
-            await session.ask("go")
-        async with asyncio.timeout(LIMIT):
-            assert (await session.ask("again")).text == "next"
-
-
-async def test_a_log_that_nobody_can_take_does_not_disturb(caplog: pytest.LogCaptureFixture) -> None:
-    async def turn(turn: ScriptedTurn) -> None:
-        turn.log("a line")
-
-    agent = ScriptedAgent([turn, "next"], capabilities=EVERYTHING)
-    async with agents.session(agent, on_stderr=object_to) as session:
-        await session.ask("go")
-        assert (await session.ask("again")).text == "next"
-    assert "on_stderr has failed" in caplog.text

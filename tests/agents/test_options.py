@@ -1,16 +1,20 @@
-"""What is said when an agent is started is looked at before anything is."""
+"""What can be said to an agent: options, parts of a prompt, traces."""
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry import context, trace
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
 from serai import agents
 from serai.acp import StdioServer
+from serai.agents.ask.prompt import Command, audio, blocks_of, embedded, image, link
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
-from serai.errors import Mismatch
+from serai.errors import Mismatch, PromptInvalid
 
 NO_VARIABLES: list[Any] = [{"A": 5}, {"A": None}, {5: "a"}, {"A": b"a"}, ["A=5"], "A=5"]
 
@@ -119,28 +123,6 @@ async def test_so_is_a_server_that_is_none_before_the_agent_is_started(server: A
     assert agent.starts == 0
 
 
-async def test_what_is_not_said_may_be_none() -> None:
-    agent = ScriptedAgent(["here"])
-    never = {
-        "env",
-        "config",
-        "meta",
-        "mcp_servers",
-        "additional_directories",
-        "permissions",
-        "cancel_timeout",
-    }
-    nothing: dict[str, Any] = dict.fromkeys(agents.Options.__annotations__.keys() - never)
-    assert (await agents.ask(agent, "go", **nothing)).text == "here"
-
-
-async def test_folders_come_in_any_collection() -> None:
-    for folders in (["/a", Path("/b")], ("/a", "/b"), iter(["/a", "/b"]), {"/a": 1, "/b": 2}.keys()):
-        agent = ScriptedAgent(["here"], capabilities=EVERYTHING)
-        await agents.ask(agent, "go", additional_directories=folders)
-        assert agent.asked("session/new")[0]["params"]["additionalDirectories"] == ["/a", "/b"]
-
-
 async def test_a_filter_is_not_taken_away_by_saying_that_there_is_none() -> None:
     async def permit(turn: ScriptedTurn) -> None:
         turn.say(await turn.ask_permission("rm x", "delete"))
@@ -149,3 +131,71 @@ async def test_a_filter_is_not_taken_away_by_saying_that_there_is_none() -> None
     agent: Any = agents.client(ScriptedAgent([permit]), tools=agents.ToolFilter(block_kinds=["delete"]))
     assert (await agent.ask("go", tools=None, on_warning=warnings.append)).text == "reject_once"
     assert "denied" in warnings[0]
+
+
+def test_files_become_parts(tmp_path: Path) -> None:
+    picture = tmp_path / "a b.jpeg"
+    picture.write_bytes(b"\xff\xd8")
+    assert image(picture) == {
+        "type": "image",
+        "data": base64.b64encode(b"\xff\xd8").decode(),
+        "mimeType": "image/jpeg",
+    }
+    assert image(b"x")["mimeType"] == "image/png"
+    assert audio(b"x", "audio/mpeg")["mimeType"] == "audio/mpeg"
+    notes = tmp_path / "notes.txt"
+    notes.write_text("héllo")
+    assert embedded(notes)["resource"] == {"uri": notes.as_uri(), "text": "héllo"}
+    assert link(notes) == {"type": "resource_link", "uri": notes.as_uri(), "name": "notes.txt"}
+    assert link("https://example.com/", "Example")["name"] == "Example"
+
+
+def test_texts_and_commands_become_blocks() -> None:
+    assert blocks_of("hi", agent="a") == [{"type": "text", "text": "hi"}]
+    blocks = blocks_of(
+        [Command("review", "now"), "please", link("file:///x")], agent="a", commands=["review"]
+    )
+    assert [block.get("text") for block in blocks] == ["/review now", "please", None]
+
+
+@pytest.mark.parametrize("prompt", ["", [], [""]])
+def test_an_empty_prompt_is_refused(prompt: str | list[str]) -> None:
+    with pytest.raises(PromptInvalid):
+        blocks_of(prompt, agent="a")
+
+
+def test_a_system_prompt_does_not_hide_a_command() -> None:
+    assert blocks_of("hi", agent="a", system_prompt="Be brief.")[0]["text"] == "Be brief.\n\nhi"
+    command, told = blocks_of(Command("review"), agent="a", system_prompt="Be brief.")
+    assert (command["text"], told["text"]) == ("/review", "Be brief.")
+    assert [block["type"] for block in blocks_of([link("file:///x")], agent="a", system_prompt="x")] == [
+        "resource_link",
+        "text",
+    ]
+
+
+SPAN = SpanContext(0xABC, 0xDEF, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+PARENT = "00-00000000000000000000000000000abc-0000000000000def-01"
+
+
+def metas(agent: ScriptedAgent) -> list[Any]:
+    opening = ("session/new", "session/load", "session/prompt")
+    return [each["params"].get("_meta") for each in agent.requests if each.get("method") in opening]
+
+
+async def test_the_span_that_is_active_is_told_with_sessions_and_prompts() -> None:
+    agent = ScriptedAgent(["a", "b", "c"], capabilities=EVERYTHING)
+    token = context.attach(trace.set_span_in_context(NonRecordingSpan(SPAN)))
+    try:
+        await agents.ask(agent, "go", meta={"mine": 1})
+        await agents.ask(agent, "go", load="session-1", meta={"traceparent": "my own"})
+    finally:
+        context.detach(token)
+    told = {"traceparent": PARENT, "mine": 1}
+    assert metas(agent) == [told, told, {"traceparent": "my own"}, {"traceparent": "my own"}]
+
+
+async def test_without_a_span_nothing_is_told() -> None:
+    agent = ScriptedAgent(["a"])
+    await agents.ask(agent, "go")
+    assert metas(agent) == [None, None]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
-from machine.processes.watching import until
 from serai import agents
 from serai.agents import BasicClient, ClientCapabilities, TextAdded, ToolCalled, ToolChanged
 from serai.agents.testing import EVERYTHING, Replay, ScriptedAgent, ScriptedTurn
@@ -112,21 +110,6 @@ async def test_it_fails_in_every_way() -> None:
         await agents.ask(ScriptedAgent(fails={"initialize": {"code": -32603, "message": "no"}}), "go")
 
 
-async def test_its_log_and_its_end_can_come_at_any_time() -> None:
-    agent = ScriptedAgent(commands=["review"])
-    heard: list[str] = []
-    async with agents.session(agent, on_stderr=heard.append) as session:
-        await until(lambda: bool(session.commands))
-        agent.tell(session.id, "session_info_update", title="A title")
-        await until(lambda: session.title == "A title")
-        agent.log("a line")
-        await until(lambda: heard == ["a line"])
-        agent.exit(4)
-        await until(lambda: not session.host.is_running)
-        with pytest.raises(AgentClosed, match="code 4"):
-            await session.ask("still there?")
-
-
 async def test_it_keeps_its_sessions_and_has_what_it_is_given() -> None:
     agent = ScriptedAgent(
         ["a", "b", "c"],
@@ -152,17 +135,6 @@ async def test_it_keeps_its_sessions_and_has_what_it_is_given() -> None:
     warnings: list[str] = []
     await agents.ask(wrong, "go", model="large", on_warning=warnings.append)
     assert "did not take the model 'large'" in warnings[0]
-
-
-async def test_several_turns_at_once_in_several_sessions() -> None:
-    async def turn(turn: ScriptedTurn) -> None:
-        turn.say(await turn.ask_permission(turn.text))
-
-    agent = ScriptedAgent(turn)
-    async with agents.host(agent, permissions=lambda asked: asked.call.title == "a") as host:
-        sessions = [await host.new_session() for _ in range(2)]
-        results = await asyncio.gather(*(s.ask(t) for s, t in zip(sessions, "ab", strict=True)))
-    assert [result.text for result in results] == ["allow_once", "reject_once"]
 
 
 # -- recording and replaying -------------------------------------------------------------------------------

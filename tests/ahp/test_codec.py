@@ -14,9 +14,8 @@ from ahp.strategies import json_values, plain
 from ahp.types.examples import full
 from requirements import proves
 from serai.ahp.actions import ActionEnvelope, SessionDeltaAction
-from serai.ahp.codec import CODEC, decode, encode
+from serai.ahp.codec import CODEC, NOTIFICATIONS, REQUESTS, decode, encode
 from serai.ahp.commands import CreateSessionParams, FetchTurnsParams, FetchTurnsResult, PingParams
-from serai.ahp.methods import NOTIFICATIONS, REQUESTS
 from serai.ahp.wire import UnknownType
 from serai.errors import (
     InvalidParams,

@@ -10,9 +10,8 @@ import pytest
 
 from ahp.types.examples import full, wire_fields
 from requirements import proves
-from serai.ahp.codec import decode
+from serai.ahp.codec import EXTENSIONS, NOTIFICATIONS, REQUESTS, RESOURCE_REQUESTS, decode
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.methods import EXTENSIONS, NOTIFICATIONS, REQUESTS, RESOURCE_REQUESTS
 from serai.ahp.wire import Unknown
 from serai.errors import InvalidParams
 from serai.jsonrpc import Request

@@ -182,19 +182,6 @@ def test_what_a_probe_heard_is_shown_until_the_agent_is_another_one(
     assert KEY not in (machine.root / "serai" / "agents.json").read_text()
 
 
-def test_the_version_of_an_interpreter_is_not_the_agents(
-    machine: Machine, capsys: pytest.CaptureFixture[str]
-) -> None:
-    speaker(machine)
-    assert row(capsys, "speaker")[2] == "-"
-    told = listed(capsys)["speaker"]
-    assert (told["version"], told["reason"]) == (None, None)
-    assert main(["agents", "probe", "speaker"]) == 0
-    capsys.readouterr()
-    assert row(capsys, "speaker")[2] == "9.9.9"  # what it said itself
-    assert listed(capsys)["speaker"]["version"] == "9.9.9"
-
-
 def test_an_agent_that_wanted_a_sign_in_is_not_signed_in_to_until_it_does_no_longer(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -206,16 +193,6 @@ def test_an_agent_that_wanted_a_sign_in_is_not_signed_in_to_until_it_does_no_lon
     assert listed(capsys)["speaker"]["signedIn"] is False
     assert main(["agents"]) == 0
     assert "sign in: speaker login" in capsys.readouterr().out
-
-
-def test_in_a_folder_that_is_gone_they_are_found_all_the_same(
-    machine: Machine, capsys: pytest.CaptureFixture[str]
-) -> None:
-    machine.program("goose", "goose 1.50.1")
-    speaker(machine)
-    (machine.root / "project").rmdir()
-    assert listed(capsys)["goose"]["version"] == "1.50.1"
-    assert main(["agents", "probe", "speaker"]) == 0
 
 
 # -- probe -------------------------------------------------------------------------------------------------

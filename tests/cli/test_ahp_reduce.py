@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from serai.cli import main
-from serai.errors import FileUnreadable, Mismatch
 
 SESSION: dict[str, Any] = {
     "summary": {
@@ -77,17 +76,6 @@ def test_without_a_time_it_is_now(reduce: Any) -> None:
     modified = json.loads(out)["summary"]["modifiedAt"]
     assert isinstance(modified, int)
     assert before - 1 <= modified <= time.time() * 1000 + 1
-
-
-@pytest.mark.parametrize("now", [0, 1.5, -1])
-def test_the_time_may_be_any_number(now: float, reduce: Any) -> None:
-    _, out, _ = reduce({**CASE, "now": now})
-    assert json.loads(out)["summary"]["modifiedAt"] == now
-
-
-def test_the_state_is_printed_for_people_two_spaces_a_level_and_a_line_at_the_end(reduce: Any) -> None:
-    _, out, _ = reduce({"reducer": "root", "initial": {"agents": [], "activeSessions": 2}, "actions": []})
-    assert out == '{\n  "agents": [],\n  "activeSessions": 2\n}\n'
 
 
 def test_what_it_does_not_know_is_kept_and_text_is_not_escaped(reduce: Any) -> None:
@@ -203,14 +191,6 @@ def test_a_file_that_cannot_be_read_is_named(
     assert output.err.count("\n") == 1
 
 
-def test_with_debug_the_error_itself_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(FileUnreadable):
-        main(["--debug", "ahp", "reduce", str(tmp_path / "missing.json")])
-    feed(monkeypatch, b"{}")
-    with pytest.raises(Mismatch):
-        main(["--debug", "ahp", "reduce"])
-
-
 # --- as a process
 
 
@@ -229,13 +209,3 @@ def test_as_a_process_it_reads_and_writes_utf8_whatever_the_terminal_speaks() ->
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout)["later"] == "ü🙂"
     assert "ü🙂".encode() in done.stdout
-
-
-def test_as_a_process_it_fails_with_one_line_or_with_debug_with_a_traceback() -> None:
-    plain = start("ahp", "reduce", data=b"{}")
-    assert (plain.returncode, plain.stdout) == (1, b"")
-    assert plain.stderr == b"serai: reducer: is required [mismatch]\n"
-    traced = start("--debug", "ahp", "reduce", data=b"{}")
-    assert traced.returncode == 1
-    assert b"Traceback (most recent call last)" in traced.stderr
-    assert b"serai.errors.Mismatch: reducer: is required" in traced.stderr

@@ -52,11 +52,6 @@ async def test_the_answer_is_printed(asking: Asking) -> None:
     assert done == Done(0, "Hello,world\n", "")
 
 
-async def test_what_an_agent_does_between_two_messages_sets_them_apart(asking: Asking) -> None:
-    done = await asking.ask("work")
-    assert done == Done(0, "Let me look.\n\nIt is fine.\n", "")
-
-
 async def test_the_prompt_can_be_piped_in(asking: Asking) -> None:
     assert (await asking.ask(typed="echo a\n")).out == "a\n"
     await asking.ask("Why?", typed="\n\necho a\n")
@@ -75,16 +70,6 @@ async def test_the_prompt_can_be_an_option_or_a_file(asking: Asking, tmp_path: P
     assert "more than once" in (await asking.ask("-p", "echo a", "echo b")).err
 
 
-async def test_a_registry_that_cannot_be_had_stops_nobody_who_does_not_need_it(asking: Asking) -> None:
-    file = asking.home / "serai.toml"
-    file.write_text('agent_registry = "http://127.0.0.1:1/registry.json"\n' + file.read_text())
-    assert (await asking.ask("echo a")).out == "a\n"
-    done = await run("ask", "other", "echo a", home=asking.home)
-    assert done.code == 1
-    assert "serai: the registry http://127.0.0.1:1/registry.json cannot be had" in done.err
-    assert "there is no agent 'other'" in done.err
-
-
 async def test_the_result_as_json(asking: Asking) -> None:
     done = await asking.ask("--json", "work")
     result = json.loads(done.out)
@@ -94,27 +79,6 @@ async def test_the_result_as_json(asking: Asking) -> None:
     assert result["cost"] == {"amount": 0.25, "currency": "USD"}
     assert result["usage"]["outputTokens"] == 100
     assert result["toolCalls"][0]["title"] == "ls -l"
-
-
-async def test_in_a_folder_that_is_gone_another_must_be_named(
-    asking: Asking, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gone = asking.home / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    done = await asking.ask("echo a")
-    assert (done.code, done.out) == (2, "")
-    assert "serai ask: error: the folder that you are in is gone: name another with --cwd" in done.err
-    done = await asking.ask("--cwd", ".", "echo a")
-    assert done == Done(1, "", "serai: . cannot be followed: No such file or directory [config_invalid]\n")
-    assert (await asking.ask("--cwd", str(asking.home), "echo a")).out == "a\n"
-
-
-async def test_a_folder_whose_name_is_too_long_is_told(asking: Asking) -> None:
-    done = await asking.ask("--cwd", "/" + "n" * 300, "echo a")
-    assert done.code == 2
-    assert "--cwd: there is no folder /nnn" in done.err
 
 
 async def test_an_answer_under_a_schema(asking: Asking, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -16,16 +15,15 @@ import apsw
 import pytest
 
 from agents.machine import Machine
-from cli.programs import make_database, run, running
+from cli.programs import run, running
 from conformance.client import connecting
 from crash.disks import house_on, new_disk, ready_session
 from hosts import TOKEN, WITHIN
 from serai.cli import main
 from serai.cli.doctor import _watches
 from serai.config.trust import Trust
-from serai.machine.processes.census import Identity, look
-from serai.machine.processes.records import Record, Records
-from serai.store.sqlite.connection import connect
+from serai.machine.processes.census import ProcessIdentity, look
+from serai.machine.processes.records import ChildRecord, ChildRecords
 from serai.store.sqlite.lock import say_where
 
 
@@ -153,8 +151,10 @@ def test_processes_of_a_host_that_is_gone_are_told_and_left_alone(
         try:
             process = look(left.pid)
             assert process is not None
-            records = Records(tmp_path / "processes")
-            records.write(mark, Record("the terminal x", Identity(gone.pid, "then"), process.identity))
+            records = ChildRecords(tmp_path / "processes")
+            records.write(
+                mark, ChildRecord("the terminal x", ProcessIdentity(gone.pid, "then"), process.identity)
+            )
             found = doctor(tmp_path, capsys)["leftovers"]
             assert not found["well"]
             assert f"the terminal x still runs ({left.pid})" in found["says"]
@@ -168,15 +168,6 @@ def test_processes_of_a_host_that_is_gone_are_told_and_left_alone(
     assert found["says"] == "none"
 
 
-def test_processes_of_a_host_that_runs_are_none_of_its_business(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    here = look(os.getpid())
-    assert here is not None
-    Records(tmp_path / "processes").write("aa", Record("a terminal", here.identity, here.identity))
-    assert doctor(tmp_path, capsys)["leftovers"]["says"] == "none"
-
-
 def test_it_tells_of_git_of_watching_and_of_terminals(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,7 +177,7 @@ def test_it_tells_of_git_of_watching_and_of_terminals(
     monkeypatch.setenv("PATH", str(tmp_path))
     found = doctor(tmp_path, capsys)
     assert not found["git"]["well"]
-    assert found["git"]["says"] == "git is not installed"
+    assert found["git"]["says"].startswith("git is not installed")
     assert not list(tmp_path.iterdir())  # to look changes nothing
 
 
@@ -197,24 +188,6 @@ def test_a_limit_that_is_low_is_told_with_how_to_raise_it(tmp_path: Path) -> Non
     assert "1,024 folders" in found.says
     assert "sysctl -w fs.inotify.max_user_watches" in found.remedy
     assert not _watches(tmp_path / "nothing").well
-
-
-async def test_a_database_that_a_host_refuses_is_not_called_well(tmp_path: Path) -> None:
-    path, key = await make_database(tmp_path)
-    assert "every page checked" in (await run("doctor", home=tmp_path)).out
-    database = connect(path, key)
-    database.pragma("user_version", 99)
-    database.close()
-    done = await run("doctor", home=tmp_path)
-    assert done.code == 1
-    assert f"BAD  database   {path} was written by a newer Serai (schema 99" in done.out
-    path.write_bytes(b"")
-    done = await run("doctor", home=tmp_path)
-    assert f"BAD  database   {path} is empty" in done.out
-    path.unlink()
-    path.mkdir()
-    done = await run("doctor", home=tmp_path)
-    assert f"BAD  database   {path} is no file" in done.out
 
 
 def test_files_that_were_left_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

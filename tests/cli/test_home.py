@@ -47,12 +47,6 @@ def test_a_traceback_may_be_asked_for_anywhere(words: list[str]) -> None:
     assert not read_words(words).debug
 
 
-def test_a_home_may_be_called_as_a_command_is() -> None:
-    options = read_words(["--home", "serve", "doctor"])
-    assert options.home == "serve"
-    assert options.run is read_words(["doctor"]).run
-
-
 def test_it_moves_everything(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

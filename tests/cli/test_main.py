@@ -72,15 +72,6 @@ def test_a_wrong_call_is_told_on_standard_error(words: list[str], capsys: pytest
     assert output.err.startswith("usage: serai")
 
 
-def test_the_words_come_from_the_command_line_when_none_are_given(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["serai", "--version"])
-    with pytest.raises(SystemExit):
-        main()
-    assert __version__ in capsys.readouterr().out
-
-
 def test_someone_who_interrupts_gets_the_exit_code_of_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupted:
         @property
@@ -160,11 +151,3 @@ def test_a_stream_that_is_closed_is_no_reason_to_complain(stream: int, tmp_path:
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert stream == 2 or done.stderr.startswith("serai: no host answers")
-
-
-def test_one_who_interrupts_while_a_command_is_loaded_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    def load(name: str) -> object:
-        raise KeyboardInterrupt(name)
-
-    monkeypatch.setattr("serai.cli.import_module", load)
-    assert main(["ask", "x"]) == 130

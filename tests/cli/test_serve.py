@@ -20,8 +20,6 @@ from serai.ahp import commands as c
 from serai.ahp.types import ROOT
 from serai.cli.console.target import called_by, url_of
 from serai.client import Client, connect
-from serai.config.keys import find_database_key
-from serai.config.paths import find_paths
 from serai.store.sqlite.connection import connect as open_database
 from serai.store.sqlite.file import PAGE_SIZE
 from store.kinds import damage
@@ -69,14 +67,6 @@ async def test_a_port_that_is_taken_is_one_line_with_a_remedy(tmp_path: Path) ->
     assert f"port {port} of 127.0.0.1 is taken by another program" in lines[0]
     # What was not reached is not told to clients.
     assert json.loads((tmp_path / "history.db.lock").read_bytes())["address"] is None
-
-
-async def test_a_first_start_that_got_no_further_than_its_key_is_followed_by_another(tmp_path: Path) -> None:
-    find_database_key(find_paths(tmp_path, {}), {}, use_keyring=False)
-    (tmp_path / "history.db.lock").touch()
-    (tmp_path / "history.db.new").write_bytes(b"half")
-    async with running("serve", "--port", "0", home=tmp_path) as host:
-        await host.says("is ready")
 
 
 async def test_a_damage_that_is_found_later_is_logged_with_the_name_of_the_file(tmp_path: Path) -> None:
@@ -150,29 +140,6 @@ async def client_of(host: Program) -> AsyncGenerator[Client]:
     url = (await host.says(r"address  (\S+)"))[1]
     async with asyncio.timeout(30), connect(url) as client:
         yield client
-
-
-@pytest.mark.parametrize("was_busy", [True, False])
-async def test_a_folder_that_became_a_circle_of_links_stops_neither_the_host_nor_its_session(
-    tmp_path: Path, *, was_busy: bool
-) -> None:
-    folder, other, uri = tmp_path / "work", tmp_path / "other", "ahp-session:/one"
-    make_folder(folder)
-    async with running("serve", "--port", "0", home=tmp_path / "home") as host, client_of(host) as client:
-        session = await client.create_session(uri=uri, working_directory=folder.as_uri())
-        await session.prompt("work 60" if was_busy else "hello")
-        await session.until(lambda state: bool(state.active_turn) == was_busy)
-        host.process.kill()
-        await host.ended()
-    lead_in_circles(folder, other)
-    async with running("serve", "--port", "0", home=tmp_path / "home") as host, client_of(host) as client:
-        session = await client.open_session(uri)
-        await session.until(lambda state: state.active_turn is None)
-        assert session.state.turns[-1].state == ("error" if was_busy else "complete")
-        await client.create_session()
-        assert len(await client.list_sessions()) == 2
-        await host.says(f"{folder} cannot be")
-        assert "Traceback" not in await all_said_by(host)
 
 
 STRANGE = {

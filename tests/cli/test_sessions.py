@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from cli.screens import parse
 from client.hosts import House, soon
-from client.screens import parse
 from serai.ahp.types import SessionSummary
 from serai.cli.console import target
 from serai.cli.sessions import ago, find_session, session_table, status_words

@@ -144,12 +144,3 @@ async def test_signin_leads_into_the_terminal_and_says_what_came_of_it(tmp_path:
         listed = json.loads((await run("agents", "--json", home=tmp_path, HOME=str(tmp_path))).out)
         (after,) = [one for one in listed["agents"] if one["id"] == "guarded"]
         assert after["signedIn"] is True
-
-
-async def test_signin_to_what_is_not_there(tmp_path: Path) -> None:
-    async with a_host(tmp_path):
-        unknown = await run("agents", "signin", "nobody", home=tmp_path)
-        assert unknown.code == 1
-        assert "there is no agent 'nobody'" in unknown.out
-        demo = await run("agents", "signin", "demo", home=tmp_path)
-        assert "It is not known how one signs in to demo" in demo.out

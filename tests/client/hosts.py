@@ -108,9 +108,6 @@ class MemoryLink:
     def flush(self) -> None:
         pass
 
-    def read_on(self) -> None:
-        pass
-
     def close(self, code: int, reason: str) -> None:  # noqa: ARG002 - there is nobody to tell
         self.transport.cut()
 

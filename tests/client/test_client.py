@@ -45,7 +45,6 @@ from serai.client import (
     TurnStream,
     UsageReported,
 )
-from serai.errors import ProtocolError
 from serai.host.turn import Turn
 
 
@@ -220,13 +219,6 @@ class TestTurns:
             assert (await soon(turn.result())).state == "removed"
             assert (await soon(events_of(turn)))[-1] == TurnEnded("removed")
 
-    async def test_text_that_is_not_read_waits_as_one_piece(self) -> None:
-        async with House(echo=echo) as house, house.client() as client:
-            session = await soon(client.create_session())
-            turn = await soon(session.prompt("w " * 500))
-            await soon(turn.result())
-            assert len(turn._inbox) == 3  # started, text, ended
-
 
 class TestToolCalls:
     async def run(self, session: SessionClient, deny: bool = False) -> tuple[list[TurnEvent], str]:
@@ -315,14 +307,6 @@ class TestQuestions:
             await soon(session.answer("q", {"name": "Ada", "age": None}))
             assert (await soon(turn.result())).text == "accept: {'age': None, 'name': 'Ada'}"
 
-    async def test_declined(self) -> None:
-        async with House(asker=asker) as house, house.client() as client:
-            session = await soon(client.create_session())
-            turn = await soon(session.prompt("ask"))
-            await soon(session.until(lambda state: bool(state.input_requests)))
-            await soon(session.decline("q"))
-            assert (await soon(turn.result())).text == "decline: {}"
-
 
 class TestSessions:
     async def test_what_is_changed_is_seen_by_others(self) -> None:
@@ -385,16 +369,6 @@ class TestSessions:
             with pytest.raises(SessionGone, match=said):
                 _ = session.state
 
-    async def test_one_that_was_left_and_opened_again_is_used_through_either_object(self) -> None:
-        async with House(echo=echo) as house, house.client() as client:
-            before = await soon(client.create_session())
-            await soon(before.leave())
-            with pytest.raises(SessionGone, match="is not followed any more"):
-                await soon(before.prompt("hello"))
-            after = await soon(client.open_session(before.uri))
-            await soon(before.set_title("Another title"))
-            assert after.state.summary.title == "Another title"
-
     async def test_events_tell_of_sessions(self) -> None:
         async with House(echo=echo) as house, house.client() as one, house.client() as two:
             events = two.events()
@@ -411,12 +385,6 @@ class TestSessions:
                         assert event.session == session.uri
                         break
             await events.aclose()
-
-    async def test_an_unknown_agent(self) -> None:
-        async with House(echo=echo) as house, house.client() as client:
-            with pytest.raises(ProtocolError, match="there is no agent 'nobody'") as caught:
-                await soon(client.create_session("nobody"))
-            assert caught.value.number == -32002
 
     async def test_leaving_and_coming_back(self) -> None:
         async with House(echo=echo) as house, house.client() as client:
@@ -552,12 +520,3 @@ class TestQuestionsOfASession:
             house.is_reachable = True
             assert await soon(anext(questions)) == QuestionClosed("q")
             await questions.aclose()
-
-    async def test_it_ends_with_the_session(self) -> None:
-        async with House(echo=echo) as house, house.client() as client:
-            session = await soon(client.create_session())
-            reading = asyncio.ensure_future(anext(session.questions()))
-            await asyncio.sleep(0)
-            await soon(session.dispose())
-            with pytest.raises(SessionGone):
-                await soon(reading)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from client.hosts import House, ScriptedHost, initialized, soon
 from requirements import proves
+from serai.ahp.codec import REQUESTS
 from serai.ahp.commands import ResourceReadParams, ResourceReadResult
-from serai.ahp.methods import REQUESTS
 from serai.ahp.types import (
     ROOT,
     ClientPluginCustomization,

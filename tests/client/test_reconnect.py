@@ -313,20 +313,6 @@ class TestScripted:
             with pytest.raises(Rejected, match="duplicate"):
                 await soon(answer)
 
-    async def test_a_title_that_the_host_had_taken_is_no_error(self) -> None:
-        host = ScriptedHost()
-        async with _Closing(host.client(S)) as client:
-            peer, session, _ = await self.begin(host, client)
-            change = asyncio.ensure_future(session.set_title("new"))
-            await peer.expect("dispatchAction")
-            peer.cut()
-            peer = await host.connection()
-            again = await peer.expect("reconnect")
-            peer.answer(again, {"type": "snapshot", "snapshots": [snapshot(20)]})
-            second = await peer.expect("dispatchAction")
-            peer.act(21, second["params"]["action"], second, reason="duplicate")
-            await soon(change)
-
     async def test_a_turn_that_the_snapshot_holds_is_not_shown_as_if_it_began_again(self) -> None:
         host = ScriptedHost()
         async with _Closing(host.client(S)) as client:
@@ -352,29 +338,6 @@ class TestScripted:
             )
             assert [len(one.response_parts) for one in shown] == [0, 1]  # while it was hoped for, and then
             waiting.cancel()
-
-    async def test_a_late_snapshot_is_not_taken_for_that_of_a_session_opened_again(self) -> None:
-        host = ScriptedHost()
-        async with _Closing(host.client()) as client:
-            opening = asyncio.ensure_future(client.open())
-            peer = await host.connection()
-            peer.answer(await peer.expect("initialize"), initialized(10))
-            await soon(opening)
-            first = asyncio.ensure_future(client.open_session(S))
-            asked = await peer.expect("subscribe")
-            client.unsubscribe(S)
-            second = asyncio.ensure_future(client.open_session(S))
-            await peer.expect("unsubscribe")
-            asked_again = await peer.expect("subscribe")
-            peer.answer(asked, {"snapshot": snapshot(11)})
-            peer.answer(asked_again, {"snapshot": snapshot(20, isNewer=True)})
-            with pytest.raises(SessionGone):
-                await soon(first)
-            session = await soon(second)
-            assert session.state.extra == {"isNewer": True}
-            renamed = asyncio.ensure_future(session.until(lambda state: state.summary.title == "B"))
-            peer.act(21, {"type": "session/titleChanged", "title": "B"})
-            await soon(renamed)
 
     async def test_a_host_that_forgot_the_client_is_told_again_what_can_be(self) -> None:
         host = ScriptedHost()
@@ -418,17 +381,6 @@ class TestScripted:
             with pytest.raises(ConnectionLost, match="outcome is not known"):
                 await soon(approval)  # a "yes" is not said twice
             assert session.state.summary.title == "new"
-
-    async def test_a_refusal_with_an_old_number_is_a_refusal(self) -> None:
-        host = ScriptedHost()
-        async with _Closing(host.client(S)) as client:
-            peer, session, _ = await self.begin(host, client)
-            change = asyncio.ensure_future(session.set_title("new"))
-            first = await peer.expect("dispatchAction")
-            peer.act(10, first["params"]["action"], first, reason="storage_unavailable: the disk is full")
-            with pytest.raises(Rejected, match="disk is full"):
-                await soon(change)
-            assert session.state.summary.title == "A session"
 
     async def test_a_request_is_asked_again_and_a_created_session_is_no_error(self) -> None:
         host = ScriptedHost()

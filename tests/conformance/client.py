@@ -19,7 +19,7 @@ from serai.ahp import wire
 from serai.ahp.actions import ActionEnvelope
 from serai.ahp.channels import state_of
 from serai.ahp.client import ClientState
-from serai.ahp.methods import EXTENSIONS, NOTIFICATIONS, REQUESTS
+from serai.ahp.codec import EXTENSIONS, NOTIFICATIONS, REQUESTS
 from serai.ahp.types import ROOT, RootState, SessionState, ToolCallResponsePart
 
 NOW = 9999

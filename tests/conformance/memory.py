@@ -47,9 +47,6 @@ class Link:
     def flush(self) -> None:
         pass
 
-    def read_on(self) -> None:
-        pass
-
     def close(self, code: int, reason: str) -> None:
         del reason
         self.code = self.code or code

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
 from conformance.client import Client, calls_of, connecting, text_of
-from conformance.conftest import ONE, ROOT, new_session, over
+from conformance.conftest import ONE, new_session, over
 from conformance.lending import begin, claim, complete
 from hosts import House, housing
 from requirements import proves
@@ -207,24 +206,6 @@ async def test_an_owner_may_deny_a_call_that_it_cannot_run(client: Client, house
     assert "False the call was denied" in text_of(await over(client, session))
 
 
-async def test_an_owner_may_deny_a_call_that_runs_without_being_asked_for(
-    client: Client, session: str, house: House
-) -> None:
-    await claim(client, session)
-    async with connecting(house.url, "other") as other:
-        await other.initialize(session)
-        call = await begin(client, session)
-        await other.hear("toolCallReady")
-        no = {"turnId": "t1", "toolCallId": call["toolCallId"], "approved": False, "reason": "denied"}
-        await other.dispatch(session, "toolCallConfirmed", **no)
-        assert (await other.hear("toolCallConfirmed"))["rejectionReason"].startswith("not_pending")
-        await client.dispatch(session, "toolCallConfirmed", **no)
-        told = await other.hear("toolCallComplete")
-        assert told["action"]["result"]["error"]["code"] == "declined"
-        assert "the client declined" in text_of(await over(client, session))
-        assert other.session(session) == client.session(session)
-
-
 @pytest.mark.parametrize("approved", [True, False])
 @pytest.mark.parametrize("at_once", [True, False])
 async def test_the_agent_gets_a_client_s_result_when_someone_said_yes_to_it(
@@ -254,32 +235,6 @@ async def test_the_agent_gets_a_client_s_result_when_someone_said_yes_to_it(
         assert done.reason == "result-denied"
 
 
-async def test_a_result_that_waits_for_a_yes_waits_longer_than_a_client_may_take() -> None:
-    settings = HostSettings(summary_delay=0.01, client_tool_timeout=0.05, client_grace=0.01)
-    async with housing(settings=settings) as house, connecting(house.url, "other") as other:
-        async with connecting(house.url) as owner:
-            await owner.initialize()
-            session = await new_session(owner)
-            await other.initialize(session)
-            await claim(owner, session)
-            call = await begin(owner, session)
-            await owner.hear("toolCallReady")
-            await owner.dispatch(
-                session, "toolCallComplete", **complete(call), requiresResultConfirmation=True
-            )
-            await owner.hear("toolCallComplete")
-        await other.hear("activeClientChanged", activeClient=None)
-        # The same time passes for a call that nobody answers.
-        await new_session(other, "ahp-session:/other")
-        await claim(other, "ahp-session:/other")
-        await begin(other, "ahp-session:/other")
-        await over(other, "ahp-session:/other")
-        assert other.session(session).active_turn is not None
-        where = {"turnId": "t1", "toolCallId": call["toolCallId"]}
-        await other.dispatch(session, "toolCallResultConfirmed", **where, approved=True)
-        assert "`lookup` is done" in text_of(await over(other, session))
-
-
 async def test_a_client_that_comes_back_in_time_completes_its_call(session: str, client: Client) -> None:
     settings = HostSettings(summary_delay=0.01, client_grace=60)
     async with housing(settings=settings) as patient, connecting(patient.url, "editor") as editor:
@@ -294,25 +249,6 @@ async def test_a_client_that_comes_back_in_time_completes_its_call(session: str,
             await again.dispatch(session, "toolCallComplete", **complete(call))
             assert "`lookup` is done" in text_of(await over(again, session))
     assert client.id == "one"
-
-
-async def test_a_client_that_left_while_it_created_a_session_is_not_active_in_it(house: House) -> None:
-    async with connecting(house.url, "watching") as watching:
-        await watching.initialize(ROOT)
-        for number in range(5):
-            uri = f"ahp-session:/left-{number}"
-            async with connecting(house.url, f"hasty-{number}") as hasty:
-                await hasty.initialize()
-                answer = await hasty.ask(
-                    "createSession", uri, activeClient={"clientId": hasty.id, "tools": []}
-                )
-                hasty.drop()
-                await asyncio.wait({answer}, timeout=5)
-            await watching.ping()
-            listed = (await watching.request("listSessions"))["items"]
-            if uri in [item["resource"] for item in listed]:
-                await watching.subscribe(uri)
-                await watching.until(lambda uri=uri: watching.session(uri).active_client is None)
 
 
 async def test_a_session_of_an_active_client_is_not_evicted_under_it(house: House) -> None:

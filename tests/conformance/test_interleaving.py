@@ -17,7 +17,7 @@ from conformance.memory import Wire
 from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.ahp.client import ClientState
-from serai.ahp.methods import REQUESTS
+from serai.ahp.codec import REQUESTS
 from serai.ahp.types import (
     ROOT,
     ModelSelection,

@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
-from conformance.client import Client, connecting, text_of
-from conformance.conftest import ONE, ROOT, new_session, over
-from conformance.lending import TOOLS, begin, claim
+from conformance.client import Client, connecting
+from conformance.conftest import ONE, ROOT, new_session
+from conformance.lending import TOOLS, claim
 from hosts import WITHIN, House, housing
-from serai.harness.callback import CallbackHarness
 from serai.host.settings import HostSettings
-from serai.host.turn import Turn
 
 
 async def gone(house: House, client: Client, witness: Client) -> None:
@@ -146,79 +144,3 @@ async def graces(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.TimerHandle]:
 
     monkeypatch.setattr(loop, "call_later", call_later)
     return begun
-
-
-def pass_by(grace: asyncio.TimerHandle) -> None:
-    """Let the time be over, unless it was called off."""
-    if not grace.cancelled():
-        grace._run()
-
-
-async def test_who_comes_back_and_leaves_again_has_the_whole_time_again(
-    graces: list[asyncio.TimerHandle],
-) -> None:
-    settings = HostSettings(summary_delay=0.01, client_grace=GRACE)
-    async with housing(settings=settings) as house, connecting(house.url, "other") as other:
-        await other.initialize()
-        async with connecting(house.url, "editor") as editor:
-            await editor.initialize()
-            await new_session(editor)
-            await other.subscribe(ONE)
-            await claim(editor, ONE)
-            await begin(editor, ONE)
-            await editor.hear("toolCallReady")
-            await gone(house, editor, other)
-        async with connecting(house.url, editor.state) as again:
-            await again.reconnect()
-            await gone(house, again, other)
-        await other.ping()
-        first, second = graces
-        pass_by(first)
-        await other.ping()
-        await other.ping()
-        assert other.heard("toolCallComplete") == []
-        pass_by(second)
-        done = (await other.hear("toolCallComplete"))["action"]["result"]
-        assert done["error"]["code"] == "client_gone"
-        assert (await over(other, ONE)).state == "complete"
-
-
-@pytest.mark.parametrize("passes", ["before it is ready", "after it is ready"])
-async def test_a_call_that_is_ready_only_after_its_owner_left_fails_in_time_too(
-    graces: list[asyncio.TimerHandle], passes: str
-) -> None:
-    may_go_on = asyncio.Event()
-
-    async def slow(turn: Turn) -> None:
-        client = turn.active_client
-        assert client is not None
-        call = turn.begin_call("lookup", "Look it up", client_id=client.client_id)
-        await may_go_on.wait()
-        await call.ready(message="Look it up", confirmed="not-needed")
-        result = await call.result()
-        await turn.say(f"{result.success} {result.error.message if result.error else ''}")
-
-    settings = HostSettings(summary_delay=0.01, client_grace=GRACE)
-    async with (
-        housing(harnesses=[CallbackHarness("slow", slow)], settings=settings) as house,
-        connecting(house.url, "other") as other,
-    ):
-        await other.initialize()
-        async with connecting(house.url, "editor") as editor:
-            await editor.initialize()
-            await new_session(editor, provider="slow")
-            await other.subscribe(ONE)
-            await claim(editor, ONE)
-            await begin(editor, ONE, "go")
-            await gone(house, editor, other)
-        if passes == "before it is ready":
-            for grace in graces:
-                pass_by(grace)
-            graces.clear()
-        may_go_on.set()
-        await other.hear("toolCallReady")
-        assert len(graces) == 1
-        pass_by(graces[0])
-        done = (await other.hear("toolCallComplete"))["action"]["result"]
-        assert done["error"]["code"] == "client_gone"
-        assert text_of(await over(other, ONE)) == "False the client disconnected"

@@ -68,12 +68,6 @@ async def test_a_title_is_taken_from_the_first_message_until_someone_sets_one(
     assert client.session(session).summary.title == "Mine"
 
 
-async def test_a_title_that_someone_set_before_the_first_message_stays(client: Client, session: str) -> None:
-    await client.dispatch(session, "titleChanged", title="Mine")
-    await say(client, session, "A first line")
-    assert client.session(session).summary.title == "Mine"
-
-
 @pytest.mark.parametrize(
     ("turn", "reason"), [("t1", "turn_exists"), ("t2", "turn_in_progress")], ids=["again", "meanwhile"]
 )
@@ -256,16 +250,6 @@ async def test_truncating_drops_the_running_turn_and_stops_its_agent(
     hosted = house.host.sessions.get(session)
     assert hosted is not None
     await client.until(lambda: not hosted.is_busy)
-
-
-async def test_truncating_after_a_turn_that_is_not_there_changes_nothing(
-    client: Client, session: str
-) -> None:
-    await say(client, session, "first")
-    before = client.session(session)
-    await client.dispatch(session, "truncated", turnId="nothing")
-    await client.hear("truncated")
-    assert timeless(client.session(session)) == timeless(before)
 
 
 # -- attachments -------------------------------------------------------------------------------------------

@@ -12,14 +12,12 @@ from serai.ahp.types import (
     ToolCallCompletedState,
     ToolCallRunningState,
     ToolResultFileEditContent,
-    ToolResultResourceContent,
     ToolResultSubagentContent,
     ToolResultTerminalContent,
     ToolResultTextContent,
     Turn,
 )
 from serai.host.host import Host
-from serai.host.session.session import MOST_READ
 from serai.host.surroundings.terminals import HostTerminal
 
 
@@ -107,15 +105,6 @@ async def test_a_path_that_was_edited_is_where_it_writes(worker: Conversation, t
     assert "`other.txt` is written" in prose(turn)
 
 
-async def test_an_edited_text_goes_to_the_file_that_was_asked_about(
-    worker: Conversation, tmp_path: Path
-) -> None:
-    worker.start("save note.txt three rooms left")
-    await worker.approve(edited="no room left")
-    await worker.end()
-    assert files(tmp_path) == {"note.txt": "no room left"}
-
-
 @pytest.mark.parametrize("path", ["", "../note.txt", "the/inn/note.txt"])
 async def test_a_path_that_was_edited_into_none_is_told(
     worker: Conversation, tmp_path: Path, path: str
@@ -126,13 +115,6 @@ async def test_a_path_that_was_edited_into_none_is_told(
     assert completed(turn).error is not None
     assert "I could not write it" in prose(turn)
     assert files(tmp_path) == {}
-
-
-async def test_half_a_character_in_what_was_edited_is_replaced(worker: Conversation, tmp_path: Path) -> None:
-    worker.start("save note.txt three rooms left")
-    await worker.approve(edited=r'{"path": "a\ud800.txt", "text": "b\ud800"}')
-    assert completed(await worker.end()).success
-    assert files(tmp_path) == {"a?.txt": "b?"}
 
 
 async def test_what_changed_while_it_asked_is_what_was_there_before(
@@ -156,33 +138,10 @@ async def test_a_file_that_is_no_text_is_kept_as_it_was(worker: Conversation, tm
     assert pending.edits is not None
     [edit] = pending.edits.items
     assert edit.before is not None
-    assert edit.before.content.content_type == "image/png"
     assert edit.diff is None, "what is no text has no lines"
     assert await worker.blob(edit.before.content.uri) == picture
     await worker.approve()
     await worker.end()
-
-
-async def test_a_large_file_is_referred_to_and_a_larger_one_is_not_read(
-    worker: Conversation, tmp_path: Path
-) -> None:
-    (tmp_path / "large.txt").write_text("x\n" * 600_000)
-    call = completed(await worker.say("read large.txt"))
-    (content,) = call.content or []
-    assert isinstance(content, ToolResultResourceContent)
-    assert content.uri.endswith("/large.txt")
-    (tmp_path / "larger.txt").write_text("x" * (MOST_READ + 1))
-    call = completed(await worker.say("read larger.txt"))
-    assert call.error is not None
-    assert "is too large" in call.error.message
-    worker.start("save larger.txt short")
-    await worker.pending()
-    await worker.approve()
-    call = completed(await worker.end())
-    assert call.success
-    (edit,) = call.content or []
-    assert isinstance(edit, ToolResultFileEditContent)
-    assert (edit.before, edit.diff) == (None, None)
 
 
 async def test_the_rest_of_the_line_belongs_to_a_command(worker: Conversation, tmp_path: Path) -> None:
@@ -193,19 +152,6 @@ async def test_the_rest_of_the_line_belongs_to_a_command(worker: Conversation, t
     assert (tmp_path / "a").read_text() == "one\n"
     assert (tmp_path / "b").read_text() == "two\n"
     assert (tmp_path / "c").read_text() == "three; four\n"
-
-
-async def test_a_folder_that_is_missing_is_said_with_how_to_make_it(
-    worker: Conversation, tmp_path: Path
-) -> None:
-    turn = await worker.say("save the/inn/note.txt hello")
-    assert not calls(turn), "nobody is asked about what cannot be done"
-    assert "There is no folder `the/inn`. Make it with `run mkdir -p the/inn`." in prose(turn)
-    worker.start("run mkdir -p the/inn\nsave the/inn/note.txt hello")
-    for _ in range(2):
-        await worker.approve()
-    await worker.end()
-    assert (tmp_path / "the" / "inn" / "note.txt").read_text() == "hello\n"
 
 
 async def test_nothing_outside_of_the_folder_is_had(worker: Conversation) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from harness.conversation import Conversation, prose
-from serai.ahp import actions as a
 from serai.ahp.types import (
     SessionInputAnswer,
     SessionInputBooleanAnswerValue,
     SessionInputBooleanQuestion,
-    SessionInputDraft,
     SessionInputIntegerQuestion,
     SessionInputMultiSelectQuestion,
     SessionInputNumberAnswerValue,
@@ -66,12 +64,6 @@ class TestTheQuestions:
             "MultiSelect": ("title", "options", "allow_freeform_input", "min", "max"),
         }
         assert used == {f"{kind}.{field}" for kind, names in fields.items() for field in names}
-
-    async def test_choices_have_descriptions_and_recommendations(self, demo: Conversation) -> None:
-        demo.start("ask single")
-        [question] = (await demo.request()).questions or []
-        assert isinstance(question, SessionInputSingleSelectQuestion)
-        assert any(option.recommended and option.description for option in question.options)
 
     @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "url"])
     async def test_ask_kind_asks_that_kind_alone(self, demo: Conversation, kind: str) -> None:
@@ -146,20 +138,6 @@ class TestTheAnswers:
             "- Bread: “barley”",
             "- Extras: no answer",
         ]
-
-    async def test_answers_that_came_before_the_end_count_too(self, demo: Conversation) -> None:
-        demo.start("ask text")
-        request = await demo.request()
-        draft = SessionInputDraft(value=SessionInputTextAnswerValue(value="ada@b"))
-        for question_id, answer in (("name", NAME), ("email", draft)):
-            demo.dispatch(
-                a.SessionInputAnswerChangedAction(
-                    request_id=request.id, question_id=question_id, answer=answer
-                )
-            )
-        await demo.answer(None)
-        text = prose(await demo.end())
-        assert "- Name: “Ada”\n- Address: “ada@b”, only a draft" in text
 
     @pytest.mark.parametrize(
         ("kind", "answers"),

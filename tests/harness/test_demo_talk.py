@@ -22,8 +22,7 @@ from serai.ahp.types import (
     TurnState,
 )
 from serai.contract import DeliveryMode
-from serai.harness.demo import COMMANDS, DemoHarness
-from serai.harness.demo.commands import Command, find, split
+from serai.harness.demo import COMMANDS, Command, DemoHarness, find, split
 from serai.harness.demo.stage import PACES, words
 from serai.host.host import Host
 
@@ -134,20 +133,9 @@ class TestStreaming:
         for sign in ("# Chapter 1\n\n", "## Chapter 2\n\n", "\n- ", "```python\n", "| guest |", "\n> ", "**"):
             assert sign in text
 
-    @pytest.mark.parametrize("count", range(60, 130, 3))
-    async def test_what_follows_never_ends_up_in_a_code_block(self, demo: Conversation, count: int) -> None:
-        text = prose(await demo.say(f"write {count}; usage 1"))
-        assert text.count("```") % 2 == 0
-
-    async def test_the_deltas_make_up_the_text(self, demo: Conversation) -> None:
-        turn = await demo.say("write 40")
-        deltas = [action["content"] for action in demo.actions if action["type"] == "session/delta"]
-        assert "".join(deltas) == prose(turn)
-
-    async def test_with_a_pace_the_deltas_come_one_by_one(self, host: Host) -> None:
-        demo = await Conversation.begin(host, "demo", config={"pace": "brisk"})
-        await demo.say("write 10")
-        assert len([action for action in demo.actions if action["type"] == "session/delta"]) == 10
+    async def test_what_follows_never_ends_up_in_a_code_block(self, demo: Conversation) -> None:
+        for count in range(60, 130, 3):
+            assert prose(await demo.say(f"write {count}; usage 1")).count("```") % 2 == 0
 
     async def test_the_pace_may_change_while_it_speaks(self, host: Host) -> None:
         demo = await Conversation.begin(host, "demo", config={"pace": "human"})
@@ -212,9 +200,6 @@ class TestReports:
         turn = await demo.say("notice The gate closes")
         assert turn.response_parts == [SystemNotificationResponsePart(content="The gate closes")]
 
-    def test_it_offers_two_models(self) -> None:
-        assert [model.id for model in DemoHarness().info.models] == ["demo-small", "demo-large"]
-
     async def test_it_declares_that_it_takes_messages_while_it_works(self, demo: Conversation) -> None:
         agent = await demo.session.agent()
         assert DeliveryMode.NEXT_TOOL_CALL in agent.capabilities.delivery.modes
@@ -228,11 +213,6 @@ class TestFailing:
         assert (turn.error.error_type, turn.error.message) == ("demo_failed", "The roof leaks")
         assert len(turn.response_parts) == 1
 
-    async def test_fail_needs_no_message(self, demo: Conversation) -> None:
-        turn = await demo.say("fail")
-        assert turn.error
-        assert turn.error.message
-
     async def test_crash_ends_the_turn_with_an_error_and_the_session_goes_on(
         self, demo: Conversation
     ) -> None:
@@ -243,21 +223,9 @@ class TestFailing:
 
     @pytest.mark.parametrize(
         "script",
-        [
-            "help",
-            "think",
-            "write 1000",
-            "activity busy; work 60 every 1",
-            "tool",
-            "tool edit",
-            "tool result",
-            "tool live",
-            "tool big 100",
-            "ask",
-            "notice a; notice b; ask text",
-        ],
+        ["think", "activity busy; work 60 every 1", "tool result", "tool big 100", "notice a; ask text"],
     )
-    @pytest.mark.parametrize("after", [1, 2, 3, 5, 8])
+    @pytest.mark.parametrize("after", [1, 3, 8])
     async def test_a_turn_that_is_cancelled_leaves_nothing_behind(
         self, demo: Conversation, script: str, after: int
     ) -> None:

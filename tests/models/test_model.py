@@ -1,14 +1,13 @@
-"""An agent as a model: what pydantic-ai gets of it."""
+"""An agent as a model of pydantic-ai."""
 
 from __future__ import annotations
 
-import asyncio
-from decimal import Decimal
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 from pydantic_ai import Agent, ModelRetry, NativeOutput, PromptedOutput, ToolOutput
-from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import (
     UserError,
 )
@@ -22,11 +21,10 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import override_allow_model_requests
 
 from agents.players import Players
-from agents.summing import Summing
-from models.conversing import ROME, ROME_JSON, City, Making, answer_of, said, texts
+from models.conversing import ROME, ROME_JSON, City, Making, answer_of, texts
 from serai import agents
 from serai.agents.ask.permissions import Policy
-from serai.models import AgentModel, AgentModelWarning
+from serai.models import AgentModel, AgentModelWarning, agent_provider
 
 
 async def test_an_agent_answers(model: Making) -> None:
@@ -87,45 +85,10 @@ async def test_a_history_with_an_agents_answer_can_be_stored(model: Making) -> N
     assert ModelMessagesTypeAdapter.validate_json(stored) == messages
 
 
-async def test_the_cost_of_a_session_is_not_summed(players: Players) -> None:
-    async with agents.session("player", **players.options) as session:
-        model = AgentModel.of(session)
-        first = await model_request(model, said("cost 0.5"))
-        second = await model_request(model, said("cost 0.75"))
-    assert (first.usage.cost, second.usage.cost) == (Decimal("0.5"), Decimal("0.25"))
-    assert second.provider_details is not None
-    assert second.provider_details["session_cost"] == {"amount": 0.75, "currency": "USD"}
-
-
-async def test_tokens_that_an_agent_counts_over_its_session_are_not_summed() -> None:
-    async with agents.session(Summing()) as session:
-        agent = Agent(AgentModel.of(session))
-        first = await agent.run("go")
-        second = await agent.run("go on", message_history=first.all_messages())
-    for usage in (first.usage, second.usage):
-        assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (100, 7, 20)
-
-
-async def test_it_can_be_used_without_a_loop(model: Making) -> None:
-    def run() -> str:
-        try:
-            return Agent(model()).run_sync("echo sync").output
-        finally:
-            asyncio.get_event_loop().close()  # pydantic-ai made it for this thread
-
-    assert await asyncio.to_thread(run) == "sync"
-
-
 async def test_requests_that_are_not_allowed_are_not_made(model: Making, players: Players) -> None:
     with override_allow_model_requests(False), pytest.raises(RuntimeError, match="not allowed"):
         await Agent(model()).run("echo a")
     assert not players._record.exists()
-
-
-async def test_an_agent_of_the_sdk_answers(players: Players, model: Making) -> None:
-    result = await Agent(model(players.add_independent())).run("say hello")
-    assert isinstance(result.output, str)
-    assert answer_of(result.all_messages()).finish_reason == "stop"
 
 
 @pytest.mark.parametrize("output", [City, PromptedOutput(City)])
@@ -185,3 +148,44 @@ async def test_other_ways_to_get_data_are_refused(
     with pytest.raises(UserError, match=words):
         await Agent(model(), output_type=output).run("a")
     assert not players._record.exists()
+
+
+async def test_a_client_is_an_agent_with_options(players: Players) -> None:
+    client = agents.client("player", **players.options)
+    assert (await Agent(AgentModel(client)).run("permit allow_once reject_once")).output == "allow_once"
+    careful = AgentModel(client, permissions="auto-reject")
+    assert (await Agent(careful).run("permit allow_once reject_once")).output == "reject_once"
+
+
+async def test_a_provider_has_defaults_for_all(players: Players) -> None:
+    careful: Any = {**players.options, "permissions": "auto-reject"}
+    models = agent_provider(**careful)
+    assert (await Agent(models("player")).run("permit allow_once reject_once")).output == "reject_once"
+    generous = models("player", permissions="auto-allow", model="large")
+    assert generous.model_name == "player/large"
+    assert (await Agent(generous).run("permit allow_once reject_once")).output == "allow_once"
+    odd: Any = {"colour": "red"}
+    with pytest.raises(TypeError, match="no option"):
+        agent_provider(**odd)
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    "first", ["import serai", "import serai.agents", "from serai.cli import main; main(['--help'])"]
+)
+def test_others_do_not_load_pydantic_ai(first: str) -> None:
+    look = "import sys; assert 'serai' in sys.modules; assert 'pydantic_ai' not in sys.modules"
+    done = run(f"try:\n    {first}\nexcept SystemExit:\n    pass\n{look}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_the_extra_one_is_told_its_name() -> None:
+    done = run("import sys; sys.modules['pydantic_ai'] = None; import serai.models")
+    assert done.returncode == 1
+    assert "ModuleNotFoundError: serai.models needs pydantic-ai" in done.stderr
+    assert "pip install 'serai[models]'" in done.stderr

@@ -44,7 +44,6 @@ class Recorder:
     def __init__(self, connection: Connection, *, echo: bool = False) -> None:
         self.connection = connection
         self.echo = echo
-        self.is_full = False
         self.messages: list[bytes] = []
         self.arrived = asyncio.Event()
         self.gone = asyncio.Event()

@@ -92,10 +92,6 @@ class TestLookingItOver:
             look_over(path, KEY, full=True)
         assert "serai serve" not in str(caught.value)
 
-    def test_nothing_in_its_place_is_told_as_nothing(self, path: Path) -> None:
-        with pytest.raises(StorageUnreadable, match=f"there is no database {path}"):
-            look_over(path, KEY, full=True)
-
     def test_an_empty_file_is_told_and_stays_empty(self, path: Path) -> None:
         put(path, b"")
         with pytest.raises(DatabaseCorrupt, match=f"{path} is empty"):

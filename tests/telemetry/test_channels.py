@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serai.ahp.methods import NOTIFICATIONS
+from serai.ahp.codec import NOTIFICATIONS
 from serai.telemetry.channels import (
     CAPABILITIES,
     LOGS,

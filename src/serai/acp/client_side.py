@@ -1,15 +1,14 @@
 """What an agent may ask of the one who drives it.
 
 A client says in its `capabilities` what it truly has, and the agent is told exactly that. Whatever an agent
-asks beyond it is answered with `-32601` before the client hears of it. `BasicClient` is where to start: it
-has nothing, and allows nothing.
+asks beyond it is answered with `-32601` before the client hears of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -246,113 +245,65 @@ class Event:
 # -- who is asked ------------------------------------------------------------------------------------------
 
 
-class ClientSide(Protocol):
-    """Who answers an agent. One may answer several agents, and many requests at a time.
+class ClientSide:
+    """Who answers an agent. This one has nothing and refuses everything: override what you have.
 
-    The first step of a request runs after the updates that came before it have been delivered, and before
-    those that came after it. Raise `ProtocolError` to refuse with a number of your own, such as -32002 for a
-    file that is not there. A request whose answer nobody wants any more is cancelled.
+    One may answer several agents, and many requests at a time. The first step of a request runs after the
+    updates that came before it have been delivered, and before those that came after it. Raise
+    `ProtocolError` to refuse with a number of your own, such as -32002 for a file that is not there. A
+    request whose answer nobody wants any more is cancelled.
     """
 
     @property
     def capabilities(self) -> ClientCapabilities:
         """What there is. It is read once, when an agent is started."""
-        ...
-
-    async def request_permission(self, request: PermissionRequest) -> str | None:
-        """The id of the option that was chosen; `None` to cancel. An id that was not offered cancels too."""
-        ...
-
-    async def read_text_file(self, request: ReadTextFile) -> str:
-        """The text of a file."""
-        ...
-
-    async def write_text_file(self, request: WriteTextFile) -> None:
-        """Write a file."""
-        ...
-
-    async def create_terminal(self, request: CreateTerminal) -> str:
-        """Run a command, and return the id of its terminal without waiting for it."""
-        ...
-
-    async def terminal_output(self, request: TerminalRequest) -> TerminalOutput:
-        """What the command has written so far."""
-        ...
-
-    async def wait_for_terminal_exit(self, request: TerminalRequest) -> TerminalExit:
-        """Wait for the command's end."""
-        ...
-
-    async def kill_terminal(self, request: TerminalRequest) -> None:
-        """End the command; the terminal stays."""
-        ...
-
-    async def release_terminal(self, request: TerminalRequest) -> None:
-        """End the command if it runs, and forget the terminal."""
-        ...
-
-    async def create_elicitation(self, request: Elicitation) -> ElicitationAnswer:
-        """Ask the person."""
-        ...
-
-    def elicitation_completed(self, elicitation_id: str) -> None:
-        """What the person was sent to an address for is done."""
-        ...
-
-    def notified(self, event: Event) -> None:
-        """Hear a notification that ACP does not have."""
-        ...
-
-
-class BasicClient:
-    """Has nothing and refuses everything. Override what you have, and say so in `capabilities`."""
-
-    @property
-    def capabilities(self) -> ClientCapabilities:
-        """Nothing."""
         return ClientCapabilities()
 
-    async def request_permission(self, request: PermissionRequest) -> str | None:  # noqa: ARG002 - nobody may
-        """Cancels: to have no opinion is not to allow."""
+    async def request_permission(self, request: PermissionRequest, /) -> str | None:  # noqa: ARG002 - nobody may
+        """The id of the option that was chosen; `None` to cancel. An id that was not offered cancels too."""
         return None
 
-    async def read_text_file(self, request: ReadTextFile) -> str:
-        """Refuses."""
+    async def read_text_file(self, request: ReadTextFile, /) -> str:
+        """The text of a file."""
         raise _refusal("fs/read_text_file", request)
 
-    async def write_text_file(self, request: WriteTextFile) -> None:
-        """Refuses."""
+    async def write_text_file(self, request: WriteTextFile, /) -> None:
+        """Write a file."""
         raise _refusal("fs/write_text_file", request)
 
-    async def create_terminal(self, request: CreateTerminal) -> str:
-        """Refuses."""
+    async def create_terminal(self, request: CreateTerminal, /) -> str:
+        """Run a command, and return the id of its terminal without waiting for it."""
         raise _refusal("terminal/create", request)
 
-    async def terminal_output(self, request: TerminalRequest) -> TerminalOutput:
-        """Refuses."""
+    async def terminal_output(self, request: TerminalRequest, /) -> TerminalOutput:
+        """What the command has written so far."""
         raise _refusal("terminal/output", request)
 
-    async def wait_for_terminal_exit(self, request: TerminalRequest) -> TerminalExit:
-        """Refuses."""
+    async def wait_for_terminal_exit(self, request: TerminalRequest, /) -> TerminalExit:
+        """Wait for the command's end."""
         raise _refusal("terminal/wait_for_exit", request)
 
-    async def kill_terminal(self, request: TerminalRequest) -> None:
-        """Refuses."""
+    async def kill_terminal(self, request: TerminalRequest, /) -> None:
+        """End the command; the terminal stays."""
         raise _refusal("terminal/kill", request)
 
-    async def release_terminal(self, request: TerminalRequest) -> None:
-        """Refuses."""
+    async def release_terminal(self, request: TerminalRequest, /) -> None:
+        """End the command if it runs, and forget the terminal."""
         raise _refusal("terminal/release", request)
 
-    async def create_elicitation(self, request: Elicitation) -> ElicitationAnswer:
-        """Refuses."""
+    async def create_elicitation(self, request: Elicitation, /) -> ElicitationAnswer:
+        """Ask the person."""
         raise _refusal("elicitation/create", request)
 
-    def elicitation_completed(self, elicitation_id: str) -> None:
-        """Does nothing."""
+    def elicitation_completed(self, elicitation_id: str, /) -> None:
+        """What the person was sent to an address for is done."""
 
-    def notified(self, event: Event) -> None:
-        """Does nothing: `Agent.events` has the last of them."""
+    def notified(self, event: Event, /) -> None:
+        """Hear a notification that ACP does not have; `Agent.events` has the last of them."""
+
+
+BasicClient = ClientSide
+"""The client that has nothing, under the name by which one subclasses it."""
 
 
 def _refusal(method: str, request: object) -> ProtocolError:

@@ -15,12 +15,9 @@ from serai.acp.client_side import (
     ClientSide,
     CreateTerminal,
     Elicitation,
-    ElicitationAnswer,
     PermissionOption,
     PermissionRequest,
     ReadTextFile,
-    TerminalExit,
-    TerminalOutput,
     TerminalRequest,
     WriteTextFile,
 )
@@ -81,52 +78,20 @@ async def _permission(client: ClientSide, request: PermissionRequest) -> Any:
     return {"outcome": {"outcome": "selected", "optionId": option.wire_id}}
 
 
-async def _elicitation(client: ClientSide, request: Elicitation) -> ElicitationAnswer:
-    return await client.create_elicitation(request)
+def _calling(name: str, wrap: str | None = None) -> Callable[[ClientSide, Any], Awaitable[Any]]:
+    """Ask the client's method of that name. Its result is wrapped under a name, or as it is; else empty."""
 
+    async def ask(client: ClientSide, request: Any) -> Any:
+        result = await getattr(client, name)(request)
+        if wrap is not None:
+            return {wrap: result}
+        return {} if result is None else result
 
-async def _read_text_file(client: ClientSide, request: ReadTextFile) -> Any:
-    return {"content": await client.read_text_file(request)}
-
-
-async def _write_text_file(client: ClientSide, request: WriteTextFile) -> Any:
-    await client.write_text_file(request)
-    return {}
-
-
-async def _create_terminal(client: ClientSide, request: CreateTerminal) -> Any:
-    return {"terminalId": await client.create_terminal(request)}
-
-
-async def _terminal_output(client: ClientSide, request: TerminalRequest) -> TerminalOutput:
-    return await client.terminal_output(request)
-
-
-async def _wait_for_exit(client: ClientSide, request: TerminalRequest) -> TerminalExit:
-    return await client.wait_for_terminal_exit(request)
-
-
-async def _kill_terminal(client: ClientSide, request: TerminalRequest) -> Any:
-    await client.kill_terminal(request)
-    return {}
-
-
-async def _release_terminal(client: ClientSide, request: TerminalRequest) -> Any:
-    await client.release_terminal(request)
-    return {}
-
-
-def _always(capabilities: ClientCapabilities, params: Any) -> bool:
-    del capabilities, params
-    return True
+    return ask
 
 
 def _if(name: str) -> Callable[[ClientCapabilities, Any], bool]:
-    def has(capabilities: ClientCapabilities, params: Any) -> bool:
-        del params
-        return getattr(capabilities, name)
-
-    return has
+    return lambda capabilities, _params: getattr(capabilities, name)
 
 
 def _if_mode(capabilities: ClientCapabilities, params: Any) -> bool:
@@ -135,22 +100,25 @@ def _if_mode(capabilities: ClientCapabilities, params: Any) -> bool:
 
 
 def _as(kind: Any) -> Callable[[Any], Any]:
-    def read(params: Any) -> Any:
-        return msgspec.convert(params, kind)
+    return lambda params: msgspec.convert(params, kind)
 
-    return read
+
+def _terminal(name: str) -> Handler:
+    return Handler(_as(TerminalRequest), _calling(name), _if("terminal"))
 
 
 HANDLERS: dict[str, Handler] = {
-    _PERMISSION: Handler(PermissionRequest.of, _permission, _always),
-    _ELICITATION: Handler(_as(Elicitation), _elicitation, _if_mode),
-    "fs/read_text_file": Handler(ReadTextFile.of, _read_text_file, _if("read_text_file")),
-    "fs/write_text_file": Handler(_as(WriteTextFile), _write_text_file, _if("write_text_file")),
-    "terminal/create": Handler(CreateTerminal.of, _create_terminal, _if("terminal")),
-    "terminal/output": Handler(_as(TerminalRequest), _terminal_output, _if("terminal")),
-    "terminal/wait_for_exit": Handler(_as(TerminalRequest), _wait_for_exit, _if("terminal")),
-    "terminal/kill": Handler(_as(TerminalRequest), _kill_terminal, _if("terminal")),
-    "terminal/release": Handler(_as(TerminalRequest), _release_terminal, _if("terminal")),
+    _PERMISSION: Handler(PermissionRequest.of, _permission, lambda _capabilities, _params: True),
+    _ELICITATION: Handler(_as(Elicitation), _calling("create_elicitation"), _if_mode),
+    "fs/read_text_file": Handler(
+        ReadTextFile.of, _calling("read_text_file", "content"), _if("read_text_file")
+    ),
+    "fs/write_text_file": Handler(_as(WriteTextFile), _calling("write_text_file"), _if("write_text_file")),
+    "terminal/create": Handler(CreateTerminal.of, _calling("create_terminal", "terminalId"), _if("terminal")),
+    "terminal/output": _terminal("terminal_output"),
+    "terminal/wait_for_exit": _terminal("wait_for_terminal_exit"),
+    "terminal/kill": _terminal("kill_terminal"),
+    "terminal/release": _terminal("release_terminal"),
 }
 
 

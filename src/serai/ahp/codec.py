@@ -1,12 +1,95 @@
-"""AHP's messages, to JSON and back: JSON-RPC with the types of AHP's methods."""
+"""Every method of AHP 0.2, and of our own, with its types; and its messages to JSON and back."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import NoneType
+from typing import Any, NamedTuple
+
+from serai.ahp import commands as c
+from serai.ahp import extensions as x
+from serai.ahp import notifications as n
 from serai.ahp import wire
-from serai.ahp.methods import EXTENSIONS, NOTIFICATIONS, REQUESTS
+from serai.ahp.actions import ActionEnvelope
 from serai.jsonrpc import StrictCodec
 
-__all__ = ["CODEC", "decode", "encode"]
+__all__ = [
+    "CODEC",
+    "EXTENSIONS",
+    "NOTIFICATIONS",
+    "REQUESTS",
+    "RESOURCE_REQUESTS",
+    "RequestMethod",
+    "decode",
+    "encode",
+]
+
+
+class RequestMethod(NamedTuple):
+    """A command: the types of its parameters and of its result."""
+
+    params: Any
+    result: Any
+
+
+RESOURCE_REQUESTS: Mapping[str, RequestMethod] = {
+    "resourceRead": RequestMethod(c.ResourceReadParams, c.ResourceReadResult),
+    "resourceWrite": RequestMethod(c.ResourceWriteParams, c.EmptyResult),
+    "resourceList": RequestMethod(c.ResourceListParams, c.ResourceListResult),
+    "resourceCopy": RequestMethod(c.ResourceCopyParams, c.EmptyResult),
+    "resourceMove": RequestMethod(c.ResourceMoveParams, c.EmptyResult),
+    "resourceDelete": RequestMethod(c.ResourceDeleteParams, c.EmptyResult),
+    "resourceResolve": RequestMethod(c.ResourceResolveParams, c.ResourceResolveResult),
+    "resourceMkdir": RequestMethod(c.ResourceMkdirParams, c.EmptyResult),
+    "resourceRequest": RequestMethod(c.ResourceRequestParams, c.EmptyResult),
+    "createResourceWatch": RequestMethod(c.CreateResourceWatchParams, c.CreateResourceWatchResult),
+}
+"""The commands that either side may send: a client publishes resources too."""
+
+REQUESTS: Mapping[str, RequestMethod] = {
+    "initialize": RequestMethod(c.InitializeParams, c.InitializeResult),
+    "ping": RequestMethod(c.PingParams, NoneType),
+    "reconnect": RequestMethod(c.ReconnectParams, c.ReconnectResult),
+    "subscribe": RequestMethod(c.SubscribeParams, c.SubscribeResult),
+    "listSessions": RequestMethod(c.ListSessionsParams, c.ListSessionsResult),
+    "resolveSessionConfig": RequestMethod(c.ResolveSessionConfigParams, c.ResolveSessionConfigResult),
+    "sessionConfigCompletions": RequestMethod(
+        c.SessionConfigCompletionsParams, c.SessionConfigCompletionsResult
+    ),
+    "authenticate": RequestMethod(c.AuthenticateParams, c.EmptyResult),
+    "createSession": RequestMethod(c.CreateSessionParams, NoneType),
+    "disposeSession": RequestMethod(c.DisposeSessionParams, NoneType),
+    "fetchTurns": RequestMethod(c.FetchTurnsParams, c.FetchTurnsResult),
+    "completions": RequestMethod(c.CompletionsParams, c.CompletionsResult),
+    "createTerminal": RequestMethod(c.CreateTerminalParams, NoneType),
+    "disposeTerminal": RequestMethod(c.DisposeTerminalParams, NoneType),
+    "invokeChangesetOperation": RequestMethod(
+        c.InvokeChangesetOperationParams, c.InvokeChangesetOperationResult
+    ),
+    **RESOURCE_REQUESTS,
+}
+"""Every command, by name."""
+
+EXTENSIONS: Mapping[str, RequestMethod] = {
+    x.SIGN_IN_METHODS: RequestMethod(x.SignInMethodsParams, x.SignInMethodsResult),
+    x.SIGN_IN: RequestMethod(x.SignInParams, x.SignInResult),
+}
+"""Commands that Serai has and AHP 0.2 does not. Another host answers them with -32601."""
+
+NOTIFICATIONS: Mapping[str, Any] = {
+    "unsubscribe": n.UnsubscribeParams,
+    "dispatchAction": n.DispatchActionParams,
+    "action": ActionEnvelope,
+    "root/sessionAdded": n.SessionAddedParams,
+    "root/sessionRemoved": n.SessionRemovedParams,
+    "root/sessionSummaryChanged": n.SessionSummaryChangedParams,
+    "auth/required": n.AuthRequiredParams,
+    "otlp/exportLogs": n.OtlpExportParams,
+    "otlp/exportTraces": n.OtlpExportParams,
+    "otlp/exportMetrics": n.OtlpExportParams,
+}
+"""The parameters of the notifications, by name."""
+
 
 CODEC = StrictCodec(REQUESTS, NOTIFICATIONS, EXTENSIONS, read=wire.decode, write=wire.encode)
 """Reads any frame of AHP."""

@@ -34,7 +34,7 @@ from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.programs import Surroundings
 from serai.cli.agents import managed_secrets
 from serai.cli.console.output import print_json
-from serai.cli.console.terminal import Terminal, open_terminal, read_input
+from serai.cli.console.terminal import PlainTerminal, open_terminal, read_input
 from serai.config.load import load
 from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
@@ -42,7 +42,7 @@ from serai.errors import FileUnreadable, SeraiError
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
 
-__all__ = ["Permissions", "View", "configure"]
+__all__ = ["PermissionPrompt", "View", "configure"]
 
 _ASK = "ask"
 
@@ -142,7 +142,7 @@ async def _main(options: argparse.Namespace) -> int:
     return 0
 
 
-async def _told(options: argparse.Namespace, terminal: Terminal) -> Options:
+async def _told(options: argparse.Namespace, terminal: PlainTerminal) -> Options:
     """What the words of the command mean to `serai.agents`."""
     catalogue, finder = await _agents(options, terminal)
     redactor = Redactor(managed_from_environment(os.environ) | managed_secrets(catalogue))
@@ -161,11 +161,11 @@ async def _told(options: argparse.Namespace, terminal: Terminal) -> Options:
     if options.allow_kind or options.block_kind:
         told["tools"] = ToolFilter(allow_kinds=options.allow_kind, block_kinds=options.block_kind or ())
     policy = options.permission or (_ASK if terminal.is_interactive else Policy.AUTO_REJECT)
-    told["permissions"] = Permissions(terminal).ask if policy == _ASK else Policy(policy)
+    told["permissions"] = PermissionPrompt(terminal).ask if policy == _ASK else Policy(policy)
     return told
 
 
-async def _agents(options: argparse.Namespace, terminal: Terminal) -> tuple[Catalogue, Finder]:
+async def _agents(options: argparse.Namespace, terminal: PlainTerminal) -> tuple[Catalogue, Finder]:
     paths = find_paths(options.home, os.environ)
     configuration = load(paths, os.environ, project=options.cwd)
     for ignored in configuration.ignored:
@@ -177,7 +177,7 @@ async def _agents(options: argparse.Namespace, terminal: Terminal) -> tuple[Cata
     return known.catalogue, Finder(Surroundings.here(project=project))
 
 
-async def _show(turn: AgentStream, terminal: Terminal) -> AskResult:
+async def _show(turn: AgentStream, terminal: PlainTerminal) -> AskResult:
     view = View(terminal)
     async with turn:
         try:
@@ -197,13 +197,9 @@ async def _show(turn: AgentStream, terminal: Terminal) -> AskResult:
 
 
 class View:
-    """Shows an answer as it comes. Where nobody is looking, it is the answer's text alone.
+    """Shows an answer as it comes. Where nobody is looking, it is the answer's text alone."""
 
-    Args:
-        terminal: Where.
-    """
-
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: PlainTerminal) -> None:
         self._terminal = terminal
         self._has_text = False
         self._is_apart = False
@@ -236,14 +232,10 @@ class View:
         self._seen[call_id] = status
 
 
-class Permissions:
-    """Asks the person at a terminal, one question at a time.
+class PermissionPrompt:
+    """Asks the person at a terminal, one question at a time."""
 
-    Args:
-        terminal: Where the person is.
-    """
-
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: PlainTerminal) -> None:
         self._terminal = terminal
         self._one = asyncio.Lock()
 

@@ -1,4 +1,4 @@
-"""What a host needs of the machine that it runs on, and what an earlier one has left running there."""
+"""`serai doctor`: what is well, what is not, and what to do about it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from serai.config.trust import Trust
 from serai.errors import SeraiError
 from serai.harness.demo import DemoHarness
 from serai.machine.processes.census import census, members
-from serai.machine.processes.records import Records
+from serai.machine.processes.records import ChildRecords
 from serai.machine.terminals.environment import default_shell
 from serai.machine.terminals.pty import open_pty
 from serai.store.sqlite.backup import look_over
 from serai.store.sqlite.lock import FileLock, Holder
 
-__all__ = ["Finding", "bad", "configure", "machine_findings", "process_findings"]
+__all__ = ["Finding", "configure"]
 
 _LIMITS = Path("/proc/sys/fs/inotify")
 _FEW_WATCHES = 8192
@@ -48,42 +48,41 @@ class Finding(NamedTuple):
     remedy: str = ""
 
 
-def bad(subject: str, error: SeraiError) -> Finding:
-    """What an error says of a subject."""
-    return Finding(subject, well=False, says=error.message, remedy=error.remedy or "")
+def _good(subject: str, says: str, remedy: str = "") -> Finding:
+    return Finding(subject, well=True, says=says, remedy=remedy)
 
 
-def machine_findings() -> Iterator[Finding]:
-    """Git, watching and terminals."""
-    yield _git()
-    yield _watches()
-    yield _terminals()
+def _bad(subject: str, says: str, remedy: str = "") -> Finding:
+    return Finding(subject, well=False, says=says, remedy=remedy)
+
+
+def _error(subject: str, error: SeraiError) -> Finding:
+    return _bad(subject, error.message, error.remedy or "")
 
 
 def _git() -> Finding:
     try:
         git = asyncio.run(find_git())
     except SeraiError as error:
-        return bad("git", error)
-    return Finding("git", well=True, says=f"{'.'.join(map(str, git.version))} ({git.program})")
+        return _error("git", error)
+    return _good("git", f"{'.'.join(map(str, git.version))} ({git.program})")
 
 
 def _watches(limits: Path = _LIMITS) -> Finding:
     """How many folders may be watched. Elsewhere than on Linux the system sets no such limit."""
     if sys.platform != "linux":
-        return Finding("watching", well=True, says="this system has no limit of its own")
+        return _good("watching", "this system has no limit of its own")
     watches = _number(limits / "max_user_watches")
     if watches is None:
-        return Finding("watching", well=False, says=f"{limits} cannot be read: is there inotify?")
+        return _bad("watching", f"{limits} cannot be read: is there inotify?")
     says = f"{watches:,} folders may be watched (fs.inotify.max_user_watches)"
     if watches < _FEW_WATCHES:
-        return Finding(
+        return _bad(
             "watching",
-            well=False,
-            says=says,
-            remedy="Large projects need more: sysctl -w fs.inotify.max_user_watches=524288",
+            says,
+            "Large projects need more: sysctl -w fs.inotify.max_user_watches=524288",
         )
-    return Finding("watching", well=True, says=says)
+    return _good("watching", says)
 
 
 def _number(file: Path) -> int | None:
@@ -97,31 +96,29 @@ def _terminals() -> Finding:
     try:
         open_pty(80, 24).close()
     except OSError as error:
-        return Finding(
+        return _bad(
             "terminals",
-            well=False,
-            says=f"the system gives no pseudo-terminal: {error.strerror}",
-            remedy="Is /dev/pts mounted, and is kernel.pty.max large enough?",
+            f"the system gives no pseudo-terminal: {error.strerror}",
+            "Is /dev/pts mounted, and is kernel.pty.max large enough?",
         )
-    return Finding("terminals", well=True, says=f"there are some; their shell is {default_shell(os.environ)}")
+    return _good("terminals", f"there are some; their shell is {default_shell(os.environ)}")
 
 
 # -- processes ---------------------------------------------------------------------------------------------
 
 
-def process_findings(home: Path) -> Iterator[Finding]:
+def _processes(home: Path) -> Iterator[Finding]:
     """Processes of a host that is gone. They are told, and left alone."""
-    records = Records(home / "processes").orphaned()
+    records = ChildRecords(home / "processes").orphaned()
     everyone = census() if records else []
     for mark, record in records.items():
         left = members(everyone, mark, record.child)
         pids = ", ".join(str(process.pid) for process in left)
         if pids:
-            yield Finding(
+            yield _bad(
                 "leftovers",
-                well=False,
-                says=f"{record.what} still runs ({pids}), and its host is gone",
-                remedy="The next 'serai serve' on this home ends it",
+                f"{record.what} still runs ({pids}), and its host is gone",
+                "The next 'serai serve' on this home ends it",
             )
 
 
@@ -153,7 +150,7 @@ def _examine(paths: Paths) -> Iterator[Finding]:
     try:
         configuration = load(paths, os.environ)
     except SeraiError as error:
-        yield bad("settings", error)
+        yield _error("settings", error)
         return
     yield _home(paths)
     yield from _key_and_database(paths)
@@ -162,9 +159,11 @@ def _examine(paths: Paths) -> Iterator[Finding]:
     yield asyncio.run(_agents(configuration))
     holder = FileLock(paths.database).holder()
     yield _free_port(configuration) if holder is None else _running(holder, paths)
-    yield from machine_findings()
-    leftovers = [*process_findings(paths.home), *_leftover_files(paths)]
-    yield from leftovers or [Finding("leftovers", well=True, says="none")]
+    yield _git()
+    yield _watches()
+    yield _terminals()
+    leftovers = [*_processes(paths.home), *_leftover_files(paths)]
+    yield from leftovers or [_good("leftovers", "none")]
 
 
 def _home(paths: Paths) -> Finding:
@@ -174,53 +173,51 @@ def _home(paths: Paths) -> Finding:
         room = shutil.disk_usage(there).free
         if room < _LITTLE_ROOM:
             says = f"{says}: {about_size(room)} are free on its disk"
-            return Finding("home", well=False, says=says, remedy="Make room there")
-        return Finding("home", well=True, says=says)
+            return _bad("home", says, "Make room there")
+        return _good("home", says)
     why = "cannot be written" if there.is_dir() else "is no directory"
-    return Finding("home", well=False, says=f"{says}: {there} {why}", remedy="Name another with --home")
+    return _bad("home", f"{says}: {there} {why}", "Name another with --home")
 
 
 def _key_and_database(paths: Paths) -> Iterator[Finding]:
     if not paths.database.exists():
-        yield Finding("database", well=True, says=f"{paths.database} does not exist yet; the host makes it")
+        yield _good("database", f"{paths.database} does not exist yet; the host makes it")
         return
     try:
         key = database_key(paths)
     except SeraiError as error:
-        yield bad("key", error)
+        yield _error("key", error)
         return
-    yield Finding("key", well=True, says=f"from {key.source}", remedy=" ".join(key.notes))
+    yield _good("key", f"from {key.source}", " ".join(key.notes))
     try:
         problems = look_over(paths.database, key.value, full=True)
     except SeraiError as error:
-        yield bad("database", error)
+        yield _error("database", error)
         return
     for problem in problems:
-        yield Finding("database", well=False, says=problem, remedy="Restore a copy with 'serai restore FILE'")
+        yield _bad("database", problem, "Restore a copy with 'serai restore FILE'")
     if not problems:
         size = about_size(paths.database.stat().st_size)
-        yield Finding("database", well=True, says=f"{paths.database}, {size}, every page checked")
+        yield _good("database", f"{paths.database}, {size}, every page checked")
 
 
 def _token(paths: Paths) -> Finding:
     if not paths.token.exists():
-        return Finding("token", well=True, says="there is none yet; the host makes it")
+        return _good("token", "there is none yet; the host makes it")
     try:
         find_token(paths)
     except SeraiError as error:
-        return bad("token", error)
-    return Finding("token", well=True, says=f"{paths.token}, for you alone")
+        return _error("token", error)
+    return _good("token", f"{paths.token}, for you alone")
 
 
 def _trust(paths: Paths) -> Finding:
     try:
         count = len(Trust(paths.trust).folders())
     except SeraiError as error:
-        return bad("trust", error)
+        return _error("trust", error)
     says = f"{count} folders are trusted" if count > 1 else "1 folder is trusted"
-    return Finding(
-        "trust", well=True, says=f"{says}, with all that is in it" if count else "no folder is trusted"
-    )
+    return _good("trust", f"{says}, with all that is in it" if count else "no folder is trusted")
 
 
 async def _agents(configuration: Configuration) -> Finding:
@@ -229,13 +226,13 @@ async def _agents(configuration: Configuration) -> Finding:
     try:
         registry = await load_registry(place) if place else Registry()
     except SeraiError as error:
-        return bad("agents", error)
+        return _error("agents", error)
     catalogue = make_catalogue(configuration.agents, registry.definitions)
     found = [one for one in await Finder().find_all(catalogue) if one.installed]
     others = [_told(one) for one in found] or ["no other is installed"]
     says = "; ".join([f"{DemoHarness().info.display_name} (demo): always there", *others])
     remedy = "" if found else "'serai agents' tells how to install one"
-    return Finding("agents", well=True, says=says, remedy=remedy)
+    return _good("agents", says, remedy)
 
 
 def _told(found: FoundAgent) -> str:
@@ -248,19 +245,18 @@ def _running(holder: Holder, paths: Paths) -> Finding:
     """The host of this home."""
     says = f"{holder} holds this home"
     if holder.address is None:
-        return Finding("host", well=True, says=f"{says}; it does not listen yet, or it is no host")
+        return _good("host", f"{says}; it does not listen yet, or it is no host")
     where = _here(holder.address)
     if _answers(where):
         problem = _not_ready(where, paths)
         if problem:
             says = f"{says} and answers, but {problem['message']}"
-            return Finding("host", well=False, says=says, remedy=problem.get("remedy", ""))
-        return Finding("host", well=True, says=f"{says}, and answers")
-    return Finding(
+            return _bad("host", says, problem.get("remedy", ""))
+        return _good("host", f"{says}, and answers")
+    return _bad(
         "host",
-        well=False,
-        says=f"{says}, but does not answer",
-        remedy=f"Look at what it prints, or end it: kill {holder.pid}",
+        f"{says}, but does not answer",
+        f"Look at what it prints, or end it: kill {holder.pid}",
     )
 
 
@@ -269,16 +265,15 @@ def _free_port(configuration: Configuration) -> Finding:
     settings = configuration.settings
     where = f"{settings.host}:{settings.port}"
     if settings.port == 0:
-        return Finding("host", well=True, says="none runs on this home; the next one takes any free port")
+        return _good("host", "none runs on this home; the next one takes any free port")
     answer = _answers(_here(where))
     if answer is None:
-        return Finding("host", well=True, says=f"none runs on this home; {where} is free for it")
+        return _good("host", f"none runs on this home; {where} is free for it")
     who = "the host of another home" if answer else "another program"
-    return Finding(
+    return _bad(
         "host",
-        well=False,
-        says=f"none runs on this home, and {where} is taken by {who}",
-        remedy="Choose another with --port, or with port in serai.toml",
+        f"none runs on this home, and {where} is taken by {who}",
+        "Choose another with --port, or with port in serai.toml",
     )
 
 
@@ -326,7 +321,7 @@ def _leftover_files(paths: Paths) -> Iterator[Finding]:
     for pattern in ("*.partial", "*.new", "*.new-*", "*.replaced-*", "*.before-*"):
         for file in sorted(paths.home.glob(f"{paths.database.name}{pattern}")):
             says = f"{file} ({about_size(file.stat().st_size)})"
-            yield Finding("leftovers", well=True, says=says, remedy=_about(file))
+            yield _good("leftovers", says, _about(file))
 
 
 def _about(file: Path) -> str:

@@ -16,7 +16,7 @@ from serai.config.paths import Paths, find_paths
 from serai.config.settings import is_loopback
 from serai.errors import ConfigInvalid
 
-__all__ = ["DEFAULT_URL", "Address", "find_address"]
+__all__ = ["DEFAULT_URL", "HostAddress", "find_address"]
 
 DEFAULT_URL = "http://127.0.0.1:7777"
 
@@ -26,7 +26,7 @@ _HERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - n
 _SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 
 
-class Address(NamedTuple):
+class HostAddress(NamedTuple):
     """A host and the token for it. The token is no part of the URL."""
 
     url: str
@@ -34,7 +34,7 @@ class Address(NamedTuple):
     token: str | None
 
     def __repr__(self) -> str:
-        return f"Address({self.url!r})"  # a token does not belong into a log
+        return f"HostAddress({self.url!r})"  # a token does not belong into a log
 
     @property
     def is_local(self) -> bool:
@@ -48,7 +48,7 @@ def find_address(
     environ: Mapping[str, str] | None = None,
     *,
     home: str | os.PathLike[str] | None = None,
-) -> Address:
+) -> HostAddress:
     """Where to connect to.
 
     Args:
@@ -69,7 +69,7 @@ def find_address(
     token = token or found.token or (None if of_home else environ.get("SERAI_TOKEN")) or None
     if token is None and (found.is_local or not named):  # no other machine gets to see the token of this one
         token = _kept_token(paths)
-    return Address(found.url, token)
+    return HostAddress(found.url, token)
 
 
 def _own_host(paths: Paths) -> str | None:
@@ -94,7 +94,7 @@ def _kept_token(paths: Paths) -> str | None:
         return None  # the host says whether it needs one
 
 
-def _read(url: str) -> Address:
+def _read(url: str) -> HostAddress:
     try:
         parts = urlsplit(url)
         name, _port = parts.hostname, parts.port  # a port that is none raises here
@@ -109,4 +109,4 @@ def _read(url: str) -> Address:
     query = parse_qsl(parts.query, keep_blank_values=True)
     token = next((value for key, value in query if key == "tkn" and value), None)
     rest = urlencode([(key, value) for key, value in query if key != "tkn"])
-    return Address(urlunsplit((scheme, parts.netloc, parts.path or "/", rest, "")), token)
+    return HostAddress(urlunsplit((scheme, parts.netloc, parts.path or "/", rest, "")), token)

@@ -17,9 +17,9 @@ from serai.ahp import codec
 from serai.ahp import commands as c
 from serai.ahp import notifications as n
 from serai.ahp.client import ClientState, Outcome
+from serai.ahp.codec import RESOURCE_REQUESTS
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.extensions import SIGN_IN_METHODS
-from serai.ahp.methods import RESOURCE_REQUESTS
 from serai.ahp.reducers import ChannelState, LiveSession
 from serai.ahp.types import ROOT, URI
 from serai.ahp.wire import Value

@@ -23,7 +23,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from serai import jsonrpc
 from serai.ahp.codec import CODEC
 from serai.ahp.wire import Value
-from serai.client.address import Address
+from serai.client.address import HostAddress
 from serai.errors import (
     AccessRefused,
     ConfigInvalid,
@@ -73,7 +73,7 @@ Opener: TypeAlias = Callable[[], Awaitable[Transport]]
 """Makes a connection. Raises `ConnectionLost` when a later try may work, else `AccessRefused`."""
 
 
-def websocket_opener(address: Address) -> Opener:
+def websocket_opener(address: HostAddress) -> Opener:
     """Makes WebSockets to a host.
 
     The token goes into a header, never into the address: addresses end up in logs.
@@ -144,7 +144,7 @@ def _closed(error: ConnectionClosed) -> ConnectionLost:
     return ConnectionLost(f"the host closed the connection ({close.code}{reason})")
 
 
-def _refused(address: Address, error: InvalidStatus) -> AccessRefused | ConnectionLost:
+def _refused(address: HostAddress, error: InvalidStatus) -> AccessRefused | ConnectionLost:
     """What the host's own answer says, if it is one of a Serai host; else its status."""
     response = error.response
     status = response.status_code

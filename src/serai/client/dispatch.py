@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import Enum
 
 from serai import jsonrpc
 from serai.ahp import actions as a
@@ -17,21 +16,10 @@ from serai.ahp.reducers import LiveSession
 from serai.ahp.types import URI, ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState
 from serai.errors import ConnectionLost, Rejected, SeraiError
 
-__all__ = ["REPEATABLE", "Dispatches", "Standing", "standing"]
+__all__ = ["Dispatches"]
 
 
-class Standing(Enum):
-    """Whether an action has had its effect."""
-
-    DONE = "done"
-    """It has, or someone else's has had the same one."""
-    OPEN = "open"
-    """It has not: what it was about is as it was before."""
-    UNKNOWN = "unknown"
-    """The state does not tell."""
-
-
-REPEATABLE = (
+_REPEATABLE = (
     a.SessionTurnStartedAction,  # its id is ours: a host that has the turn refuses another
     a.SessionTurnCancelledAction,
     a.SessionTitleChangedAction,
@@ -46,44 +34,28 @@ REPEATABLE = (
 """Actions that do the same when they are done twice. A "yes" is not one: the next question may be another."""
 
 
-def standing(session: LiveSession, action: a.StateAction) -> Standing:
-    """What became of an action, as far as the session's state tells."""
+def is_done(session: LiveSession, action: a.StateAction) -> bool | None:
+    """Whether an action has had its effect, whoever's it was; `None` where the state does not tell."""
+    turn, head = session.turn, session.head
     match action:
         case a.SessionTurnStartedAction(turn_id=turn_id):
-            return _done(when=_has_turn(session, turn_id))
+            is_running = turn is not None and turn.id == turn_id
+            return is_running or any(turn.id == turn_id for turn in head.turns)
         case a.SessionTurnCancelledAction(turn_id=turn_id):
-            return _done(when=session.turn is None or session.turn.id != turn_id)
+            return turn is None or turn.id != turn_id
         case a.SessionToolCallConfirmedAction() | a.SessionToolCallResultConfirmedAction():
-            return _done(when=not _is_asked(session, action))
+            call = turn.call(action.tool_call_id) if turn is not None and turn.id == action.turn_id else None
+            is_call = isinstance(action, a.SessionToolCallConfirmedAction)
+            asked = ToolCallPendingConfirmationState if is_call else ToolCallPendingResultConfirmationState
+            return not isinstance(call, asked)
         case a.SessionInputCompletedAction(request_id=request_id):
-            requests = session.head.input_requests or ()
-            return _done(when=all(request.id != request_id for request in requests))
+            return all(request.id != request_id for request in head.input_requests or ())
         case a.SessionPendingMessageSetAction(id=message_id):
-            waiting = [*(session.head.queued_messages or ()), session.head.steering_message]
-            is_there = any(message is not None and message.id == message_id for message in waiting)
-            return Standing.DONE if is_there else Standing.UNKNOWN  # it may have been taken already
+            waiting = [*(head.queued_messages or ()), head.steering_message]
+            # Where it is not, it may have been taken already.
+            return any(message is not None and message.id == message_id for message in waiting) or None
         case _:
-            return Standing.UNKNOWN
-
-
-def _done(*, when: bool) -> Standing:
-    return Standing.DONE if when else Standing.OPEN
-
-
-def _has_turn(session: LiveSession, turn_id: str) -> bool:
-    running = session.turn is not None and session.turn.id == turn_id
-    return running or any(turn.id == turn_id for turn in session.head.turns)
-
-
-def _is_asked(session: LiveSession, action: a.ToolCallActionBase) -> bool:
-    turn = session.turn
-    call = turn.call(action.tool_call_id) if turn is not None and turn.id == action.turn_id else None
-    asked = (
-        ToolCallPendingConfirmationState
-        if isinstance(action, a.SessionToolCallConfirmedAction)
-        else ToolCallPendingResultConfirmationState
-    )
-    return isinstance(call, asked)
+            return None
 
 
 _DUPLICATE = "duplicate"
@@ -144,7 +116,7 @@ class Dispatches:
         reason = envelope.rejection_reason
         if reason is None:
             self._settle(dispatched)
-        elif reason == _DUPLICATE and self._standing(dispatched) is not Standing.OPEN:
+        elif reason == _DUPLICATE and self._is_done(dispatched) is not False:
             self._settle(dispatched)  # the host had taken it, and the answer got lost
         else:
             self._settle(dispatched, Rejected(reason))
@@ -158,7 +130,7 @@ class Dispatches:
             dispatched = self._waiting.get(params.client_seq)
             if dispatched is None:
                 self._state.withdraw(params)
-            elif dispatched.was_sent and self._standing(dispatched) is Standing.DONE:
+            elif dispatched.was_sent and self._is_done(dispatched):
                 self._settle(dispatched)
             else:
                 dispatched.was_sent = True
@@ -169,9 +141,9 @@ class Dispatches:
         waiting, self._waiting = self._waiting, {}
         for dispatched in waiting.values():
             uri, action = dispatched.params.channel, dispatched.params.action
-            if self._standing(dispatched) is Standing.DONE:
+            if self._is_done(dispatched):
                 self._settle(dispatched)
-            elif dispatched.was_sent and not isinstance(action, REPEATABLE):
+            elif dispatched.was_sent and not isinstance(action, _REPEATABLE):
                 self._settle(
                     dispatched,
                     ConnectionLost(
@@ -194,9 +166,9 @@ class Dispatches:
             if uri is None or dispatched.params.channel == uri:
                 self._settle(dispatched, error)
 
-    def _standing(self, dispatched: _Dispatched) -> Standing:
+    def _is_done(self, dispatched: _Dispatched) -> bool | None:
         session = self._state.session(dispatched.params.channel)
-        return Standing.UNKNOWN if session is None else standing(session, dispatched.params.action)
+        return None if session is None else is_done(session, dispatched.params.action)
 
     def _settle(self, dispatched: _Dispatched, error: SeraiError | None = None) -> None:
         self._waiting.pop(dispatched.params.client_seq, None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -263,10 +263,11 @@ class Inbox(Generic[T]):
     def __len__(self) -> int:
         return len(self._items)
 
-    @property
-    def last(self) -> T | None:
-        """The item that was put last, if it still waits."""
-        return self._items[-1] if self._items else None
+    def __aiter__(self) -> AsyncIterator[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        return await self.get()
 
     def put(self, item: T) -> None:
         """Add an item, unless this has ended."""
@@ -325,11 +326,8 @@ class Listeners:
         inbox: Inbox[ClientEvent] = Inbox()
         self._inboxes.append(inbox)
         try:
-            while True:
-                try:
-                    yield await inbox.get()
-                except StopAsyncIteration:
-                    return
+            async for event in inbox:
+                yield event
         finally:
             self._inboxes.remove(inbox)
 

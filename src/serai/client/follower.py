@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from serai.ahp import actions as a
-from serai.ahp.reducers import ChannelState, LiveSession
+from serai.ahp.reducers import LiveSession
 from serai.ahp.types import URI, SessionLifecycle, SessionState
 from serai.client.events import Inbox, QuestionAsked, QuestionClosed
 from serai.client.turn import OpenQuestions, TurnStream
 from serai.errors import Rejected, SeraiError, SessionFailed, SessionGone
 
-__all__ = ["Followed", "Follower", "SessionFollower"]
+if TYPE_CHECKING:
+    from serai.client.channels import ChannelClient
+
+__all__ = ["Follower", "SessionFollower"]
 
 # Actions that only make something longer: nobody waits for them with `until`.
 _GROWING = (a.SessionDeltaAction, a.SessionReasoningAction, a.SessionToolCallDeltaAction)
-
-
-class Followed(Protocol):
-    """What a follower needs of its client."""
-
-    @property
-    def failure(self) -> SeraiError | None:
-        """Why the client is no longer connected, once it never will be again."""
-        ...
-
-    def state(self, uri: URI) -> ChannelState | None:
-        """What to show of a channel."""
-        ...
-
-    def live_session(self, uri: URI) -> LiveSession | None:
-        """What the host has confirmed of a session: to look at."""
-        ...
 
 
 class Follower(Protocol):
@@ -55,7 +41,7 @@ class Follower(Protocol):
 class SessionFollower:
     """The half of a session client that listens."""
 
-    def __init__(self, client: Followed, uri: URI) -> None:
+    def __init__(self, client: ChannelClient, uri: URI) -> None:
         self.uri = uri
         self._followed = client
         self._streams: list[TurnStream] = []
@@ -158,11 +144,8 @@ class SessionFollower:
             running = self.active_turn_id
             if running is not None:
                 arrivals.put(self.follow_turn(running))
-            while True:
-                try:
-                    yield await arrivals.get()
-                except StopAsyncIteration:
-                    return
+            async for stream in arrivals:
+                yield stream
         finally:
             if arrivals in self._arrivals:
                 self._arrivals.remove(arrivals)
@@ -177,11 +160,8 @@ class SessionFollower:
         try:
             for event in told.look(self._live()):
                 inbox.put(event)
-            while True:
-                try:
-                    yield await inbox.get()
-                except StopAsyncIteration:
-                    return
+            async for event in inbox:
+                yield event
         finally:
             if asking in self._askings:
                 self._askings.remove(asking)

@@ -1,7 +1,8 @@
 """A session, as a client works with it.
 
 Every method that changes something shows it in `state` at once, sends an action, and returns when the host
-has let it happen. If the host refuses, `Rejected` says why, and `state` is as if nothing had been done.
+has let it happen. If the host refuses (another turn runs, someone else was quicker, the turn has ended), it
+raises `Rejected`, which says why, and `state` is as if nothing had been done.
 Without a connection it waits until the host is back. Cancelling it takes back nothing that was sent: the
 action may still happen, and the client can be used as before.
 """
@@ -53,11 +54,7 @@ class SessionClient(SessionFollower):
     # -- turns ---------------------------------------------------------------------------------------------
 
     async def prompt(self, text: str, *, attachments: Sequence[MessageAttachment] = ()) -> TurnStream:
-        """Send a message to the agent, and follow the turn that it begins.
-
-        Raises:
-            Rejected: Another turn is running (`turn_in_progress`), or the session is not ready.
-        """
+        """Send a message to the agent, and follow the turn that it begins."""
         turn_id = str(uuid.uuid4())
         stream = self._new_stream(turn_id)
         try:
@@ -70,22 +67,14 @@ class SessionClient(SessionFollower):
     async def begin_turn(
         self, text: str, *, attachments: Sequence[MessageAttachment] = (), turn_id: str | None = None
     ) -> str:
-        """Send a message to the agent without following the turn. Returns the turn's id.
-
-        Raises:
-            Rejected: As for `prompt`.
-        """
+        """Send a message to the agent without following the turn. Returns the turn's id."""
         turn_id = turn_id or str(uuid.uuid4())
         message = _message(text, attachments)
         await self.dispatch(a.SessionTurnStartedAction(turn_id=turn_id, user_message=message))
         return turn_id
 
     async def cancel(self) -> None:
-        """Stop the turn that is running.
-
-        Raises:
-            Rejected: No turn is running, or it has ended in the meantime.
-        """
+        """Stop the turn that is running."""
         await self.dispatch(a.SessionTurnCancelledAction(turn_id=self._running()))
 
     # -- tool calls ----------------------------------------------------------------------------------------
@@ -99,9 +88,6 @@ class SessionClient(SessionFollower):
             call_id: The call that waits (`ToolWaiting`).
             option: The id of one of its options.
             edited_input: Other input for the tool, where the call is `editable`.
-
-        Raises:
-            Rejected: The call does not wait any more: someone else was quicker, for instance.
         """
         await self.dispatch(
             a.SessionToolCallConfirmedAction(
@@ -129,9 +115,6 @@ class SessionClient(SessionFollower):
             reason: Why, for all who look at the session.
             suggestion: What the agent should do instead.
             option: The id of one of its options.
-
-        Raises:
-            Rejected: The call does not wait any more.
         """
         await self.dispatch(
             a.SessionToolCallConfirmedAction(
@@ -146,11 +129,7 @@ class SessionClient(SessionFollower):
         )
 
     async def confirm_result(self, call_id: str, *, approved: bool = True) -> None:
-        """Let the agent have a tool's result (`ResultWaiting`), or not.
-
-        Raises:
-            Rejected: No result of that call waits.
-        """
+        """Let the agent have a tool's result (`ResultWaiting`), or not."""
         turn_id = self._running()
         await self.dispatch(
             a.SessionToolCallResultConfirmedAction(turn_id=turn_id, tool_call_id=call_id, approved=approved)
@@ -165,9 +144,6 @@ class SessionClient(SessionFollower):
         Args:
             tools: The tools. Each has a name of its own.
             display_name: The client's name for people.
-
-        Raises:
-            Rejected: Another client lends its tools to this session.
         """
         before, self._lender.tools = self._lender.tools, {tool.definition.name: tool for tool in tools}
         try:
@@ -221,9 +197,6 @@ class SessionClient(SessionFollower):
         Args:
             request_id: The request.
             answers: By question: text, a number, yes or no, ids of options; `None` passes a question over.
-
-        Raises:
-            Rejected: An answer does not fit its question, or the request is not open any more.
         """
         requests = self._live().head.input_requests or ()
         request = next((one for one in requests if one.id == request_id), None)
@@ -238,11 +211,7 @@ class SessionClient(SessionFollower):
         )
 
     async def decline(self, request_id: str, *, cancel: bool = False) -> None:
-        """Do not answer what the agent asks; with `cancel`, without having decided anything.
-
-        Raises:
-            Rejected: The request is not open any more.
-        """
+        """Do not answer what the agent asks; with `cancel`, without having decided anything."""
         response = SessionInputResponseKind.CANCEL if cancel else SessionInputResponseKind.DECLINE
         await self.dispatch(a.SessionInputCompletedAction(request_id=request_id, response=response.value))
 
@@ -257,11 +226,7 @@ class SessionClient(SessionFollower):
         return await self._leave(PendingMessageKind.STEERING, text, attachments)
 
     async def unqueue(self, message_id: str, *, kind: str = PendingMessageKind.QUEUED.value) -> None:
-        """Take back a message that still waits.
-
-        Raises:
-            Rejected: It does not wait any more.
-        """
+        """Take back a message that still waits."""
         await self.dispatch(a.SessionPendingMessageRemovedAction(kind=kind, id=message_id))
 
     async def _leave(

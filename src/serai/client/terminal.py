@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from serai.ahp import actions as a
-from serai.ahp.reducers import ChannelState
 from serai.ahp.types import URI, TerminalCommandPart, TerminalState, TerminalUnclassifiedPart
 from serai.client.events import Inbox
 from serai.errors import SeraiError, SessionGone
+
+if TYPE_CHECKING:
+    from serai.client.channels import ChannelClient
 
 __all__ = ["TerminalClient", "TerminalOutput", "terminal_text"]
 
@@ -27,23 +29,10 @@ class TerminalOutput(Struct, frozen=True):
     """Whether all before it is gone: the terminal was cleared, or too much was missed to go on."""
 
 
-class _Followed(Protocol):
-    """What a terminal needs of its client."""
-
-    @property
-    def failure(self) -> SeraiError | None: ...
-
-    def state(self, uri: URI) -> ChannelState | None: ...
-
-    async def dispatch(self, uri: URI, action: a.StateAction) -> None: ...
-
-    def unsubscribe(self, uri: URI) -> None: ...
-
-
 class TerminalClient:
     """One terminal that a client follows. Made by `Client.create_terminal` and `Client.open_terminal`."""
 
-    def __init__(self, client: _Followed, uri: URI) -> None:
+    def __init__(self, client: ChannelClient, uri: URI) -> None:
         self.uri = uri
         self._client = client
         self._listeners: list[_Listener] = []
@@ -98,11 +87,8 @@ class TerminalClient:
         inbox: Inbox[TerminalOutput] = Inbox()
         stop = self.listen(inbox.put, inbox.end)
         try:
-            while True:
-                try:
-                    yield await inbox.get()
-                except StopAsyncIteration:
-                    return
+            async for piece in inbox:
+                yield piece
         finally:
             stop()
 

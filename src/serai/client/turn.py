@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -102,13 +102,6 @@ _InTurn: TypeAlias = (
     | a.SessionUsageAction
     | a.ToolCallActionBase
 )
-_IN_TURN = (
-    a.SessionDeltaAction,
-    a.SessionReasoningAction,
-    a.SessionResponsePartAction,
-    a.SessionUsageAction,
-    a.ToolCallActionBase,
-)
 _TEXT = {MarkdownResponsePart: TextAdded, ReasoningResponsePart: ReasoningAdded}
 
 
@@ -144,7 +137,7 @@ class Teller:
             return  # the host's reducer does nothing with a straggler, and neither do we
         elif isinstance(action, a.SessionInputRequestedAction | a.SessionInputCompletedAction):
             yield from self._questions.look(session)
-        elif isinstance(action, _IN_TURN) and action.turn_id == self.turn_id:
+        elif isinstance(action, _InTurn) and action.turn_id == self.turn_id:
             yield from self._in_turn(action, session.turn)
 
     def _in_turn(self, action: _InTurn, turn: LiveTurn) -> Iterator[TurnEvent]:
@@ -284,15 +277,6 @@ class TurnResult:
         return "\n\n".join(text for text in texts if text)
 
 
-@dataclass(slots=True)
-class _Pieces:
-    """Text that waits to be read. More of the same part joins it, so that a slow reader costs no more."""
-
-    event: type[TextAdded | ReasoningAdded]
-    part_id: str
-    pieces: list[str] = field(default_factory=list[str])
-
-
 class TurnStream:
     """The events of one turn, for one reader: `async for event in turn`.
 
@@ -305,7 +289,7 @@ class TurnStream:
         self.id = turn_id
         self._closed = closed
         self._teller = Teller(turn_id)
-        self._inbox: Inbox[TurnEvent | _Pieces] = Inbox()
+        self._inbox: Inbox[TurnEvent] = Inbox()
         self._result: asyncio.Future[TurnResult] = asyncio.get_running_loop().create_future()
 
     def __aiter__(self) -> TurnStream:
@@ -319,8 +303,7 @@ class TurnStream:
             SessionGone: The session is.
             ConnectionLost: The client was closed, or gave up.
         """
-        item = await self._inbox.get()
-        return item.event(item.part_id, "".join(item.pieces)) if isinstance(item, _Pieces) else item
+        return await self._inbox.get()
 
     async def result(self) -> TurnResult:
         """Wait for the turn's end. It needs no loop over the events, and cancelling it is harmless.
@@ -360,21 +343,9 @@ class TurnStream:
 
     def _tell(self, events: Iterable[TurnEvent], session: LiveSession) -> None:
         for event in events:
-            match event:
-                case TextAdded() | ReasoningAdded():
-                    self._add_text(event)
-                case TurnEnded():
-                    self._inbox.put(event)
-                    self._end(event, session)
-                case _:
-                    self._inbox.put(event)
-
-    def _add_text(self, event: TextAdded | ReasoningAdded) -> None:
-        last = self._inbox.last
-        if not isinstance(last, _Pieces) or last.part_id != event.part_id or last.event is not type(event):
-            last = _Pieces(type(event), event.part_id)
-            self._inbox.put(last)
-        last.pieces.append(event.text)
+            self._inbox.put(event)
+            if isinstance(event, TurnEnded):
+                self._end(event, session)
 
     def _end(self, ended: TurnEnded, session: LiveSession) -> None:
         turn = find_turn(session, self.id)

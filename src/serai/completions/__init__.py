@@ -1,7 +1,7 @@
 """What could stand at a place in a message: files after `@`, skills and prompts after `/`.
 
-completions.sources     who offers something, and the answer to the command
-completions.completing  what is being written, and what an offer looks like
-completions.index       which files a folder has
-completions.fuzzy       which of them fit
+completion.py  the answer to the command: what is being written, and what an offer looks like
+files.py       which files a folder has
+prompts.py     skills and prompts
+search.py      which of a hundred thousand paths fit
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from serai.contract.delivery import DeliveryMode
-from serai.contract.event_types import AgentSessionEventType
+from serai.contract.events import AgentSessionEventType
 from serai.contract.record import Record
 
 __all__ = [

@@ -5,19 +5,19 @@ family come in pairs: beside each `StatusChanged` goes the event that is named a
 there is one, with the same fields.
 
 The delivery events here name the message by its id. Those of the workspace, which also say whose delivery it
-is, stand in `serai.contract.delivery_events`.
+is, stand in `serai.contract.messages`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import field
 
-from serai.contract.event_types import AgentSessionEventType
+from serai.contract.identity import AgentStatus
 from serai.contract.record import Metadata, Moment, Number, Record, refuse_naive
-from serai.contract.status import AgentStatus
 
 __all__ = [
     "EVENT_TYPES",
@@ -26,6 +26,7 @@ __all__ = [
     "ActionFailed",
     "ActionInvoked",
     "AgentSessionEvent",
+    "AgentSessionEventType",
     "CommandCompleted",
     "CommandFailed",
     "CommandStarted",
@@ -60,6 +61,60 @@ __all__ = [
     "TranscriptChunkAdded",
     "UsageUpdated",
 ]
+
+_FROM_THE_RELAY = frozenset({"message", "delivery", "action"})
+
+
+class AgentSessionEventType(StrEnum):
+    """The type of a session event. What stands before the dot is its family."""
+
+    STATUS_CHANGED = "status.changed"
+    STATUS_IDLE = "status.idle"
+    STATUS_ACTIVE = "status.active"
+    STATUS_BLOCKED = "status.blocked"
+    STATUS_WAITING = "status.waiting"
+    STATUS_OFFLINE = "status.offline"
+    TOOL_CALLED = "tool.called"
+    TOOL_COMPLETED = "tool.completed"
+    TOOL_FAILED = "tool.failed"
+    TOOL_OUTPUT = "tool.output"
+    MESSAGE_RECEIVED = "message.received"
+    MESSAGE_SENT = "message.sent"
+    DELIVERY_ACCEPTED = "delivery.accepted"
+    DELIVERY_DELIVERED = "delivery.delivered"
+    DELIVERY_DEFERRED = "delivery.deferred"
+    DELIVERY_FAILED = "delivery.failed"
+    ACTION_INVOKED = "action.invoked"
+    ACTION_COMPLETED = "action.completed"
+    ACTION_FAILED = "action.failed"
+    ACTION_DENIED = "action.denied"
+    TRANSCRIPT_CHUNK = "transcript.chunk"
+    FILE_CHANGED = "file.changed"
+    COMMAND_STARTED = "command.started"
+    COMMAND_COMPLETED = "command.completed"
+    COMMAND_FAILED = "command.failed"
+    TERMINAL_OUTPUT = "terminal.output"
+    TERMINAL_SCREEN = "terminal.screen"
+    USAGE_UPDATED = "usage.updated"
+    SESSION_STARTED = "session.started"
+    SESSION_RELEASED = "session.released"
+    SESSION_RESUMED = "session.resumed"
+    SESSION_FORKED = "session.forked"
+    LOG = "log"
+    ERROR = "error"
+
+    @property
+    def family(self) -> str:
+        """What stands before the dot, or the whole name where there is none."""
+        return self.value.partition(".")[0]
+
+    @property
+    def is_live(self) -> bool:
+        """Whether only the session can tell of it.
+
+        The relay itself tells of messages, deliveries and actions, whatever the session declares.
+        """
+        return self.family not in _FROM_THE_RELAY
 
 
 class SessionEvent(Record, tag_field="type"):

@@ -25,7 +25,7 @@ from serai.ahp.types import (
     RootState,
 )
 from serai.contract import AgentIdentity, AgentSession
-from serai.contract.registration import check_registration
+from serai.contract.negotiation import check_registration
 from serai.customizations import ClientPlugins
 from serai.errors import ProtocolError
 from serai.host.agents import HostContext, HostedHarness

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -13,20 +13,18 @@ from serai.ahp.types import (
     AgentSelection,
     ModelSelection,
     PendingMessage,
-    SessionInputRequest,
     SessionInputResponseKind,
     Turn,
-    UserMessage,
 )
-from serai.completions.sources import Prompt
+from serai.completions.prompts import Prompt
 from serai.contract import AgentSession
 from serai.errors import SessionGone
 from serai.host.session.core import SessionCore
-from serai.host.session.questions import Answers, Questions
+from serai.host.session.questions import Questions
 from serai.host.session.turns import Turns
 from serai.machine.processes.processes import Processes
 
-__all__ = ["AroundSeat", "Seat", "agent_channel"]
+__all__ = ["Seat", "agent_channel"]
 
 
 def agent_channel(session: str) -> str:
@@ -34,31 +32,50 @@ def agent_channel(session: str) -> str:
     return f"serai-agent:{session}"
 
 
-class AroundSeat(Protocol):
-    """What an agent reaches beyond its session's state."""
+class ReadsFiles(Protocol):
+    """Reads files for an agent."""
 
-    @property
-    def processes(self) -> Processes:
-        """Where processes are started."""
-        ...
-
-    async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
+    async def __call__(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
         """Read a file, or some of its lines."""
-        ...
-
-    async def fork(self, source: SessionForkSource) -> AgentSession:
-        """Begin a session that goes on from a turn of this one, and return its agent."""
         ...
 
 
 class Seat:
-    """What a harness has from the host for one session. All it changes are actions, as everywhere."""
+    """What a harness has from the host for one session. All it changes are actions, as everywhere.
 
-    def __init__(self, core: SessionCore, turns: Turns, questions: Questions, around: AroundSeat) -> None:
+    Args:
+        core: The session.
+        turns: Its turns.
+        questions: Its questions.
+        processes: Where processes are started.
+        read: Reads a file.
+        fork: Begins a session that goes on from a turn of this one.
+    """
+
+    def __init__(
+        self,
+        core: SessionCore,
+        turns: Turns,
+        questions: Questions,
+        *,
+        processes: Processes,
+        read: ReadsFiles,
+        fork: Callable[[SessionForkSource], Awaitable[AgentSession]],
+    ) -> None:
         self._core = core
         self._turns = turns
         self._questions = questions
-        self._around = around
+        self._fork = fork
+        self.processes = processes
+        """Where processes are started."""
+        self.read = read
+        """Reads a file, or some of its lines: below the session's folders, or what a person has allowed."""
+        self.note = core.note
+        """Lets the session's `_meta` have something, or (`None`) no longer."""
+        self.queue = turns.enqueue
+        """Has a message wait as the next one. After a turn that was interrupted, someone has to go on."""
+        self.ask = questions.ask
+        """Asks the person something, in a turn or not. Cancelling takes the question back."""
         self.forked_from: SessionForkSource | None = None
         """Where the session began, when it is new and began in another one."""
         self.commands: Sequence[Prompt] = ()
@@ -103,11 +120,6 @@ class Seat:
         """The message that someone wants to reach the agent in the turn that runs."""
         return self._core.live.head.steering_message
 
-    @property
-    def processes(self) -> Processes:
-        """Where processes are started."""
-        return self._around.processes
-
     def mask(self, text: str) -> str:
         """Text without secrets."""
         return self._core.redactor.redact(text)
@@ -116,24 +128,7 @@ class Seat:
         """JSON without secrets."""
         return self._core.redactor.redact_value(value, observed=True)
 
-    async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
-        """Read a file, or some of its lines: below the session's folders, or what a person has allowed it.
-
-        Args:
-            uri: The file.
-            first: The first line, counted from 0.
-            last: The first line that is not wanted any more; `None` for all.
-
-        Raises:
-            ProtocolError: It is not there, may not be read, or is too large.
-        """
-        return await self._around.read(uri, first=first, last=last)
-
     # -- what may be done ----------------------------------------------------------------------------------
-
-    def note(self, name: str, value: Any) -> None:
-        """Let the session's `_meta` have something, or (`None`) no longer. What is so already is not told."""
-        self._core.note(name, value)
 
     def entitle(self, title: str) -> None:
         """Give the session a title."""
@@ -162,10 +157,6 @@ class Seat:
         if model != self.model:
             self._core.act(a.SessionModelChangedAction(model=model))
 
-    def queue(self, message: UserMessage, sender: str) -> None:
-        """Have a message wait as the next one. After a turn that was interrupted, someone has to go on."""
-        self._turns.enqueue(message, sender)
-
     def take_steering(self, message: PendingMessage, evidence: str) -> None:
         """The agent has a steering message, also when its turn is over. One that was replaced is not there.
 
@@ -181,10 +172,6 @@ class Seat:
         if self.steering is message:
             self._turns.queue_steering(message, sender)
 
-    async def ask(self, request: SessionInputRequest) -> Answers:
-        """Ask the person something, in a turn or not. Cancelling takes the question back."""
-        return await self._questions.ask(request)
-
     def answered(self, request_id: str) -> None:
         """A question was answered elsewhere, and well."""
         self._questions.conclude(request_id, SessionInputResponseKind.ACCEPT.value)
@@ -199,7 +186,7 @@ class Seat:
         uri = self._core.uri
         if not self.turns:
             raise SessionGone(f"{uri} has no turn yet that another session could go on from")
-        return await self._around.fork(SessionForkSource(session=uri, turn_id=self.turns[-1].id))
+        return await self._fork(SessionForkSource(session=uri, turn_id=self.turns[-1].id))
 
     # -- what survives the host ----------------------------------------------------------------------------
 

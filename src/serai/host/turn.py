@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from serai.ahp import actions as a
 from serai.ahp import wire
@@ -48,61 +49,30 @@ from serai.host.surroundings.terminals import HostTerminal
 from serai.host.tool_call import ToolCall
 from serai.store.contract import BlobRow
 
-__all__ = ["GRANTS", "Answers", "AroundTurn", "Turn", "TurnKeeper"]
+__all__ = ["GRANTS", "Answers", "AroundTurn", "Turn"]
 
 GRANTS = "serai.grants"
 """In a session's `_meta`: the tools that may run without asking again. Only the host writes it."""
 
 
-class TurnKeeper(Protocol):
-    """Who owns the turns of a session: it knows which one runs, and runs its answer."""
+@dataclass(frozen=True, slots=True)
+class AroundTurn:
+    """What a turn reaches beyond its session's state: who owns it, files, terminals, other agents."""
 
-    def is_running(self, turn: Turn) -> bool:
-        """Whether a turn still runs."""
-        ...
-
-    def own(self, turn: Turn, answer: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run the coroutine that answers a turn."""
-        ...
-
-    def take_steering(self, message: PendingMessage, evidence: str) -> None:
-        """The agent takes the steering message."""
-        ...
-
-
-class AroundTurn(Protocol):
-    """What a turn reaches beyond its session's state: files, terminals, other agents."""
-
-    async def definitions(self) -> tuple[Definition, ...]:
-        """The session's customisations."""
-        ...
-
-    async def read(self, uri: str) -> ResourceReadResult:
-        """Read a file."""
-        ...
-
-    async def write(self, uri: str, text: str) -> None:
-        """Write a file as a whole."""
-        ...
-
-    async def start_terminal(
-        self,
-        claim: TerminalSessionClaim,
-        argv: Sequence[str],
-        title: str | None,
-        cwd: str | None,
-        env: Mapping[str, str] | None,
-    ) -> HostTerminal:
-        """Run a program in a terminal."""
-        ...
-
-    async def delegate(self, provider: str, message: UserMessage, title: str) -> Subagent:
-        """Begin a session for another agent."""
-        ...
-
-    def call_ready(self, action: a.SessionToolCallReadyAction) -> None:
-        """A tool call can be run from now on."""
-        ...
+    is_running: Callable[[Turn], bool]
+    own: Callable[[Turn, Coroutine[Any, Any, None]], asyncio.Task[None]]
+    """Runs the coroutine that answers a turn."""
+    take_steering: Callable[[PendingMessage, str], None]
+    """Takes the steering message; the string says how it is known that the agent has it."""
+    call_ready: Callable[[a.SessionToolCallReadyAction], None]
+    """Is called when a tool call can be run."""
+    definitions: Callable[[], Awaitable[tuple[Definition, ...]]]
+    read: Callable[[str], Awaitable[ResourceReadResult]]
+    write: Callable[[str, str], Awaitable[None]]
+    terminal: Callable[..., Awaitable[HostTerminal]]
+    """Starts a terminal. See `Terminals.start`."""
+    delegate: Callable[[str, UserMessage, str], Awaitable[Subagent]]
+    """Begins a session for another agent: which, what it is to do, a title."""
 
 
 class Turn:
@@ -111,12 +81,9 @@ class Turn:
     message: UserMessage
     """What the turn answers. The harness takes it from the message that it was handed, and sets it."""
 
-    def __init__(
-        self, core: SessionCore, turn_id: str, questions: Questions, keeper: TurnKeeper, around: AroundTurn
-    ) -> None:
+    def __init__(self, core: SessionCore, questions: Questions, around: AroundTurn, turn_id: str) -> None:
         self._core = core
         self._questions = questions
-        self._keeper = keeper
         self._around = around
         self.id = turn_id
         self._terminals: list[HostTerminal] = []
@@ -133,7 +100,7 @@ class Turn:
         When it returns the turn is complete; when it raises the turn has failed; when someone cancels the
         turn it is cancelled.
         """
-        self.task = self._keeper.own(self, answer)
+        self.task = self._around.own(self, answer)
         self.task.add_done_callback(lambda _task: self._leave(answer))
 
     def _leave(self, answer: Coroutine[Any, Any, None]) -> None:
@@ -260,7 +227,7 @@ class Turn:
     @property
     def is_running(self) -> bool:
         """Whether what is done here still counts: someone may have cancelled the turn."""
-        return self._keeper.is_running(self)
+        return self._around.is_running(self)
 
     async def used(self, usage: UsageInfo) -> None:
         """Report what the turn has used so far.
@@ -292,7 +259,7 @@ class Turn:
         message = self._core.live.head.steering_message
         if message is None or not self.is_running:
             return None
-        self._keeper.take_steering(message, evidence)
+        self._around.take_steering(message, evidence)
         return message.user_message
 
     async def delegate(self, provider: str, message: UserMessage, *, title: str) -> Subagent:
@@ -420,7 +387,8 @@ class Turn:
             session=self._core.uri, turn_id=self.id, tool_call_id=call.id if call else None
         )
         if not self._is_cancelled:
-            terminal = await self._around.start_terminal(claim, argv, title, cwd, env)
+            uri = f"ahp-terminal:/{self._core.new_id()}"
+            terminal = await self._around.terminal(uri, claim, argv=argv, title=title, cwd=cwd, env=env)
             if not self._is_cancelled:
                 self._terminals.append(terminal)
                 return terminal
@@ -434,7 +402,7 @@ class Turn:
 
     def _act(self, action: a.StateAction) -> None:
         """Let an action of the agent happen, unless its turn is over: someone may have cancelled it."""
-        if self._keeper.is_running(self):
+        if self._around.is_running(self):
             self._core.act(action)
             if type(action) is a.SessionToolCallReadyAction:
                 self._around.call_ready(action)

@@ -171,11 +171,7 @@ class AgentProvider:
         self.defaults = defaults
 
     def __call__(self, agent: AgentRef, **options: Unpack[Options]) -> AgentModel:
-        """A model.
-
-        Raises:
-            TypeError: There is no such option, or two exclude each other.
-        """
+        """A model. Raises `TypeError`: there is no such option, or two exclude each other."""
         return AgentModel(client(agent, **self.defaults), **options)
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from types import TracebackType
-from typing import Protocol, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import anyio
 
@@ -26,29 +26,6 @@ __all__ = ["FreshSessions", "ModelTurn", "OpenSession", "SessionSource"]
 
 Asked: TypeAlias = AbstractAsyncContextManager[tuple[WireSession, list[Part]]]
 """Opens the session that is asked, and knows what is said to it."""
-
-
-class SessionSource(Protocol):
-    """Where the sessions of a model come from."""
-
-    @property
-    def agent(self) -> str:
-        """The agent's name."""
-        ...
-
-    @property
-    def model_name(self) -> str:
-        """What the model is called."""
-        ...
-
-    @property
-    def session_id(self) -> str | None:
-        """The session whose answers are known to whoever is asked; `None` for a new one."""
-        ...
-
-    def opened(self, said: Said) -> Asked:
-        """The session to ask, and what to say to it."""
-        ...
 
 
 class FreshSessions:
@@ -120,6 +97,10 @@ class OpenSession:
         except BaseException:
             self._told = (None, None)  # nobody knows whether it was heard
             raise
+
+
+SessionSource: TypeAlias = FreshSessions | OpenSession
+"""Where the sessions of a model come from."""
 
 
 def fitting(parts: Sequence[Part], session: WireSession, said: Sequence[Part]) -> list[Part]:

@@ -86,10 +86,6 @@ class Connection(Protocol):
         """Write now what this tick has gathered, for a caller with a tick of its own."""
         ...
 
-    def read_on(self) -> None:
-        """The peer is no longer full: hand it what comes."""
-        ...
-
     def close(self, code: int, reason: str) -> None:
         """Close, after all that waits. Closing again does nothing. A long reason is cut to 123 bytes.
 
@@ -101,11 +97,6 @@ class Connection(Protocol):
 
 class Peer(Protocol):
     """Who talks over a connection. All is called on the event loop, and must not block it."""
-
-    @property
-    def is_full(self) -> bool:
-        """Whether nothing more should come before it calls `Connection.read_on`."""
-        ...
 
     def received(self, data: bytes) -> None:
         """A whole text message, valid UTF-8. Never called once the connection is not open.

@@ -163,7 +163,7 @@ class WebSocket(asyncio.Protocol):
             self._ticker,
             bound=self._limits.waiting_bytes,
             close=self.close,
-            ticked=self.read_on,
+            ticked=self._read_on,
         )
         self.send = self._out.send  # see `Connection`; without a step in between
         self._connections.add(self)
@@ -275,15 +275,11 @@ class WebSocket(asyncio.Protocol):
             self._pump_soon()
 
     def _is_held(self) -> bool:
-        """Whether so many answers wait for the client that it may not ask for more, or its peer is full."""
-        return self._open and (self._out.asked > self._limits.waiting_bytes or self._is_full)
+        """Whether so many answers wait for the client that it may not ask for more."""
+        return self._open and self._out.asked > self._limits.waiting_bytes
 
-    @property
-    def _is_full(self) -> bool:
-        return self._peer is not None and self._peer.is_full
-
-    def read_on(self) -> None:
-        """See `Connection`; also when something was written: go on, if reading was held up by what waited."""
+    def _read_on(self) -> None:
+        """Something was written: go on, if reading was held up by what waited."""
         if self._stopped and not self._is_held():
             self._pump_soon()
 
@@ -414,11 +410,8 @@ class WebSocket(asyncio.Protocol):
             self._set_timer(self._limits.ping_timeout, lambda: self._judge(taken))
 
     def _judge(self, taken: int | None) -> None:
-        """The time to answer a ping is over. Any byte is an answer: a pong may wait behind a long message.
-
-        Nobody can be heard while the peer is full.
-        """
-        if self._heard or self._is_full or (taken is not None and self._out.taken > taken):
+        """The time to answer a ping is over. Any byte is an answer: a pong may wait behind a long message."""
+        if self._heard or (taken is not None and self._out.taken > taken):
             rest = max(0.0, self._limits.ping_interval - self._limits.ping_timeout)
             self._set_timer(rest, self._ping)
             return

@@ -42,40 +42,10 @@ CASES: list[Case] = [
         for status in ("computing", "ready", "error", "newer")
     ),
     case(
-        "an error is kept with the status error",
-        changeset(),
-        act("statusChanged", status="error", error=ERROR),
-        changeset(status="error", error=ERROR),
-    ),
-    case(
-        "an error that comes without one takes the old one away",
-        changeset(status="error", error=ERROR),
-        act("statusChanged", status="error"),
-        changeset(status="error"),
-    ),
-    case(
-        "another status takes the error away",
-        changeset(status="error", error=ERROR),
-        act("statusChanged", status="computing"),
-        changeset(status="computing"),
-    ),
-    case(
-        "an error that comes with another status is not kept",
-        changeset(status="computing"),
-        act("statusChanged", status="ready", error=ERROR),
-        changeset(),
-    ),
-    case(
         "a new file goes to the end",
         changeset(file("a")),
         act("fileSet", file=file("b")),
         changeset(file("a"), file("b")),
-    ),
-    case(
-        "a known file is replaced where it stands",
-        changeset(file("a"), file("b", _meta={"x": None}), file("c")),
-        act("fileSet", file=file("b", 9)),
-        changeset(file("a"), file("b", 9), file("c")),
     ),
     case(
         "a file is removed",
@@ -83,18 +53,11 @@ CASES: list[Case] = [
         act("fileRemoved", fileId="b"),
         changeset(file("a"), file("c"), operations=[STAGE]),
     ),
-    case("an unknown file is not removed", changeset(file("a")), act("fileRemoved", fileId="b")),
     case(
         "operations are replaced as a whole",
         changeset(operations=[STAGE]),
         act("operationsChanged", operations=[COMMIT]),
         changeset(operations=[COMMIT]),
-    ),
-    case(
-        "operations may be an empty list",
-        changeset(),
-        act("operationsChanged", operations=[]),
-        changeset(operations=[]),
     ),
     *(
         case(

@@ -38,18 +38,11 @@ CASES: list[Case] = [
         act("agentsChanged", agents=[{**AGENT, "provider": "other"}]),
         root(activeSessions=1, agents=[{**AGENT, "provider": "other"}]),
     ),
-    case("there may be no agents", root(), act("agentsChanged", agents=[]), root(agents=[])),
     case(
         "the number of sessions is set",
         root(),
         act("activeSessionsChanged", activeSessions=3),
         root(activeSessions=3),
-    ),
-    case(
-        "no sessions is a number too",
-        root(activeSessions=3),
-        act("activeSessionsChanged", activeSessions=0),
-        root(activeSessions=0),
     ),
     case(
         "terminals are replaced as a whole",
@@ -62,18 +55,6 @@ CASES: list[Case] = [
         root(config=settings(theme="dark", free=None)),
         act("configChanged", config={"theme": None, "more": {"x": None}}),
         root(config=settings(theme=None, free=None, more={"x": None})),
-    ),
-    case(
-        "settings that expressly do not replace are merged",
-        root(config=settings(theme="dark")),
-        act("configChanged", config={"more": 1}, replace=False),
-        root(config=settings(theme="dark", more=1)),
-    ),
-    case(
-        "settings that replace are all that is left",
-        root(config=settings(theme="dark")),
-        act("configChanged", config={"more": 1}, replace=True),
-        root(config=settings(more=1)),
     ),
     *(
         case(

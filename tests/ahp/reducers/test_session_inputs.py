@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from ahp.reducers.cases import (
-    ERROR,
-    IDLE,
     IN_PROGRESS,
     INPUT_NEEDED,
     IS_READ,
@@ -16,13 +14,11 @@ from ahp.reducers.cases import (
     NOW,
     Case,
     Json,
-    call,
     case,
     changed,
     check,
     params,
     running,
-    session,
 )
 from serai.ahp.types import SessionState
 
@@ -39,7 +35,6 @@ QUESTIONS: list[Json] = [
     {"kind": "single-select", "id": "q3", "message": "Which?", "options": [{"id": "o1", "label": "One"}]},
     {"kind": "hologram", "id": "q4"},
 ]
-PENDING = call("pending-confirmation", invocationMessage="Run")
 
 
 def request(request_id: str = "r1", **fields: Any) -> Json:
@@ -71,12 +66,6 @@ ASKED = [
         asked(request(questions=QUESTIONS, url="https://example.org")),
         asking(request(questions=QUESTIONS, url="https://example.org"), modified=NOW),
         "session/inputRequested/appends-new",
-    ),
-    case(
-        "a question makes a session wait that has no turn",
-        session({"status": ERROR | IS_READ}),
-        asked(request()),
-        session({"status": INPUT_NEEDED, "modifiedAt": NOW}, inputRequests=[request()]),
     ),
     case(
         "a new question goes to the end",
@@ -131,13 +120,6 @@ ANSWERED = [
         for answer in (DRAFT, SUBMITTED, SKIPPED, STRANGER)
     ),
     case(
-        "the first answer makes the answers, and the next takes its place",
-        asking(request()),
-        [answered("q1", DRAFT), answered("q1", SUBMITTED)],
-        asking(request(answers={"q1": SUBMITTED}), modified=NOW),
-        "session/inputAnswerChanged/sets-answer",
-    ),
-    case(
         "an answer is taken away",
         asking(request(answers={"q1": DRAFT, "q2": SKIPPED})),
         answered("q1"),
@@ -150,24 +132,6 @@ ANSWERED = [
         {**answered("q1"), "answer": None},
         asking(request(), modified=NOW),
         "session/inputAnswerChanged/removes-answer",
-    ),
-    case(
-        "taking away an answer that is not there leaves the others",
-        asking(request(answers={"q1": DRAFT})),
-        answered("q9"),
-        asking(request(answers={"q1": DRAFT}), modified=NOW),
-    ),
-    case(
-        "an answer to an unknown request changes nothing",
-        asking(request()),
-        answered("q1", DRAFT, "r9"),
-    ),
-    case("an answer to nothing changes nothing", session({"status": ERROR}), answered("q1", DRAFT)),
-    case(
-        "an answer does not look at the status",
-        session({"status": ERROR}, inputRequests=[request()]),
-        answered("q1", DRAFT),
-        session({"status": ERROR, "modifiedAt": NOW}, inputRequests=[request(answers={"q1": DRAFT})]),
     ),
 ]
 
@@ -182,26 +146,6 @@ CLOSED = [
         )
         for response in ("accept", "decline", "cancel", "shrug")
     ),
-    case(
-        "a session waits as long as a question is open",
-        asking(request("r1"), request("r2", answers={"q1": DRAFT})),
-        closed("r1", answers={"q1": SUBMITTED}),
-        asking(request("r2", answers={"q1": DRAFT}), modified=NOW),
-    ),
-    case(
-        "a session waits as long as a call does",
-        running(PENDING, status=INPUT_NEEDED, inputRequests=[request()]),
-        closed(),
-        running(PENDING, status=INPUT_NEEDED, modified=NOW),
-    ),
-    case(
-        "a session without a turn is idle after its last question",
-        session({"status": INPUT_NEEDED | NEWER}, inputRequests=[request()]),
-        closed(),
-        session({"status": IDLE | NEWER, "modifiedAt": NOW}),
-    ),
-    case("closing an unknown question changes nothing", asking(request(), status=ERROR), closed("r9")),
-    case("closing nothing changes nothing", session({"status": ERROR}), closed()),
 ]
 
 CASES: list[Case] = [*ASKED, *ANSWERED, *CLOSED]

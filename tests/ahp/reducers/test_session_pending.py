@@ -55,13 +55,6 @@ SET = [
         "session/pendingMessageSet/queued-appended",
     ),
     case(
-        "a new queued message goes to the end",
-        queue("q1", "q2"),
-        put("queued", "q3"),
-        queue("q1", "q2", "q3"),
-        "session/pendingMessageSet/queued-appended",
-    ),
-    case(
         "a queued message with a known id is replaced where it stands",
         queue("q1", "q2", "q3"),
         put("queued", "q2", "edited"),
@@ -70,12 +63,6 @@ SET = [
             queuedMessages=[waiting("q1"), waiting("q2", "edited"), waiting("q3")],
         ),
         "session/pendingMessageSet/queued-updated-in-place",
-    ),
-    case(
-        "the slot and the queue do not know each other's ids",
-        queue("q1"),
-        [put("steering", "q1"), put("queued", "q1")],
-        queue("q1", steeringMessage=waiting("q1")),
     ),
 ]
 
@@ -94,17 +81,6 @@ REMOVED = [
         queue("q1", "q3", steeringMessage=waiting("q2")),
         "session/pendingMessageRemoved/removes-queued",
     ),
-    case(
-        "the last queued message takes the queue with it",
-        queue("q1"),
-        remove("queued", "q1"),
-        queue(),
-        "session/pendingMessageRemoved/removes-queued",
-    ),
-    case("another id leaves the slot alone", queue(steeringMessage=waiting("s1")), remove("steering", "s2")),
-    case("an empty slot stays empty", queue("s1"), remove("steering", "s1")),
-    case("another id leaves the queue alone", queue("q1"), remove("queued", "q2")),
-    case("no queue stays no queue", queue(steeringMessage=waiting("q1")), remove("queued", "q1")),
 ]
 
 REORDERED = [
@@ -127,24 +103,6 @@ REORDERED = [
         queue("a", "b", "c", "d"),
         order("c"),
         queue("c", "a", "b", "d"),
-        "session/queuedMessagesReordered/unlisted-kept-at-end",
-    ),
-    case(
-        "an empty order keeps the queue",
-        queue("a", "b"),
-        order(),
-        None,
-        "session/queuedMessagesReordered/unlisted-kept-at-end",
-    ),
-    case(
-        "an id that is named twice counts once", queue("a", "b"), order("b", "b", "a", "b"), queue("b", "a")
-    ),
-    case("no queue stays no queue", queue(steeringMessage=waiting("a")), order("a")),
-    case(
-        "two messages with one id both stay when they are not named",
-        queue("a", "a", "b"),
-        order("b"),
-        queue("b", "a", "a"),
         "session/queuedMessagesReordered/unlisted-kept-at-end",
     ),
 ]

@@ -12,7 +12,6 @@ from serai.ahp.types import TerminalState
 CLIENT: Json = {"kind": "client", "clientId": "c1"}
 SESSION: Json = {"kind": "session", "session": "ahp-session:/s1", "turnId": "t1", "toolCallId": "c1"}
 STRANGER: Json = {"kind": "nobody", "since": None}
-HOLOGRAM: Json = {"type": "hologram", "value": "x", "commandId": "k1"}
 
 
 def terminal(*content: Json, **fields: Any) -> Json:
@@ -58,36 +57,12 @@ CONTENT = [
         [data("b"), data("c")],
         terminal(text("$ "), command("k1", "abc")),
     ),
-    case(
-        "output after a command that is over begins a part",
-        terminal(command("k1", "a", done=True)),
-        [data("b"), data("c")],
-        terminal(command("k1", "a", done=True), text("bc")),
-    ),
-    case(
-        "output after a part of an unknown kind begins a part",
-        terminal(HOLOGRAM),
-        data("b"),
-        terminal(HOLOGRAM, text("b")),
-    ),
-    case(
-        "a command that is running, but not the last part, gets no output",
-        terminal(command("k1", "a"), text("b")),
-        data("c"),
-        terminal(command("k1", "a"), text("bc")),
-    ),
     case("what is typed changes nothing", terminal(text("a")), act("input", data="ls\n")),
     case(
         "a terminal is cleared",
         terminal(text("a"), command("k1"), exitCode=3),
         act("cleared"),
         terminal(exitCode=3),
-    ),
-    case(
-        "output after clearing begins afresh, though a part was growing",
-        terminal(text("a")),
-        [data("b"), act("cleared"), data("c")],
-        terminal(text("c")),
     ),
 ]
 
@@ -111,12 +86,6 @@ COMMANDS = [
         terminal(command("k1", "out", done=True, exitCode=0, durationMs=1.5), text("$ ")),
     ),
     case(
-        "a command that ends without a code has none",
-        terminal(command("k1", exitCode=1, durationMs=2)),
-        finished("k1"),
-        terminal(command("k1", done=True)),
-    ),
-    case(
         "every part of a command ends with it, wherever it is",
         terminal(command("k1", "a"), text("b"), command("k1", "c"), command("k2", "d")),
         [finished("k1", exitCode=2), data("e")],
@@ -126,13 +95,6 @@ COMMANDS = [
             command("k1", "c", done=True, exitCode=2),
             command("k2", "de"),
         ),
-    ),
-    case("the end of an unknown command changes nothing", terminal(command("k1"), HOLOGRAM), finished("k9")),
-    case(
-        "the end of an unknown command does not disturb the one that is running",
-        terminal(command("k1")),
-        [data("a"), finished("k9"), data("b")],
-        terminal(command("k1", "ab")),
     ),
     case(
         "commands can be detected from now on",
@@ -158,10 +120,6 @@ FIELDS = [
     case("the title is set", terminal(), act("titleChanged", title="vim"), terminal(title="vim")),
     case("the folder is set", terminal(), act("cwdChanged", cwd="file:///tmp"), terminal(cwd="file:///tmp")),
     case("the code of the end is set", terminal(), act("exited", exitCode=0), terminal(exitCode=0)),
-    case("an end without a code takes the code away", terminal(exitCode=1), act("exited"), terminal()),
-    case(
-        "an end with null for a code does too", terminal(exitCode=1), act("exited", exitCode=None), terminal()
-    ),
     case("an unknown action changes nothing", terminal(text("a")), act("later", data="x")),
 ]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serai.ahp.reducers.text import GrowingText
+from serai.ahp.reducers.live import GrowingText
 
 
 def test_text_without_a_beginning_is_empty() -> None:

@@ -55,16 +55,6 @@ STATUS = [
         YES_TO_C1,
         running(RUNNING, OTHER, status=INPUT_NEEDED),
     ),
-    case(
-        "a session that no call waits for is in progress again",
-        running(PENDING, OTHER, status=INPUT_NEEDED | NEWER),
-        [YES_TO_C1, changed(YES_TO_C1, toolCallId="c2")],
-        running(
-            RUNNING,
-            call("running", toolCallId="c2", **INPUT, confirmed="user-action"),
-            status=IN_PROGRESS | NEWER,
-        ),
-    ),
     *(
         case(
             f"a stray action makes an error idle: {name}",
@@ -131,15 +121,6 @@ TURN_ENDS = [
         for status in CALLS
         for after in ["skipped" if status in SKIPPED else "left as it is"]
         for end, state, fields in ENDS
-    ),
-    case(
-        "a streaming call that said nothing yet is skipped with an empty message and no input",
-        running(call("streaming")),
-        [act("Delta", content="{}"), ENDS[0][0]],
-        session(
-            {"modifiedAt": NOW},
-            turns=[turn("t1", call("cancelled", invocationMessage="", reason="skipped"))],
-        ),
     ),
 ]
 

@@ -33,9 +33,7 @@ from ahp.reducers.calls import (
     reached,
 )
 from ahp.reducers.cases import (
-    ERROR,
     IN_PROGRESS,
-    INPUT_NEEDED,
     IS_READ,
     Case,
     call,
@@ -45,7 +43,6 @@ from ahp.reducers.cases import (
     markdown,
     params,
     running,
-    session,
 )
 from serai.ahp.types import SessionState
 
@@ -58,19 +55,6 @@ STEPS: list[Case] = [
         "session/toolCallDelta/appends-to-input",
         "session/toolCallDelta/updates-message",
         "ToolCallResponsePart/found-by-tool-call-id",
-    ),
-    case(
-        "input that streams without a message keeps the old one",
-        at("streaming"),
-        act("Delta", content="d"),
-        at("streaming", partialInput='{"cmd'),
-        "session/toolCallDelta/appends-to-input",
-    ),
-    case(
-        "the first input makes the partial input, even when it is empty",
-        at("streaming", partialInput=None, invocationMessage=None),
-        act("Delta", content=""),
-        at("streaming", partialInput="", invocationMessage=None),
     ),
     case(
         "a streaming call that is ready waits for leave",
@@ -97,12 +81,6 @@ STEPS: list[Case] = [
         "ToolCallPendingConfirmationState/initial-or-again",
     ),
     case(
-        "a running call that is confirmed again runs afresh, without content and choice",
-        at("running"),
-        READY_CONFIRMED,
-        reached("running", **ASK, confirmed="setting"),
-    ),
-    case(
         "a pending call that is approved runs, with the edited input and the option that was chosen",
         at("pending-confirmation"),
         APPROVE,
@@ -110,18 +88,6 @@ STEPS: list[Case] = [
         "session/toolCallConfirmed/approved/to-running",
         "session/toolCallConfirmed/approved/edited-input-used",
         "session/toolCallConfirmed/approved/option-kept",
-    ),
-    case(
-        "an approval without an edit keeps the input, and an option that was not offered is not kept",
-        at("pending-confirmation"),
-        act("Confirmed", approved=True, confirmed="setting", selectedOptionId="maybe"),
-        reached("running", **INPUT, confirmed="setting"),
-    ),
-    case(
-        "an input that was edited to nothing is nothing",
-        at("pending-confirmation", options=None),
-        act("Confirmed", approved=True, confirmed="not-needed", editedToolInput="", selectedOptionId="yes"),
-        reached("running", invocationMessage="Run ls", toolInput="", confirmed="not-needed"),
     ),
     case(
         "a pending call that is denied is cancelled, with the reason, the words, the wish and the option",
@@ -138,24 +104,10 @@ STEPS: list[Case] = [
         "session/toolCallConfirmed/denied/to-cancelled",
     ),
     case(
-        "a pending call that is passed over is cancelled as skipped",
-        at("pending-confirmation"),
-        act("Confirmed", approved=False, reason="skipped", editedToolInput="ignored"),
-        reached("cancelled", **INPUT, reason="skipped"),
-    ),
-    case(
         "a running call that is done is completed, with the result in it and its content gone",
         at("running"),
         act("Complete", result={"success": True, "pastTenseMessage": "Ran"}),
         reached("completed", **INPUT, **ALLOWED, success=True, pastTenseMessage="Ran"),
-        "session/toolCallComplete/to-completed",
-        "ToolCallCompletedState/success-or-error",
-    ),
-    case(
-        "a completed call may hold a failure",
-        at("running"),
-        COMPLETE,
-        reached("completed", **INPUT, **ALLOWED, **RESULT),
         "session/toolCallComplete/to-completed",
         "ToolCallCompletedState/success-or-error",
     ),
@@ -168,22 +120,10 @@ STEPS: list[Case] = [
         "ToolCallPendingResultConfirmationState/result-waits",
     ),
     case(
-        "a result that expressly needs no leave does not wait",
-        at("running"),
-        act("Complete", result=RESULT, requiresResultConfirmation=False),
-        reached("completed", **INPUT, **ALLOWED, **RESULT),
-    ),
-    case(
         "a pending call that completes needed no leave",
         at("pending-confirmation"),
         COMPLETE,
         reached("completed", **INPUT, confirmed="not-needed", **RESULT),
-    ),
-    case(
-        "a pending call that completes may still wait for leave to use its result",
-        at("pending-confirmation"),
-        COMPLETE_ASKING,
-        reached("pending-result-confirmation", **INPUT, confirmed="not-needed", **RESULT),
     ),
     case(
         "a result that is let through completes the call",
@@ -207,24 +147,10 @@ STEPS: list[Case] = [
         "session/toolCallContentChanged/replaces-content",
     ),
     case(
-        "what a running call shows may be nothing",
-        at("running"),
-        act("ContentChanged", content=[]),
-        at("running", content=[]),
-        "session/toolCallContentChanged/replaces-content",
-    ),
-    case(
         "a call that was sent back is approved in the usual way",
         at("running"),
         [READY, act("Confirmed", approved=True, confirmed="user-action", selectedOptionId="no")],
         reached("running", **ASK, confirmed="user-action", selectedOption=NO),
-        "session/toolCallReady/answered-the-usual-way",
-    ),
-    case(
-        "a call that was sent back is denied in the usual way",
-        at("running"),
-        [READY, act("Confirmed", approved=False, reason="denied")],
-        reached("cancelled", **ASK, reason="denied"),
         "session/toolCallReady/answered-the-usual-way",
     ),
 ]
@@ -259,32 +185,6 @@ STARTS = [
         {**START, **BASE},
         running(markdown("p1", "a"), call("streaming", **BASE), status=IN_PROGRESS | IS_READ),
         "session/toolCallStart/adds-streaming-call",
-    ),
-    case("a call in another turn changes nothing", running(), changed(START, turnId="t2")),
-    case("a call without a turn changes nothing", session({"status": ERROR}), START),
-    case(
-        "a second call with one id stands beside the first, and both are meant from then on",
-        running(),
-        [START, START, act("Delta", content="{}"), READY],
-        running(
-            *(call("pending-confirmation", **ASK, **OFFER) for _ in range(2)),
-            status=INPUT_NEEDED,
-        ),
-    ),
-    case(
-        "of calls with one id each takes the step that it can take",
-        running(
-            call("streaming", partialInput="{"),
-            call("running", **INPUT, **ALLOWED),
-            call("completed", **INPUT, **ALLOWED, **RESULT),
-        ),
-        [act("Delta", content="}"), READY],
-        running(
-            call("pending-confirmation", **ASK, **OFFER),
-            call("pending-confirmation", **ASK, **OFFER),
-            call("completed", **INPUT, **ALLOWED, **RESULT),
-            status=INPUT_NEEDED,
-        ),
     ),
 ]
 

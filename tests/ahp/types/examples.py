@@ -18,7 +18,7 @@ _MODULES: Final[tuple[ModuleType, ...]] = (types, actions, commands, notificatio
 def named(name: str) -> Any:
     """The type, enumeration or alias of that name, wherever it is."""
     for module in _MODULES:
-        if name in module.__all__:
+        if hasattr(module, name):
             return getattr(module, name)
     raise LookupError(f"serai.ahp has no {name}")
 

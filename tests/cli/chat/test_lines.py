@@ -18,7 +18,7 @@ from serai.ahp.types import (
     ToolResultTerminalContent,
     ToolResultTextContent,
 )
-from serai.cli.chat.view import LAST, LIVE, Lines, about, last_lines, plain_line, text_of
+from serai.cli.chat.view import LAST, LIVE, OutputLines, about, last_lines, plain_line, text_of
 
 
 def side(uri: str) -> FileEditSide:
@@ -47,7 +47,7 @@ def test_nothing_that_moves_a_cursor_is_left(line: str) -> None:
 
 def test_the_first_lines_come_at_once_and_the_last_ones_at_the_end() -> None:
     shown: list[str] = []
-    lines = Lines(shown.append)
+    lines = OutputLines(shown.append)
     total = LIVE + LAST + 7
     for number in range(total):
         lines.add(f"line {number}")
@@ -65,7 +65,7 @@ def test_the_first_lines_come_at_once_and_the_last_ones_at_the_end() -> None:
 
 def test_a_line_that_does_not_end_is_shown_at_the_end() -> None:
     shown: list[str] = []
-    lines = Lines(shown.append)
+    lines = OutputLines(shown.append)
     lines.add("one\ntw")
     assert shown == ["one"]
     lines.add("o")

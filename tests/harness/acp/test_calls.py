@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 import pytest
 
 from conformance.client import Client, calls_of
 from harness.acp.conftest import Inn, begin, confirm, ended, notices, pending, said, say, status
-from harness.acp.test_choosing import CHOOSY
 
 
 def steps(client: Client) -> list[str]:
@@ -168,31 +166,6 @@ async def test_many_questions_about_the_same_calls_are_asked_one_after_the_other
     assert said(await ended(client, session, turn)) == "yes,yes,yes,yes,yes,yes"
 
 
-async def test_a_call_that_was_denied_and_is_asked_about_again_is_another_one(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    turn = await begin(client, session, "storm 4")
-    answered: set[str] = set()
-    for _ in range(4):
-        await client.until(lambda: _open(client, session) - answered)
-        name = next(iter(_open(client, session) - answered))
-        answered.add(name)
-        call = next(c for c in calls_of(client.session(session).active_turn) if c.tool_call_id == name)
-        await confirm(client, session, call, approved=False)
-    over = await ended(client, session, turn)
-    assert said(over) == "no,no,no,no"
-    assert sorted(call.tool_call_id for call in calls_of(over))[:3:2] == ["c0", "c1"]
-    assert len({call.tool_call_id for call in calls_of(over)}) == 4
-
-
-def _open(client: Client, session: str) -> set[str]:
-    turn = client.session(session).active_turn
-    calls = calls_of(turn) if turn else []
-    return {call.tool_call_id for call in calls if status(call) == "pending-confirmation"}
-
-
 async def test_a_second_question_under_one_id_shows_what_it_asks_about(inn: Inn, client: Client) -> None:
     inn.offer()
     session = await inn.session(client)
@@ -316,21 +289,6 @@ async def test_a_call_whose_question_nobody_answered_did_not_run_also_after_in_p
     assert (status(call), call.reason) == ("cancelled", "skipped")
 
 
-@pytest.mark.parametrize("then", ["end", "crash"])
-async def test_a_call_that_was_denied_and_begins_before_the_next_answer_was_not_skipped(
-    inn: Inn, client: Client, then: str
-) -> None:
-    inn.offer(modes=True)
-    session = await inn.session(client)
-    turn = await begin(client, session, f"again_hasty {then}")
-    await confirm(client, session, await pending(client, session), approved=False)
-    await client.until(lambda: _open(client, session) == {"c#1"})
-    await client.dispatch(session, "configChanged", config={"mode": "do"})
-    denied, run = calls_of(await ended(client, session, turn))
-    assert (status(denied), denied.reason) == ("cancelled", "denied")
-    assert (status(run), run.error.message) == ("completed", "the agent did not tell how this ended")
-
-
 async def _denied(inn: Inn, client: Client, how: str) -> Any:
     inn.offer()
     session = await inn.session(client)
@@ -347,32 +305,6 @@ async def test_a_call_that_runs_after_a_no_is_shown_and_that_is_told(inn: Inn, c
     assert notices(over) == ['The agent was told no to "make", and says that it runs it.']
 
 
-async def test_a_call_that_runs_after_a_no_is_still_known_for_what_it_is(inn: Inn, client: Client) -> None:
-    denied, run = calls_of(await _denied(inn, client, "in_progress completed:made"))
-    assert (run.tool_name, run.display_name, run.invocation_message) == ("execute", "Run a command", "make")
-    assert run.tool_input == denied.tool_input == '{"command": "make"}'
-    (ready,) = (each for each in client.heard("toolCallReady") if each["toolCallId"] == "c#1")
-    assert ready["_meta"]["serai.locations"] == [{"path": "Makefile"}]
-
-
-async def test_a_call_that_is_asked_about_again_is_known_but_for_what_is_told_anew(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    turn = await begin(client, session, "insistent")
-    for name, message, tool_input in (
-        ("c", "make", '{"command": "make"}'),
-        ("c#1", "make", '{"command": "make"}'),
-        ("c#2", "ls", None),
-    ):
-        call = await pending(client, session)
-        assert (call.tool_call_id, call.invocation_message, call.tool_input) == (name, message, tool_input)
-        await confirm(client, session, call, approved=False)
-        await client.until(lambda name=name: name not in _open(client, session))
-    await ended(client, session, turn)
-
-
 @pytest.mark.parametrize(
     ("text", "told"), [("made", "this came of it: made"), ("diff", "it has done it.")], ids=["text", "diff"]
 )
@@ -380,29 +312,6 @@ async def test_what_a_denied_call_brought_is_told(inn: Inn, client: Client, text
     over = await _denied(inn, client, f"completed:{text} completed:{text}")
     assert [status(call) for call in calls_of(over)] == ["cancelled"]
     assert notices(over) == [f'The agent was told no to "make", and says that {told}']
-
-
-@pytest.mark.parametrize("how", ["completed", "failed:refused", "pending"])
-async def test_that_a_denied_call_is_over_needs_no_word(inn: Inn, client: Client, how: str) -> None:
-    over = await _denied(inn, client, how)
-    assert ([status(call) for call in calls_of(over)], notices(over)) == (["cancelled"], [])
-
-
-async def test_what_was_asked_at_once_about_a_denied_call_is_all_about_the_next_one(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    turn = await begin(client, session, "thrice")
-    for number, approved in enumerate((False, True, True)):
-        call = await pending(client, session)
-        await confirm(client, session, call, approved=approved)
-        await client.until(lambda number=number: len(client.heard("toolCallConfirmed")) > number)
-    over = await ended(client, session, turn)
-    denied, run = calls_of(over)
-    assert said(over) == "no,yes,yes"
-    assert (denied.tool_call_id, status(denied)) == ("c", "cancelled")
-    assert (run.tool_call_id, status(run), run.success) == ("c#1", "completed", True)
 
 
 async def test_what_a_running_call_shows_is_there_again_when_it_may_go_on(inn: Inn, client: Client) -> None:
@@ -435,33 +344,6 @@ async def test_output_that_grows_is_not_written_down_at_every_step(inn: Inn, cli
     assert len([size for size in shown() if size > 64 * 1024]) < 20
     await client.dispatch(session, "turnCancelled", turnId=turn)
     await ended(client, session, turn)
-
-
-async def test_a_second_call_of_one_id_is_another_one(inn: Inn, client: Client) -> None:
-    inn.offer()
-    calls = calls_of(await say(client, await inn.session(client), "again"))
-    assert [(call.tool_call_id, call.invocation_message) for call in calls] == [
-        ("c", "first"),
-        ("c#1", "second"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("ids", "shown"),
-    [(["d", "d", "d#1"], ["d", "d#1", "d#1#1"]), (["d#1", "d", "d", "d"], ["d#1", "d", "d#2", "d#3"])],
-)
-async def test_no_two_calls_of_a_turn_are_shown_under_one_id(
-    inn: Inn, client: Client, ids: list[str], shown: list[str]
-) -> None:
-    inn.offer(CHOOSY)
-    told = [
-        {"sessionUpdate": "tool_call", "toolCallId": each, "title": f"call {number}", "status": "completed"}
-        for number, each in enumerate(ids)
-    ]
-    turn = await say(client, await inn.session(client), f"updates {json.dumps(told)}")
-    assert [call.tool_call_id for call in calls_of(turn)] == shown
-    titles = [call.invocation_message for call in calls_of(turn)]
-    assert titles == [f"call {number}" for number in range(len(ids))]
 
 
 async def test_options_without_a_kind_can_be_chosen(inn: Inn, client: Client) -> None:

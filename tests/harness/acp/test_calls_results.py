@@ -47,62 +47,6 @@ def shown(call: Any) -> list[str]:
     return [getattr(each, "text", None) or type(each).__struct_config__.tag for each in call.content or ()]
 
 
-@pytest.mark.parametrize(
-    ("steps", "came"),
-    [
-        ([asks(text(ASKED)), AGAIN, SAID], ["made"]),
-        ([asks(text(ASKED)), SAID], ["made"]),
-        ([asks(text(ASKED)), AGAIN, SILENT], []),
-        ([asks(text(ASKED)), AGAIN, told(status="completed", content=[text("all")])], ["all"]),
-        ([asks(text(ASKED)), AGAIN, told(content=[text("all")]), SAID], ["all"]),
-        ([{**AGAIN, "content": [text("half")]}, asks(text(ASKED)), DONE], ["half"]),
-        ([{**AGAIN, "content": [text("the plan")]}, asks(text("the plan")), SAID], ["the plan"]),
-        ([asks(text(ASKED)), AGAIN, DONE], []),
-        ([asks(text(ASKED)), DONE], []),
-    ],
-    ids=["codex", "bare", "silent", "content", "earlier", "before", "same", "nothing", "asked"],
-)
-async def test_what_the_person_was_asked_is_not_what_came_of_a_call(
-    inn: Inn, client: Client, steps: list[dict[str, Any]], came: list[str]
-) -> None:
-    call = await played(inn, client, *steps)
-    assert (status(call), call.success, shown(call)) == ("completed", True, came)
-
-
-@pytest.mark.parametrize(
-    "steps",
-    [
-        [asks(DIFF), DONE],
-        [asks(DIFF), AGAIN, SAID],
-        [asks(text(ASKED), DIFF), AGAIN, SAID],
-        [{**AGAIN, "status": "pending", "content": []}, asks(DIFF), SAID],
-        [{**AGAIN, "status": "pending", "content": [DIFF]}, asks(text(ASKED)), SAID],
-    ],
-    ids=["bare", "codex", "mixed", "nothing before", "before"],
-)
-async def test_an_edit_that_someone_said_yes_to_is_seen_with_the_call(
-    inn: Inn, client: Client, steps: list[dict[str, Any]]
-) -> None:
-    call = await played(inn, client, *steps)
-    assert shown(call) == ["fileEdit"]
-    assert (call.content[0].diff.added, call.content[0].diff.removed) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    ("end", "why"),
-    [
-        (told(status="failed", rawOutput={"error": "no such target"}), "no such target"),
-        (told(status="failed"), "the tool failed"),
-    ],
-)
-async def test_what_the_person_was_asked_is_not_why_a_call_failed(
-    inn: Inn, client: Client, end: dict[str, Any], why: str
-) -> None:
-    call = await played(inn, client, asks(text(ASKED)), AGAIN, end)
-    assert (call.success, call.error.message) == (False, why)
-    assert ASKED not in shown(call)
-
-
 async def test_what_the_person_was_asked_is_not_shown_as_if_the_call_had_put_it_out(
     inn: Inn, client: Client
 ) -> None:

@@ -201,3 +201,33 @@ def test_what_was_learned_can_be_written_down_and_read_again() -> None:
     again = Choices.read(json.loads(json.dumps(choices.to_json())))
     assert schema_of(again) == schema_of(choices)
     assert again.model_infos("p") == choices.model_infos("p")
+
+
+async def test_models_that_an_agent_offers_without_an_option_can_be_chosen(inn: Inn, client: Client) -> None:
+    harness = inn.offer(models=True)
+    session = await inn.session(client, model={"id": "large"})
+    assert model(client) == "large"
+    await client.dispatch(session, "modelChanged", model={"id": "small"})
+    assert await asked(client, session) == [["model", "large"], ["model", "small"]]
+    assert [info.name for info in harness.info.models] == ["Small", "Large"]
+
+
+async def test_a_model_that_is_not_used_is_not_shown_as_the_sessions(inn: Inn, client: Client) -> None:
+    inn.offer()
+    session = await inn.session(client, model={"id": "large"})
+    assert model(client) == "default"
+    first, second = [await say(client, session, "echo hi") for _ in range(2)]
+    assert (notices(first), notices(second)) == (["Quick offers no choice of models."], [])
+
+
+async def test_no_secret_of_what_an_agent_says_about_itself_is_written_down(inn: Inn, client: Client) -> None:
+    secret = "sk-ant-api03-" + "Zk9Qx7Lm2Vt4Rw8Yb1Nc5Hd3Jf6Gs0Pa" * 3
+    inn.offer(version=secret, options=True, meta={"note": f"key {secret}"})
+    session = await inn.session(client)
+    await say(client, session, "entitle")
+    host = inn.house.host
+    await host.journal.committed()
+    for channel in (f"serai-agent:{session}", "serai-agents", session, "ahp-root://"):
+        rows = await host.journal.store.rows(channel, 0)
+        assert all(secret.encode() not in row.action for row in rows)
+    assert secret not in str(client.session(session).meta)

@@ -161,17 +161,6 @@ async def test_an_agent_that_does_not_survive_an_earlier_session_gets_a_new_one(
     assert said(await say(client, session, "recall")) == '["blocks"]'
 
 
-async def test_an_agent_that_does_not_survive_to_resume_is_loaded(
-    inn: Inn, client: Client, keep: str
-) -> None:
-    inn.offer(keep=keep, capabilities=BOTH, dies_in=["session/resume"])
-    session = await inn.session(client)
-    await say(client, session, "echo one")
-    client = await back(inn)
-    turn = await say(client, session, "recall")
-    assert (said(turn), opened(client)) == ('["echo one"]', "loaded")
-
-
 async def test_an_agent_that_survives_no_session_fails_the_turn(inn: Inn, client: Client, keep: str) -> None:
     inn.offer(keep=keep, capabilities=LOADS)
     session = await inn.session(client)
@@ -374,6 +363,68 @@ async def test_a_server_that_the_agent_cannot_reach_is_no_session(inn: Inn, clie
     error = client.session(session).creation_error
     assert error is not None
     assert (error.error_type, "mcpCapabilities.http" in error.message) == ("capability_not_supported", True)
+
+
+# -- sessions that the agent refuses to open ----------------------------------------------------------------
+
+TOO_LONG = {
+    "code": -32603,
+    "message": "cannot restore: the conversation exceeds the context window of the model",
+}
+
+
+@pytest.mark.parametrize("can", [LOADS, RESUMES])
+async def test_a_session_that_the_agent_refuses_to_open_is_made_anew_whatever_its_words(
+    inn: Inn, client: Client, keep: str, can: dict[str, Any]
+) -> None:
+    inn.offer(keep=keep, capabilities=can, refuses={"session/load": TOO_LONG, "session/resume": TOO_LONG})
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    client = await back(inn)
+    turn = await say(client, session, "blocks")
+    assert (turn.state, opened(client)) == ("complete", "re-created")
+    assert "works in a new session of its own" in notices(turn)[0]
+    assert str(TOO_LONG["message"]) in notices(turn)[0]
+    assert "You: one" in said(turn)
+    assert notices(await say(client, session, "echo more")) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"code": 429, "message": "later"}, "rate_limit"),
+        ({"code": -32603, "message": "You've hit your usage limit"}, "usage_limit"),
+    ],
+)
+async def test_a_session_that_can_be_opened_later_is_not_given_up(
+    inn: Inn, client: Client, keep: str, error: dict[str, Any], kind: str
+) -> None:
+    inn.offer(keep=keep, capabilities=LOADS)
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    inn.forget()
+    inn.offer(keep=keep, capabilities=LOADS, refuses={"session/load": error})
+    client = await back(inn)
+    turn = await say(client, session, "recall")
+    assert (turn.state, turn.error.error_type) == ("error", kind)
+    assert "could not be started again" in notices(turn)[0]
+    inn.forget()
+    inn.offer(keep=keep, capabilities=LOADS)
+    client = await back(inn)
+    turn = await say(client, session, "recall")
+    assert (said(turn), opened(client)) == ('["echo one"]', "loaded")
+
+
+async def test_a_fork_that_the_agent_refuses_is_a_new_session_that_says_why(
+    inn: Inn, client: Client, keep: str
+) -> None:
+    inn.offer(keep=keep, capabilities=FORKS, refuses={"session/fork": TOO_LONG})
+    session = await inn.session(client)
+    last = await say(client, session, "echo one")
+    await inn.session(client, FORK, fork={"session": session, "turnId": last.id})
+    turn = await say(client, FORK, "blocks")
+    assert "exceeds the context window" in notices(turn)[0]
+    assert "You: one" in said(turn)
 
 
 # -- history that comes late -------------------------------------------------------------------------------

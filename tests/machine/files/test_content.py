@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from machine.files.desk import NOT_FOUND, Desk, refused
+from machine.files.desk import Desk
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
 from serai.ahp.types import ROOT
 from serai.errors import InvalidParams
@@ -71,16 +71,6 @@ def test_the_encoding_that_is_asked_for_is_given(desk: Desk) -> None:
     assert result(desk, desk.work / "a", "utf-8").data == "a\0b"
     assert result(desk, desk.work / "a", "base64").data == "YQBi"
     assert result(desk, desk.work / "a", "utf-16").encoding == "base64", "unknown: ours to choose"
-
-
-def test_what_is_no_text_comes_as_base64_whatever_was_asked_for(desk: Desk) -> None:
-    (desk.work / "a").write_bytes(b"\xff")
-    assert result(desk, desk.work / "a", "utf-8").encoding == "base64"
-
-
-def test_what_is_not_there_is_not_found(desk: Desk) -> None:
-    with refused(NOT_FOUND):
-        desk.read(desk.work / "none")
 
 
 def whole(content: files.Content) -> str:

@@ -9,10 +9,10 @@ import pytest
 from machine.files.desk import DENIED, SECRET, Desk, refused
 from serai.ahp.commands import ResourceRequestParams
 from serai.ahp.types import ROOT
-from serai.machine.files import Grant, Grants, Holder, Root, Roots, wanted
+from serai.machine.files import Grant, GrantHolder, Grants, Root, Roots, wanted
 
-ANNA = Holder("client", "anna")
-TALK = Holder("session", "anna")  # the same word, another kind
+ANNA = GrantHolder("client", "anna")
+TALK = GrantHolder("session", "anna")  # the same word, another kind
 
 
 def test_a_grant_is_for_its_holder_until_it_runs_out() -> None:
@@ -23,7 +23,7 @@ def test_a_grant_is_for_its_holder_until_it_runs_out() -> None:
     assert grants.roots({ANNA}, 10.0) == Roots()
     assert grants.roots({TALK}, 0) == Roots.of(Root("/b", writable=True))
     assert set(grants.roots({ANNA, TALK}, 0)) == {Root("/a"), Root("/b", writable=True)}
-    assert grants.roots({Holder("client", "berta")}, 0) == Roots()
+    assert grants.roots({GrantHolder("client", "berta")}, 0) == Roots()
 
 
 def test_what_has_run_out_is_forgotten_and_told() -> None:

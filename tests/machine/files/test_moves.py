@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from machine.files.desk import CONFLICT, DENIED, EXISTS, INVALID, NOT_FOUND, SECRET, Desk, contents, refused
-from serai.machine import draft
 from serai.machine.files import Root, moves
 from serai.machine.paths import MAX_DEPTH
 
@@ -37,33 +36,6 @@ def test_what_is_there_is_replaced_unless_that_fails(desk: Desk) -> None:
     assert (desk.work / "b").read_text() == "a"
     desk.move(desk.work / "b", desk.work / "c", fail_if_exists=True)
     assert list(contents(desk.work)) == ["c"]
-
-
-@pytest.mark.parametrize("kind", ["file", "directory"])
-@pytest.mark.parametrize("able", [True, False])
-def test_it_never_replaces_what_it_must_not_even_if_that_came_just_now(
-    desk: Desk,
-    kind: str,
-    able: bool,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Whether or not the system can rename without replacing."""
-    if not able:
-        monkeypatch.setattr(draft, "_rename", None)
-    source, there = desk.work / "a", desk.work / "b"
-    for path in (source, there):
-        if kind == "file":
-            path.write_text(path.name)
-        else:
-            (path / path.name).mkdir(parents=True)
-    held = os.open(desk.work, os.O_RDONLY)
-    try:
-        with pytest.raises(FileExistsError):
-            draft.rename_exclusively("a", "b", source_in=held, destination_in=held)
-        draft.rename_exclusively("a", "c", source_in=held, destination_in=held)
-    finally:
-        os.close(held)
-    assert sorted(desk.list(desk.work)) == ["b", "c"]
 
 
 def test_a_directory_takes_the_place_of_an_empty_one_only(desk: Desk) -> None:
@@ -175,13 +147,6 @@ def test_a_directory_is_not_moved_to_another_file_system_and_that_is_said(
     assert contents(elsewhere) == {}
 
 
-def test_a_file_with_several_names_is_not_moved_to_another_file_system(desk: Desk, elsewhere: Path) -> None:
-    (desk.work / "hard").hardlink_to(desk.secret)
-    with refused(DENIED):
-        desk.move(desk.work / "hard", elsewhere / "hard")
-    assert contents(elsewhere) == {}
-
-
 def test_a_private_file_stays_private_on_another_file_system(desk: Desk, elsewhere: Path) -> None:
     for name, mode in (("key", 0o600), ("tool", 0o755)):
         (desk.work / name).write_text(SECRET)
@@ -251,15 +216,6 @@ def test_links_go_and_what_they_lead_to_stays(desk: Desk) -> None:
     assert desk.secret.exists()
     with refused(DENIED):
         desk.delete(desk.secret)
-
-
-def test_pipes_and_strange_names_go_with_their_directory(desk: Desk) -> None:
-    box = desk.work / "box"
-    box.mkdir()
-    os.mkfifo(box / "pipe")
-    (box / os.fsdecode(b"\xff")).mkdir()
-    desk.delete(box, recursive=True)
-    assert contents(desk.work) == {}
 
 
 def test_pipes_and_sockets_that_someone_left_are_deleted(desk: Desk) -> None:

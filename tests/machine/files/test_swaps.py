@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
-import threading
-from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -80,11 +77,6 @@ def swap_for_hard_link(desk: Desk, place: Path) -> None:
     (place / "hard").replace(place / "door" / "secret.txt")
 
 
-def swap_for_pipe(_desk: Desk, place: Path) -> None:
-    os.mkfifo(place / "pipe")
-    (place / "pipe").replace(place / "door" / "secret.txt")
-
-
 CALLS = (
     *("open", "stat", "fstat", "readlink", "listdir", "scandir", "pread", "write", "fsync", "fchmod"),
     *("rename", "mkdir", "unlink", "rmdir", "symlink", "link"),
@@ -133,7 +125,6 @@ CASES = [
     *((swap_folder, operation) for operation in NEAR_THE_FOLDER),
     *((swap_file, operation) for operation in NEAR_THE_FILE),
     *((swap_for_hard_link, operation) for operation in NEAR_THE_FILE),
-    *((swap_for_pipe, operation) for operation in NEAR_THE_FILE),
 ]
 
 
@@ -163,38 +154,3 @@ def test_whenever_something_is_swapped_nothing_outside_is_touched(
     assert calls > 4
     assert contents(desk.outside) == before
     (desk.outside / "only-outside").unlink()
-
-
-def test_a_door_that_swings_all_the_time_never_leads_outside(desk: Desk) -> None:
-    """The same with a real race: a thread swaps a directory and a link as fast as it can."""
-    place = desk.work
-    door(place)
-    (place / "link").symlink_to(desk.outside)
-    done = threading.Event()
-
-    def swing() -> None:
-        while not done.is_set():
-            (place / "door").rename(place / "away")
-            (place / "link").rename(place / "door")
-            (place / "door").rename(place / "link")
-            (place / "away").rename(place / "door")
-
-    interval = sys.getswitchinterval()
-    swinger = threading.Thread(target=swing)
-    outcomes: Counter[int] = Counter()
-    harmless = ("read", "write", "append", "insert", "list", "resolve", "copy-from", "copy-to")
-    sys.setswitchinterval(1e-5)
-    swinger.start()
-    try:
-        for number in range(900):
-            ended, result = outcome(harmless[number % len(harmless)], desk, place)
-            outcomes[ended] += 1
-            assert ended in {DONE, *ORDINARY}
-            assert SECRET not in str(result)
-            assert result != len(SECRET)
-    finally:
-        done.set()
-        swinger.join(10)
-        sys.setswitchinterval(interval)
-    assert {DONE, DENIED} <= outcomes.keys(), f"the race was none: {outcomes}"
-    assert SECRET not in str(contents(place))

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from machine.files.desk import CONFLICT, DENIED, EXISTS, INVALID, NOT_FOUND, Desk, refused
+from machine.files.desk import CONFLICT, DENIED, EXISTS, INVALID, Desk, refused
 from serai.errors import ProtocolError
 from serai.machine import draft as drafts
 from serai.machine.files import writes
@@ -30,28 +30,6 @@ def file(desk: Desk) -> Path:
     file = desk.work / "a.txt"
     file.write_bytes(b"0123456789")
     return file
-
-
-@pytest.mark.parametrize(
-    ("options", "result"),
-    [
-        ({}, b"new"),
-        ({"mode": "truncate"}, b"new"),
-        ({"mode": "truncate", "position": 4}, b"0123new"),
-        ({"mode": "truncate", "position": 99}, b"0123456789new"),
-        ({"mode": "append"}, b"0123456789new"),
-        ({"mode": "append", "position": 3}, b"0123456new789"),
-        ({"mode": "append", "position": 99}, b"new0123456789"),
-        ({"mode": "insert"}, b"new0123456789"),
-        ({"mode": "insert", "position": 4}, b"0123new456789"),
-        ({"mode": "insert", "position": 99}, b"0123456789new"),
-    ],
-)
-def test_each_mode_puts_the_data_where_it_says(
-    desk: Desk, file: Path, options: dict[str, Any], result: bytes
-) -> None:
-    desk.write(file, "new", **options)
-    assert file.read_bytes() == result
 
 
 @pytest.mark.parametrize("mode", ["truncate", "append", "insert"])
@@ -79,11 +57,6 @@ def test_the_result_is_what_the_protocol_says(
     cut = max(0, len(old) - position) if mode == "append" else position
     expected = old[:cut] + new + (b"" if mode == "truncate" else old[cut:])
     assert (desk.work / "a").read_bytes() == expected
-
-
-def test_the_parent_must_be_there(desk: Desk) -> None:
-    with refused(NOT_FOUND):
-        desk.write(desk.work / "none" / "a")
 
 
 @pytest.mark.parametrize(
@@ -122,14 +95,6 @@ def outcome(attempt: Callable[[], None]) -> int:
     except ProtocolError as error:
         return error.number
     return DONE
-
-
-def test_of_many_that_create_one_does(desk: Desk) -> None:
-    def create(number: int) -> int:
-        return outcome(lambda: desk.write(desk.work / "a", str(number), create_only=True))
-
-    with ThreadPoolExecutor(8) as pool:
-        assert Counter(pool.map(create, range(40))) == {DONE: 1, EXISTS: 39}
 
 
 def test_create_only_does_not_replace_what_another_program_made_just_now(

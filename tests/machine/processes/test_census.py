@@ -11,8 +11,8 @@ import pytest
 
 from serai.machine.processes import census as module
 from serai.machine.processes.census import (
-    Identity,
     Process,
+    ProcessIdentity,
     census,
     look,
     members,
@@ -77,8 +77,8 @@ def test_a_process_that_is_gone_is_not_seen(sleeper: subprocess.Popen[bytes]) ->
 def test_a_signal_reaches_only_the_process_that_is_meant(sleeper: subprocess.Popen[bytes]) -> None:
     process = look(sleeper.pid)
     assert process is not None
-    send(Identity(sleeper.pid, "an earlier one"), signal.SIGKILL)
-    send(Identity(999_999_999, "nobody"), signal.SIGKILL)
+    send(ProcessIdentity(sleeper.pid, "an earlier one"), signal.SIGKILL)
+    send(ProcessIdentity(999_999_999, "nobody"), signal.SIGKILL)
     assert sleeper.poll() is None
     send(process.identity, signal.SIGTERM)
     assert sleeper.wait(10) == -signal.SIGTERM
@@ -90,7 +90,7 @@ def test_a_signal_is_sent_where_the_system_has_no_handles(
     monkeypatch.delattr(os, "pidfd_open")
     process = look(sleeper.pid)
     assert process is not None
-    send(Identity(sleeper.pid, "an earlier one"), signal.SIGKILL)
+    send(ProcessIdentity(sleeper.pid, "an earlier one"), signal.SIGKILL)
     send(process.identity, signal.SIGTERM)
     assert sleeper.wait(10) == -signal.SIGTERM
 
@@ -100,10 +100,10 @@ def person(pid: int, session: int, *, parent: int = 1, mark: str = "") -> Proces
     return Process(pid, f"start-{pid}", parent, session, session, dead=False, number=number)
 
 
-LEADER = Identity(1_000_010, "start-1000010")
+LEADER = ProcessIdentity(1_000_010, "start-1000010")
 
 
-def pids(processes: list[Process], leader: Identity | None = LEADER) -> list[int]:
+def pids(processes: list[Process], leader: ProcessIdentity | None = LEADER) -> list[int]:
     return [process.pid - 1_000_000 for process in members(processes, "mine", leader)]
 
 

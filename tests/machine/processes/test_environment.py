@@ -1,13 +1,15 @@
-"""What a child may know of the host's environment."""
+"""What a program gets of the host's environment, and where it is."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from serai.machine.processes.environment import inheritable
+from serai.machine.processes.environment import find_program, inheritable, without_relative
 from serai.machine.processes.processes import Processes
 
 SECRETS = {
@@ -37,3 +39,33 @@ async def test_a_child_does_not_inherit_them(processes: Processes, monkeypatch: 
     await child.gone()
     assert "PATH=" in told
     assert not [name for name in SECRETS if name in told]
+
+
+@pytest.fixture
+def tool(tmp_path: Path) -> Path:
+    """A program in `bin`, and one of the same name in the folder that the host runs in."""
+    for folder in (tmp_path, tmp_path / "bin"):
+        folder.mkdir(exist_ok=True)
+        (folder / "tool").write_text("#!/bin/sh\n")
+        (folder / "tool").chmod(0o755)
+    return tmp_path / "bin" / "tool"
+
+
+@pytest.mark.parametrize("relative", ["", ".", "..", "bin", "./bin"])
+def test_only_folders_that_are_the_same_from_everywhere_are_looked_into(
+    tool: Path, relative: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tool.parent.parent)
+    assert find_program("tool", {"PATH": relative}) is None
+    for path in (f"{relative}:{tool.parent}", f"{tool.parent}:{relative}", f"/x:{relative}:{tool.parent}"):
+        assert find_program("tool", {"PATH": path}) == str(tool)
+
+
+def test_without_a_path_there_is_the_systems_own() -> None:
+    assert find_program("sh", {}) in {f"{folder}/sh" for folder in os.defpath.split(":")}
+    assert find_program("sh", {"PATH": ""}) is None
+
+
+def test_a_path_keeps_what_is_absolute_in_its_order() -> None:
+    assert without_relative({"PATH": ":/b:.:/a:x/y:/b:", "A": "1"}) == {"PATH": "/b:/a:/b", "A": "1"}
+    assert without_relative({"A": "1"}) == {"A": "1"}

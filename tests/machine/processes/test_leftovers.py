@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from machine.processes.watching import LIMIT, content, names, runs, until
-from serai.machine.processes.census import Identity, look
-from serai.machine.processes.records import Leftover, Record, Records, end_leftovers
+from serai.machine.processes.census import ProcessIdentity, look
+from serai.machine.processes.records import ChildRecord, ChildRecords, Leftover, end_leftovers
 
 HOST = Path(__file__).with_name("dying_host.py")
 
@@ -107,14 +107,14 @@ async def test_what_belongs_to_a_host_that_runs_is_left_alone(host: Dying, recor
     assert len(names(records)) == 2
 
 
-GONE = Identity(999_999_999, "gone")
+GONE = ProcessIdentity(999_999_999, "gone")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="NOT CHECKED: numbers are there on Linux only")
 async def test_a_child_whose_pid_was_never_written_down_is_found_by_its_number(
     sleeper: subprocess.Popen[bytes], records: Path
 ) -> None:
-    Records(records).write("mark", Record("half started", GONE))
+    ChildRecords(records).write("mark", ChildRecord("half started", GONE))
     assert await end_leftovers(records) == [Leftover("half started", (sleeper.pid,), ended=True)]
     assert sleeper.wait(LIMIT) == -signal.SIGTERM
 
@@ -124,14 +124,16 @@ async def test_a_child_without_its_number_is_found_by_its_session(
 ) -> None:
     process = look(sleeper.pid)
     assert process is not None
-    Records(records).write("other", Record("a sleeper", GONE, process.identity))
+    ChildRecords(records).write("other", ChildRecord("a sleeper", GONE, process.identity))
     assert await end_leftovers(records) == [Leftover("a sleeper", (sleeper.pid,), ended=True)]
 
 
 async def test_a_later_process_with_the_same_pid_is_left_alone(
     sleeper: subprocess.Popen[bytes], records: Path
 ) -> None:
-    Records(records).write("other", Record("long gone", GONE, Identity(sleeper.pid, "earlier")))
+    ChildRecords(records).write(
+        "other", ChildRecord("long gone", GONE, ProcessIdentity(sleeper.pid, "earlier"))
+    )
     assert await end_leftovers(records) == []
     assert sleeper.poll() is None
     assert names(records) == []

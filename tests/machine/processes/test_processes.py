@@ -185,15 +185,15 @@ async def test_a_process_that_cannot_be_recorded_is_not_started(tmp_path: Path) 
 async def test_a_process_whose_pid_cannot_be_recorded_is_ended(
     processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, started = module.Records.write, list[int]()
+    write, started = module.ChildRecords.write, list[int]()
 
-    def full(self: module.Records, mark: str, record: module.Record) -> None:
+    def full(self: module.ChildRecords, mark: str, record: module.ChildRecord) -> None:
         if record.child is not None:
             started.append(record.child.pid)
             raise OSError(28, "No space left on device")
         write(self, mark, record)
 
-    monkeypatch.setattr(module.Records, "write", full)
+    monkeypatch.setattr(module.ChildRecords, "write", full)
     with pytest.raises(ProcessNotStarted, match="No space left"):
         await processes.start(["sleep", "60"], what="nothing")
     assert len(started) == 1
@@ -207,7 +207,7 @@ async def test_a_start_that_nobody_waits_for_is_undone(
     begun, go_on = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def slow(self: Processes, plan: module._Plan) -> object:
+    def slow(self: Processes, plan: module._ChildPlan) -> object:
         loop.call_soon_threadsafe(begun.set)
         asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(LIMIT)
         return spawn(self, plan)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from serai.machine.terminals import marks
 from serai.machine.terminals.marks import (
     CommandFinished,
-    CommandStarted,
     Cwd,
     Data,
     Event,
+    MarkedCommand,
     Marks,
     PromptEnd,
     PromptStart,
@@ -58,7 +58,7 @@ def test_a_round_of_a_shell_is_told_and_its_marks_are_taken_out() -> None:
         Data("$ "),
         PromptEnd(),
         Data("ls\r\n"),
-        CommandStarted("ls"),
+        MarkedCommand("ls"),
         Data("a\r\n"),
         CommandFinished(2),
     ]
@@ -71,7 +71,7 @@ def test_a_mark_is_one_however_it_is_written(opening: str, end: str) -> None:
 
 
 def test_what_could_divide_a_mark_is_read_back() -> None:
-    assert read(mark(r"C;1;a\x3bb\x0ac\\x0ad\x07")) == [CommandStarted("a;b\nc\\x0ad\x07")]
+    assert read(mark(r"C;1;a\x3bb\x0ac\\x0ad\x07")) == [MarkedCommand("a;b\nc\\x0ad\x07")]
 
 
 @pytest.mark.parametrize(
@@ -192,12 +192,12 @@ def test_the_next_escape_ends_a_string_that_has_no_end() -> None:
 )
 def test_a_line_that_the_history_did_not_take_is_what_was_typed(typed: str, told: str, line: str) -> None:
     events = read(f"$ {mark('B')}{typed}{mark(f'C;0;{told}')}")
-    assert events[-1] == CommandStarted(line)
+    assert events[-1] == MarkedCommand(line)
 
 
 def test_an_old_prompt_is_not_what_was_typed() -> None:
     events = read(mark("B") + "old" + mark("C;0;old") + "output" + mark("C;0;new"))
-    assert events[-1] == CommandStarted("new")
+    assert events[-1] == MarkedCommand("new")
 
 
 CONTROLS = ["\x1b", "]", "\\", "\x07", "\x9d", "\x9c", "\x18", "\x1b]", "\x1b\\", "[31m", ";", "\r\n"]

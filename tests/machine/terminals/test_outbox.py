@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from serai.ahp import actions as a
 from serai.machine.terminals import marks
-from serai.machine.terminals.outbox import Outbox
+from serai.machine.terminals.outbox import TerminalOutbox
 
 
 def test_text_is_joined_until_something_else_happens() -> None:
-    outbox = Outbox()
+    outbox = TerminalOutbox()
     assert not outbox
     outbox.tell([marks.Data("a"), marks.Data("b"), marks.PromptStart(), marks.Data("c")])
     outbox.tell([marks.Data("d")])
@@ -24,7 +24,7 @@ def test_text_is_joined_until_something_else_happens() -> None:
 
 
 def test_of_titles_and_directories_the_last_is_told_and_only_when_it_is_new() -> None:
-    outbox = Outbox()
+    outbox = TerminalOutbox()
     outbox.tell([*(marks.Title(str(number)) for number in range(10_000)), marks.Cwd("/a"), marks.Cwd("/b c")])
     assert outbox.take() == [
         a.TerminalTitleChangedAction(title="9999"),
@@ -37,9 +37,9 @@ def test_of_titles_and_directories_the_last_is_told_and_only_when_it_is_new() ->
 
 
 def test_a_command_has_an_id_a_line_an_exit_code_and_a_duration() -> None:
-    outbox = Outbox()
-    outbox.tell([marks.CommandFinished(0), marks.CommandStarted("ls"), marks.CommandFinished(2)])
-    outbox.tell([marks.CommandFinished(2), marks.CommandStarted("cat")])
+    outbox = TerminalOutbox()
+    outbox.tell([marks.CommandFinished(0), marks.MarkedCommand("ls"), marks.CommandFinished(2)])
+    outbox.tell([marks.CommandFinished(2), marks.MarkedCommand("cat")])
     executed, finished, again = outbox.take()
     assert isinstance(executed, a.TerminalCommandExecutedAction)
     assert isinstance(finished, a.TerminalCommandFinishedAction)
@@ -51,8 +51,8 @@ def test_a_command_has_an_id_a_line_an_exit_code_and_a_duration() -> None:
 
 
 def test_a_command_whose_end_was_not_told_ends_with_the_next_or_with_the_program() -> None:
-    outbox = Outbox()
-    outbox.tell([marks.CommandStarted("a"), marks.CommandStarted("b")])
+    outbox = TerminalOutbox()
+    outbox.tell([marks.MarkedCommand("a"), marks.MarkedCommand("b")])
     outbox.exited(3)
     outbox.tell([marks.Title("late")])
     codes = [each.exit_code for each in outbox.take() if isinstance(each, a.TerminalCommandFinishedAction)]
@@ -60,8 +60,8 @@ def test_a_command_whose_end_was_not_told_ends_with_the_next_or_with_the_program
 
 
 def test_an_end_that_nobody_saw_has_a_code_too() -> None:
-    outbox = Outbox()
-    outbox.tell([marks.CommandStarted("a")])
+    outbox = TerminalOutbox()
+    outbox.tell([marks.MarkedCommand("a")])
     outbox.exited(None)
     _, finished, exited = outbox.take()
     assert isinstance(finished, a.TerminalCommandFinishedAction)
@@ -70,7 +70,7 @@ def test_an_end_that_nobody_saw_has_a_code_too() -> None:
 
 
 def test_the_end_is_told_last() -> None:
-    outbox = Outbox()
+    outbox = TerminalOutbox()
     outbox.exited(0)
     outbox.tell([marks.Data("rest"), marks.Title("t")])
     assert isinstance(outbox.take()[-1], a.TerminalExitedAction)

@@ -1,67 +1,232 @@
-"""An inotify instance."""
+"""One inotify instance for many folders."""
 
 from __future__ import annotations
 
 import os
+import queue
+import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import ResourceChangeType
+from serai.errors import ProtocolError
+from serai.machine.paths import Identity
+from serai.machine.watch.events import Event
+
 if sys.platform != "linux":
     pytest.skip("about inotify", allow_module_level=True)
 
-from serai.machine.watch.inotify import Inotify
+from serai.machine.watch.inotify import Inotify, _Hub, watch_folder
+
+ADDED, UPDATED, DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
+WITHIN = 30.0
+
+
+def identity_at(path: Path) -> Identity:
+    info = path.lstat()
+    return info.st_dev, info.st_ino
+
+
+class Listening:
+    """A source, and what it has told."""
+
+    def __init__(self, root: Path, prunes: Callable[[str], bool] = lambda _: False) -> None:
+        self.root = root
+        self.told_: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.open_: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self.over_: queue.SimpleQueue[ProtocolError | None] = queue.SimpleQueue()
+        self.prunes = prunes
+        self.stop: Callable[[], None] = lambda: None
+
+    def opened(self, identity: Identity) -> None:
+        assert identity == identity_at(self.root)
+        self.open_.put(None)
+
+    def told(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self.told_.put(event)
+
+    def over(self, error: ProtocolError | None) -> None:
+        self.over_.put(error)
+
+    def start(self) -> None:
+        self.stop = watch_folder(str(self.root), recursive=True, prunes=self.prunes, sink=self)
+
+    def begin(self) -> Listening:
+        self.start()
+        self.open_.get(timeout=WITHIN)
+        return self
+
+    def end(self) -> ProtocolError | None:
+        self.stop()
+        return self.over_.get(timeout=WITHIN)
+
+    def until(self, kind: ResourceChangeType, name: str) -> list[tuple[ResourceChangeType, str]]:
+        """All that was told up to this, by names below the root."""
+        seen: list[tuple[ResourceChangeType, str]] = []
+        while not seen or seen[-1] != (kind, name):
+            event = self.told_.get(timeout=WITHIN)
+            seen.append((event.kind, event.path.removeprefix(str(self.root)).removeprefix("/")))
+        return seen
 
 
 @pytest.fixture
-def inotify(tmp_path: Path) -> Iterator[Inotify]:
-    inotify = Inotify(str(tmp_path))
-    yield inotify
-    inotify.close()
+def listening(tmp_path: Path) -> Iterator[Listening]:
+    (tmp_path / "root").mkdir()
+    listening = Listening(tmp_path / "root", lambda path: path == "pruned")
+    yield listening
+    listening.stop()
 
 
-@pytest.fixture
-def wake() -> Iterator[int]:
-    descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-    yield descriptor
-    os.close(descriptor)
+def overflow(folder: Path) -> None:
+    most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    if most > 100_000:
+        pytest.skip("NOT CHECKED: the system's queue is too long to fill")
+    file = folder / "a"
+    for _ in range(most):  # so that it is full, however much is read meanwhile
+        os.close(os.open(file, os.O_CREAT))
+        file.unlink()
 
 
-def test_a_folder_is_watched_by_its_handle(inotify: Inotify, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("1")
-    folder = os.open(tmp_path, os.O_RDONLY)
-    again = os.open(tmp_path, os.O_RDONLY)
-    file = os.open(tmp_path / "file", os.O_RDONLY)
-    try:
-        watch = inotify.add(str(tmp_path), folder)
-        assert watch is not None
-        assert inotify.add(str(tmp_path), again) == watch
-        assert inotify.add(str(tmp_path / "file"), file) is None
-    finally:
-        for handle in (folder, again, file):
-            os.close(handle)
+def test_events_that_the_system_dropped_are_told_as_a_change_of_all(
+    listening: Listening, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other").mkdir()
+    root, other = listening.begin().root, Listening(tmp_path / "other").begin()
+    look = _Hub._look
+    held: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def look_when_full(self: _Hub) -> None:
+        if not listening.told_.qsize():
+            held.get(timeout=WITHIN * 4)
+            held.put(None)
+        look(self)
+
+    monkeypatch.setattr(_Hub, "_look", look_when_full)
+    overflow(root)
+    (root / "new").mkdir()
+    held.put(None)
+    listening.until(UPDATED, "")
+    other.until(UPDATED, "")
+    (root / "new/b").write_text("1")
+    listening.until(ADDED, "new/b")
+    (other.root / "c").write_text("1")
+    other.until(ADDED, "c")
+    assert other.end() is None
 
 
-def test_what_happens_is_told_with_its_name(inotify: Inotify, wake: int, tmp_path: Path) -> None:
-    folder = os.open(tmp_path, os.O_RDONLY)
-    watch = inotify.add(str(tmp_path), folder)
-    os.close(folder)
-    assert watch is not None
-    assert not inotify.wait(wake, 0.0)
-    assert inotify.read() == []
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a").rename(tmp_path / "b")
-    assert inotify.wait(wake, 5.0)
-    made, left, came = inotify.read()
-    assert (made.watch, made.name, made.is_new, made.is_folder) == (watch, "a", True, True)
-    assert (left.name, left.is_gone, left.is_moved_away, left.is_new) == ("a", True, True, False)
-    assert (came.name, came.is_new, came.is_gone) == ("b", True, False)
-    inotify.remove(watch)
-    assert [told.is_last for told in inotify.read()] == [True]
+def test_a_pruned_folder_is_told_and_not_looked_into(listening: Listening) -> None:
+    root = listening.begin().root
+    (root / "pruned").mkdir()
+    (root / "pruned/a").write_text("1")
+    (root / "z").mkdir()
+    assert listening.until(ADDED, "z") == [(ADDED, "pruned"), (ADDED, "z")]
 
 
-def test_waiting_ends_when_another_descriptor_has_something(inotify: Inotify, wake: int) -> None:
-    os.eventfd_write(wake, 1)
-    assert not inotify.wait(wake, None)
+def test_things_are_told_in_the_order_in_which_they_happened(listening: Listening) -> None:
+    (listening.root / "a").write_text("1")
+    root = listening.begin().root
+    (root / "a").unlink()
+    (root / "a").mkdir()
+    (root / "a").rmdir()
+    (root / "z").mkdir()
+    seen = [kind for kind, name in listening.until(ADDED, "z") if name == "a"]
+    assert seen == [DELETED, ADDED, DELETED]
+
+
+@pytest.mark.parametrize("name", ["file", "nothing"])
+def test_what_is_no_folder_fails_and_harms_no_other(listening: Listening, name: str) -> None:
+    (listening.root / "file").write_text("1")
+    listening.begin()
+    failing = Listening(listening.root / name)
+    failing.start()
+    error = failing.over_.get(timeout=WITHIN)
+    assert error is not None
+    assert error.number == AhpErrorCode.NOT_FOUND
+    (listening.root / "z").mkdir()
+    listening.until(ADDED, "z")
+
+
+def test_one_that_cannot_take_what_it_is_told_fails_and_harms_no_other(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listening.begin()
+    failing = Listening(listening.root)
+
+    def told(events: Sequence[Event]) -> None:
+        raise ZeroDivisionError(events)
+
+    monkeypatch.setattr(failing, "told", told)
+    failing.begin()
+    (listening.root / "a").write_text("1")
+    error = failing.over_.get(timeout=WITHIN)
+    assert "ZeroDivisionError" in str(error)
+    (listening.root / "z").mkdir()
+    listening.until(ADDED, "z")
+
+
+def test_two_that_look_at_the_same_folder_are_both_told_and_one_may_go(listening: Listening) -> None:
+    (listening.root / "in/deep").mkdir(parents=True)
+    root = listening.begin().root
+    inner = Listening(root / "in").begin()
+    (root / "in/deep/a").write_text("1")
+    listening.until(ADDED, "in/deep/a")
+    inner.until(ADDED, "deep/a")
+    assert inner.end() is None
+    (root / "in/deep/b").write_text("1")
+    listening.until(ADDED, "in/deep/b")
+
+
+def test_a_root_that_is_moved_inside_another_is_gone_and_followed_there(listening: Listening) -> None:
+    (listening.root / "in/deep").mkdir(parents=True)
+    root = listening.begin().root
+    inner = Listening(root / "in").begin()
+    (root / "in").rename(root / "on")
+    inner.until(DELETED, "")
+    assert inner.end() is None
+    listening.until(ADDED, "on/deep")
+    (root / "on/deep/a").write_text("1")
+    listening.until(ADDED, "on/deep/a")
+    shutil.rmtree(root / "on")
+    (root / "on/deep").mkdir(parents=True)
+    (root / "on/deep/b").write_text("1")
+    listening.until(ADDED, "on/deep/b")
+
+
+def test_a_folder_that_is_replaced_by_a_link_while_it_is_entered_leads_nowhere_else(
+    listening: Listening, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, outside = listening.root, tmp_path / "outside"
+    (root / "a/b/c").mkdir(parents=True)
+    (outside / "b/c").mkdir(parents=True)
+    add = Inotify.add
+
+    def swap(self: Inotify, path: str, handle: int) -> int | None:
+        if path == str(root / "a/b"):
+            (root / "a").rename(root / "other")
+            (root / "a").symlink_to(outside)
+        return add(self, path, handle)
+
+    monkeypatch.setattr(Inotify, "add", swap)
+    listening.begin()
+    (outside / "b/secret").write_text("1")
+    (outside / "b/c/secret").write_text("1")
+    (root / "other/b/c/d").write_text("1")
+    seen = listening.until(ADDED, "other/b/c/d")
+    (root / "z").mkdir()
+    seen += listening.until(ADDED, "z")
+    assert not [name for _, name in seen if "secret" in name]
+
+
+@pytest.mark.parametrize("name", ["link", "link/b"])
+def test_links_on_the_way_to_the_root_are_not_followed(listening: Listening, name: str) -> None:
+    (listening.root / "a/b").mkdir(parents=True)
+    (listening.root / "link").symlink_to("a")
+    failing = Listening(listening.root / name)
+    failing.start()
+    assert failing.over_.get(timeout=WITHIN) is not None
+    assert failing.open_.empty()

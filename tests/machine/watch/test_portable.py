@@ -8,8 +8,8 @@ import pytest
 from watchfiles import Change
 
 from serai.ahp.types import ResourceChangeType
-from serai.machine.watch.portable import Portable, in_order
-from serai.machine.watch.source import Event
+from serai.machine.watch.events import Event
+from serai.machine.watch.portable import in_order
 
 ADDED, UPDATED, DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
 
@@ -35,14 +35,5 @@ def test_the_disk_decides_what_came_last(
     file = tmp_path / "a"
     if there:
         file.write_text("1")
-    found = {(int(kind), str(file)) for kind in kinds}
+    found = {(kind, str(file)) for kind in kinds}
     assert in_order(found, lambda _: iter(())) == [Event(kind, str(file)) for kind in outcome]
-
-
-def test_a_set_that_means_nothing_is_not_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty batch would say that it was stopped."""
-    reader = Portable(str(tmp_path), recursive=True, prunes=lambda _folder: False)
-    (tmp_path / "there").touch()
-    sets = iter([{(int(Change.added), f"{tmp_path}/gone")}, {(int(Change.added), f"{tmp_path}/there")}])
-    monkeypatch.setattr(reader, "_take", lambda: next(sets))
-    assert reader.read() == [Event(ADDED, f"{tmp_path}/there")]

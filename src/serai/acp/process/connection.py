@@ -29,9 +29,8 @@ from serai.errors import (
 )
 from serai.jsonrpc.lines import LONGEST_LINE, Lines
 from serai.machine.processes.child import Child, Exit
-from serai.machine.processes.environment import inheritable
+from serai.machine.processes.environment import inheritable, without_relative
 from serai.machine.processes.processes import Processes
-from serai.machine.processes.programs import without_relative
 from serai.machine.processes.uninterrupted import uninterrupted
 
 __all__ = ["Connection", "Launch"]

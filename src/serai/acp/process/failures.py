@@ -4,17 +4,15 @@ Agents pass on what their model said, each in its own way, and mostly as -32603.
 person must sign in, wait, pay, or begin a new conversation.
 
 Where the agent refuses to open an earlier session, only what is unmistakable and may be otherwise later is
-told apart. All else is a `SessionLoadFailed`, after which one can go on in a new session. A stray word or the
-name of a session or of a file must not pass for such trouble: each turn would fail in the same way, for good.
+told apart. All else is a `SessionLoadFailed`, after which one can go on in a new session: a stray word must
+not pass for such trouble, for each turn would fail in the same way, for good.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
 
 from serai.acp.capabilities import AuthMethod
@@ -120,22 +118,15 @@ _PATHS = _any(
     r"\.[a-z]{1,4}:\d+",
 )
 """Paths, addresses, lines of files. What stands in them is a name, and says nothing. `/login` is none."""
-_EARLIER = r"(?:session|conversation|thread|chat)"
-_GONE = _any(
-    rf"\b(?:no|no such|unknown) {_EARLIER}\b",
-    rf"\b{_EARLIER}\b.{{0,200}}?\b(?:not found|not exist|doesn't exist|is unknown)\b",
-    rf"\b(?:not|cannot|can't) find\b.{{0,50}}?\b{_EARLIER}\b",
-)
-"""An earlier session is not there: also when its name tells of something else."""
 _NAMES = _any(
-    r"\{(?s:.*\}|.*)",
+    r"\{(?s:.*)",
     r"(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w))*'(?!\w)",
-    r"\"[^\"\n]*\"|`[^`\n]*`|“[^“”\n]*”|\u2018[^\u2018\n]*?\u2019(?!\w)|«[^«»\n]*»",
-    rf"(?<!{_IN_WORD})(?!http/\d){_IN_WORD}+/{_IN_WORD}+",
-    rf"(?<!{_IN_WORD}){_IN_WORD}+\.(?-i:[a-z]{{1,5}})\b",
-    rf"\b{_EARLIER}(?: id[ :=]{{1,3}}| |=|:(?! ))(?=\w\S{{0,100}}[-_\d])\S+",
+    r"\"[^\"\n]*\"|`[^`\n]*`|“[^“”\n]*”|«[^«»\n]*»",
 )
-"""What else is no more than a name where an earlier session is meant: JSON, quotes, files, the session."""
+"""What is a name where an earlier session is meant: JSON, and what stands in quotes."""
+_HAPPENED = r"(?:is |was |has been )?(?:exceeded|reached|hit)"
+_STATUS = r"(?:[(\[]|http(?:/\d(?:\.\d)?)? |status(?:[ _]?code)?[ :=]{{1,3}})(?:{0})\b|error: (?:{0})\W*$"
+"""A status in brackets, or that is called one, or that an error ends with."""
 
 
 def _phrase(*phrases: str) -> re.Pattern[str]:
@@ -143,74 +134,32 @@ def _phrase(*phrases: str) -> re.Pattern[str]:
     return _any(rf"(?<![-\w])(?:{'|'.join(phrases)})(?![-\w])")
 
 
-def _certain_status(numbers: str) -> str:
-    """A status in brackets, or that is called one, or that an error ends with."""
-    named = r"(?:http(?:/\d(?:\.\d)?)?|status(?:[ _]?code)?)[ :=]{1,3}"
-    last = rf"(?:\w*error|code):? (?:{numbers})(?=[^\w\n]*$)"
-    return rf"\w*[(\[](?:{numbers})[)\]]|{named}(?:{numbers})(?!\.\w)|{last}"
-
-
-_HAPPENED = r"(?:is |was |has been )?(?:exceeded|reached|hit)"
 _CERTAIN: dict[type[AgentError], re.Pattern[str]] = {
     UsageLimitReached: _phrase(
         rf"usage limit {_HAPPENED}",
         r"(?:exceeded|reached|hit) (?:your|the) (?:\w+ )?usage limit",
         r"exceeded your (?:current )?quota",
-        r"credit balance is too low|out of credits",
+        r"credit balance is too low|out of credits|insufficient_quota",
     ),
     AuthRequired: _phrase(
         r"please (?:run )?/?(?:log|sign) ?in",
         r"not (?:logged|signed) in",
-        r"authentication (?:is )?required",
+        r"authentication (?:is )?required|authentication_failed",
         r"(?:invalid|incorrect) api key(?: provided|(?! \w))",
     ),
     RateLimited: _phrase(
         rf"rate[ -]limit {_HAPPENED}",
         r"(?:exceeded|reached|hit) (?:your|the) (?:\w+ )?rate[ -]limit",
-        r"rate[ -]limited",
-        r"rate_limit_error",
+        r"rate[ _-]limited|rate_limit_(?:error|exceeded)",
         r"too many requests",
-        _certain_status("429"),
     ),
     AgentOverloaded: _phrase(
-        r"overloaded_error",
-        r"(?:is|are) (?:currently |temporarily )?overloaded",
-        r"503 service unavailable|529 overloaded",
-        _certain_status("503|529"),
+        r"overloaded_error", r"(?:is|are) (?:currently |temporarily )?overloaded", r"503 service unavailable"
     ),
 }
 """What is unmistakable also where an agent tells of an earlier session."""
-_KINDS: dict[type[AgentError], frozenset[str]] = {
-    UsageLimitReached: frozenset(
-        {"usagelimit", "usagelimitreached", "usagelimitexceeded", "insufficientquota", "paymentrequired"}
-    ),
-    AuthRequired: frozenset(
-        {
-            "authrequired",
-            "authenticationrequired",
-            "authenticationerror",
-            "authenticationfailed",
-            "unauthenticated",
-        }
-    ),
-    RateLimited: frozenset(
-        {
-            "ratelimit",
-            "ratelimited",
-            "ratelimitexceeded",
-            "ratelimiterror",
-            "toomanyrequests",
-            "resourceexhausted",
-            "429",
-        }
-    ),
-    AgentOverloaded: frozenset({"overloaded", "overloadederror", "serviceunavailable", "503", "529"}),
-}
-"""What is unmistakable when nothing else is said, as in an `errorKind`. Only letters and digits count."""
-_NAMING = re.compile(r"(?:id|name|title|path|file|cwd|ur[il]|session|thread|conversation)$", re.IGNORECASE)
-"""The keys of data that hold a name."""
+_CERTAIN_STATUS = {RateLimited: _any(_STATUS.format("429")), AgentOverloaded: _any(_STATUS.format("503|529"))}
 _STATUS_KEY = re.compile(r"status|code$", re.IGNORECASE)
-_ODD = re.compile(r"[\W_]+")
 _READ = 10_000
 """How much of a text is read where an earlier session is meant."""
 _EMPTY = frozenset({"Internal error", "Error", "Server error"})
@@ -240,16 +189,12 @@ def _by_number(number: int, data: Any) -> type[AgentError] | None:
 
 
 def _of_earlier(number: int, words: str, data: Any) -> type[AgentError] | None:
-    """Which trouble an agent has with an earlier session, if it is unmistakable and the session is there."""
-    data = [_unpacked(words), [_unpacked(value, key) for key, value in _leaves(data)]]
-    texts = [
-        value[:_READ] for key, value in _leaves(data) if isinstance(value, str) and not _NAMING.search(key)
-    ]
-    said = [_NAMES.sub(" ", _PATHS.sub(" ", text)) for text in texts]
-    kinds, all_said = {_ODD.sub("", each).lower() for each in said}, "\n".join(said)
-    found = (error for error in _CERTAIN if kinds & _KINDS[error] or _CERTAIN[error].search(all_said))
-    error = next(found, None) or _by_number(number, data)
-    return None if error is not AuthRequired and _GONE.search("\n".join(texts)) else error
+    """Which trouble an agent has with an earlier session, if it is unmistakable."""
+    said = "\n".join(_NAMES.sub(" ", _PATHS.sub(" ", text[:_READ])) for text in (words, *_texts(data)))
+    found = (
+        error for error, phrases in (*_CERTAIN.items(), *_CERTAIN_STATUS.items()) if phrases.search(said)
+    )
+    return next(found, None) or _by_number(number, data)
 
 
 class Failures:
@@ -338,11 +283,3 @@ def _leaves(data: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, Any
                 yield from _leaves(value, name, depth + 1)
     else:
         yield key, data
-
-
-def _unpacked(value: Any, key: str = "") -> Any:
-    """The value under its key. Where it is a text that is JSON as a whole, it is what the text holds."""
-    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
-        with suppress(ValueError, RecursionError):
-            value = json.loads(value)
-    return {key: value}

@@ -43,8 +43,8 @@ class Tail:
             self._feed(data[start : start + _LONGEST])
 
     def add(self, line: bytes) -> None:
-        """Take a line that the agent has written elsewhere, where messages should be."""
-        self._keep(line, cut=False)
+        """Take a line that the agent has written where messages should be: kept, and not told as its log."""
+        self._keep(line, cut=False, is_log=False)
 
     def close(self) -> None:
         """The agent writes no more."""
@@ -66,12 +66,12 @@ class Tail:
             self._keep(self._lines.rest(), cut=True)
             self._cut = True
 
-    def _keep(self, line: bytes, *, cut: bool) -> None:
+    def _keep(self, line: bytes, *, cut: bool, is_log: bool = True) -> None:
         text = _ESCAPES.sub("", line.decode("utf-8", "replace")).rstrip()
         if cut or len(text) > _LONGEST:
             # Half of a secret would not be known as one: what is cut is cut between words.
             text = text[:_LONGEST].rpartition(" ")[0] + " [...]"
         if text:
             self._kept.append(text)
-            if self._hear is not None:
+            if self._hear is not None and is_log:
                 self._hear(self._mask(text))

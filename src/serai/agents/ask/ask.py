@@ -73,10 +73,6 @@ def session(agent: AgentRef, **options: Unpack[Options]) -> Opening[WireSession]
     Or `await` it, and `close` it. The agent ends with the session. With `load`, `resume` or `fork` it is an
     earlier session that is opened. When opening fails or is cancelled, nothing is left of the agent.
 
-    Args:
-        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
-        **options: See `Options`.
-
     Raises:
         AgentUnknown: There is no agent of that name.
         CapabilityNotSupportedError: The agent cannot do what was asked for.
@@ -118,13 +114,8 @@ async def ask_json(
 ) -> JsonResult[Any]:
     """Ask an agent for JSON of a certain shape. An answer that does not have it is sent back once.
 
+    The schema is a type that msgspec knows, a pydantic model, or a JSON Schema (a mapping, or text).
     Otherwise as `ask`.
-
-    Args:
-        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
-        prompt: Text, a `Command`, or a list of parts.
-        schema: A type that msgspec knows, a pydantic model, or a JSON Schema (a mapping, or text).
-        **options: See `Options`.
 
     Raises:
         JsonInvalid: The second answer was not right either.
@@ -140,11 +131,6 @@ def stream(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> Agent
 
     The agent is started with the first event, and is gone before the last, `TurnFinished`. Use it with
     `async with` where you may stop early. When it is cancelled before, the agent is not started at all.
-
-    Args:
-        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
-        prompt: Text, a `Command`, or a list of parts.
-        **options: See `Options`.
     """
     checked = checked_options(options)
     opened: list[WireSession] = []

@@ -100,16 +100,9 @@ class CostTracker:
         budget_usd: What may be spent.
         prices: For agents that tell tokens but no cost, by `agent::model`, `agent` or `*`. A model's name
             also stands for its dated versions: `codex::small` for `small-20260101`.
-        estimate: What a turn has cost, for agents that tell neither; `None` when it cannot say.
     """
 
-    def __init__(
-        self,
-        budget_usd: float | None = None,
-        *,
-        prices: Mapping[str, Price] | None = None,
-        estimate: Callable[[AskResult], float | None] | None = None,
-    ) -> None:
+    def __init__(self, budget_usd: float | None = None, *, prices: Mapping[str, Price] | None = None) -> None:
         self.budget_usd = budget_usd
         self.turns = 0
         """How many turns there were."""
@@ -117,7 +110,6 @@ class CostTracker:
         """What tokens cost, by `agent::model`, `agent` or `*`. It may be changed at any time."""
         self.warned: set[str] = set()
         """The warnings that were given: each is given once."""
-        self._estimate = estimate
         self._by_agent: dict[str, float] = {}
         self._sessions: dict[tuple[str, str], float] = {}
 
@@ -189,7 +181,7 @@ class CostTracker:
     def fork(self, budget_usd: float | None = None) -> CostTracker:
         """Another one that has seen the same and goes its own way, by default with the same budget."""
         budget = self.budget_usd if budget_usd is None else budget_usd
-        other = CostTracker(budget, prices=self.prices, estimate=self._estimate)
+        other = CostTracker(budget, prices=self.prices)
         other.turns = self.turns
         other._by_agent |= self._by_agent
         other._sessions |= self._sessions
@@ -220,9 +212,6 @@ class CostTracker:
 
     def estimated(self, result: AskResult, model: str | None) -> float | None:
         """What a turn has cost of which the agent tells no cost; `None` when that is not known."""
-        told = self._estimate(result) if self._estimate is not None else None
-        if told is not None:
-            return told
         price = self.price_for(result.agent, model)
         return price.of(result.usage) if price is not None and result.usage else None
 
@@ -250,11 +239,7 @@ class Meter:
         self._warn = warn
 
     def begin(self) -> None:
-        """A turn begins.
-
-        Raises:
-            BudgetExceeded: The budget was spent before.
-        """
+        """A turn begins. Raises `BudgetExceeded`: the budget was spent before."""
         if self.tracker.is_exceeded:
             raise self.tracker.exceeded()
         self.turn_usd = None

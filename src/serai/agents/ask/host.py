@@ -246,11 +246,7 @@ class WireHost(Closing):
         return await self._new(cast("Options", {**options, "fork": session_id}))
 
     async def list_sessions(self, cwd: Path | str | None = None, cursor: str | None = None) -> SessionPage:
-        """Some of the sessions that the agent has kept.
-
-        Raises:
-            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.list`.
-        """
+        """Some of the sessions that the agent has kept. It needs `sessionCapabilities.list`."""
         return await self._agent.list_sessions(None if cwd is None else Path(cwd), cursor)
 
     def stream_all_sessions(self, cwd: Path | str | None = None) -> AsyncIterator[SessionInfo]:
@@ -274,11 +270,7 @@ class WireHost(Closing):
             await self._agent.request("session/close", {"sessionId": session_id})
 
     async def delete_session(self, session_id: str) -> None:
-        """Have the agent delete a session that it has kept.
-
-        Raises:
-            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.delete`.
-        """
+        """Have the agent delete a session that it has kept. It needs `sessionCapabilities.delete`."""
         await self._agent.delete_session(session_id)
 
     # -- the agent itself ----------------------------------------------------------------------------------
@@ -288,11 +280,7 @@ class WireHost(Closing):
         await self._agent.authenticate(method_id)
 
     async def logout(self) -> None:
-        """Sign out.
-
-        Raises:
-            CapabilityNotSupportedError: The agent cannot: `auth.logout`.
-        """
+        """Sign out. It needs `auth.logout`."""
         await self._agent.logout()
 
     async def close(self) -> None:

@@ -30,7 +30,7 @@ _BRACKETS = 1_000
 """Largest number of brackets that are tried as the beginning of JSON, so that prose takes no time."""
 _PIECES = 64
 """How many pieces of an answer are tried."""
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^`\r\n]*)\r?\n?")
+_FENCED = re.compile(r"```\w*\r?\n(.*?)\r?\n?```", re.DOTALL)
 _BRACKET = re.compile(r"[{\[]")
 _DECODER = json.JSONDecoder()
 
@@ -99,8 +99,8 @@ def instructions(shape: Shape[Any]) -> str:
 def read_answer(text: str, shape: Shape[T]) -> tuple[T, str]:
     """What an answer means, and the JSON in it. Fences, and words around it, are passed over.
 
-    Of several values the whole text comes first, then what is fenced, then what stands in brackets; of each
-    the last, since agents come to a conclusion.
+    The whole text comes first, then what stands in brackets; of several values the last, since agents come to
+    a conclusion.
 
     Raises:
         Unfit: There is no JSON in it, or none of the shape.
@@ -127,26 +127,9 @@ def _candidates(text: str) -> Iterator[str]:
     whole = text.strip()
     if whole:
         yield whole
-    yield from reversed(deque(_fenced(text), maxlen=_PIECES))
+    if (fenced := _FENCED.fullmatch(whole)) is not None:
+        yield fenced[1]
     yield from reversed(deque(_bracketed(text), maxlen=_PIECES))
-
-
-def _fenced(text: str) -> Iterator[str]:
-    """What stands between fences; after one that is not closed, all the rest."""
-    inside: list[str] = []
-    fence = ""
-    for line in text.splitlines(keepends=True):
-        match = _FENCE.fullmatch(line)
-        if not fence:
-            fence = match[1] if match else ""
-        elif match and match[1].startswith(fence) and not match[2].strip():
-            yield "".join(inside).strip()
-            inside.clear()
-            fence = ""
-        else:
-            inside.append(line)
-    if inside:
-        yield "".join(inside).strip()
 
 
 def _bracketed(text: str) -> Iterator[str]:

@@ -155,11 +155,7 @@ class PermissionAsked:
         return f"PermissionAsked({self.call.title!r}, {[option.kind for option in self.options]})"
 
     def allow(self, *, always: bool = False) -> bool:
-        """Allow it once, or for good.
-
-        Raises:
-            Mismatch: The agent does not offer that.
-        """
+        """Allow it once, or for good. Raises `Mismatch`: the agent does not offer that."""
         kind = "allow_always" if always else "allow_once"
         option = _option_of(self.options, kind)
         if option is None:
@@ -231,11 +227,7 @@ _WANTED: dict[Policy, tuple[str, ...]] = {
 def read_policy(
     policy: PermissionPolicy,
 ) -> Policy | Callable[[PermissionAsked], Choice | Awaitable[Choice]]:
-    """A policy by its name, or the function that it is.
-
-    Raises:
-        Mismatch: There is none of that name.
-    """
+    """A policy by its name, or the function that it is. Raises `Mismatch`: there is none of that name."""
     if callable(policy):
         return policy
     try:

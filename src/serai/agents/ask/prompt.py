@@ -41,32 +41,17 @@ Prompt: TypeAlias = str | Command | Sequence[Part]
 
 
 def image(data: bytes | Path, mime_type: str | None = None) -> Block:
-    """A picture. The agent needs `capabilities.prompt.image`; without it, it is left out with a warning.
-
-    Args:
-        data: The picture, or its file.
-        mime_type: Its type; by default what the file's name says, or `image/png`.
-    """
+    """A picture. The agent needs `capabilities.prompt.image`; without it, it is left out with a warning."""
     return _media("image", data, mime_type, "image/png")
 
 
 def audio(data: bytes | Path, mime_type: str | None = None) -> Block:
-    """A sound. The agent needs `capabilities.prompt.audio`; without it, it is left out with a warning.
-
-    Args:
-        data: The sound, or its file.
-        mime_type: Its type; by default what the file's name says, or `audio/wav`.
-    """
+    """A sound. The agent needs `capabilities.prompt.audio`; without it, it is left out with a warning."""
     return _media("audio", data, mime_type, "audio/wav")
 
 
 def embedded(uri: str | Path, text: str | None = None) -> Block:
-    """A text with its address. The agent needs `capabilities.prompt.embedded_context`.
-
-    Args:
-        uri: Where it is from. Of a path the text can be read.
-        text: The text; by default that of the file.
-    """
+    """A text, by default that of the file, for agents with `capabilities.prompt.embedded_context`."""
     if text is None:
         text = Path(uri).read_text("utf-8")
     return {"type": "resource", "resource": {"uri": _uri(uri), "text": text}}

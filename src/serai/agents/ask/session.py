@@ -251,23 +251,13 @@ class WireSession(Closing):
         self._acp.cancel()
 
     async def set_mode(self, mode_id: str) -> None:
-        """Put it into another mode.
-
-        Raises:
-            CapabilityNotSupportedError: It has no such mode (`mode:ID`), or no modes (`setSessionMode`).
-            AgentError: The agent refused, or is gone.
-        """
+        """Put it into another mode. One that it does not have is a `CapabilityNotSupportedError`."""
         await self._acp.set_mode(mode_id)
         self._options = cast("Options", {**self._options, "mode": mode_id})  # also for a new agent
         self._acp.receive(CurrentModeUpdate(current_mode_id=mode_id))
 
     async def set_config_option(self, config_id: str, value: str | bool) -> None:
-        """Choose a value of one of its options.
-
-        Raises:
-            CapabilityNotSupportedError: The agent has no options (`setSessionConfigOption`).
-            AgentError: The agent refused, or is gone.
-        """
+        """Choose a value of one of its options. Without options it is a `CapabilityNotSupportedError`."""
         await self._acp.set_config_option(config_id, value)
         chosen = {**self._options.get("config", {}), config_id: value}
         self._options = cast("Options", {**self._options, "config": chosen})  # also for a new agent

@@ -37,11 +37,7 @@ class Entry:
 
 
 class Recorder:
-    """Writes a transcript.
-
-    Raises:
-        ConfigInvalid: It cannot be written.
-    """
+    """Writes a transcript. Raises `ConfigInvalid`: it cannot be written."""
 
     def __init__(self, path: Path, mask: Callable[[str], str]) -> None:
         try:
@@ -77,11 +73,7 @@ class Recorder:
 
 
 def read_transcript(path: Path) -> list[Entry]:
-    """The lines of a transcript.
-
-    Raises:
-        FileUnreadable: It is not there, or is none.
-    """
+    """The lines of a transcript. Raises `FileUnreadable`: it is not there, or is none."""
     try:
         lines = [msgspec.json.decode(line) for line in path.read_bytes().splitlines() if line.strip()]
         return [

@@ -24,14 +24,8 @@ _VALUE = re.compile(r"[A-Za-z0-9._:-]+")
 class Quirk(StrEnum):
     """What an agent does otherwise than ACP says, and has to be reckoned with."""
 
-    IGNORES_END_OF_INPUT = "ignores-end-of-input"
-    """It does not end when its input is closed: to wait for that is in vain."""
-    REPLAYS_ON_RESUME = "replays-on-resume"
-    """It repeats its history when a session is resumed, not only when one is loaded."""
     LOADS_UNRELIABLY = "loads-unreliably"
     """It sometimes cannot load a session that it has; to try again may help."""
-    ENDS_TURN_ON_REJECT = "ends-turn-on-reject"
-    """To refuse a tool call ends the turn, as if it were cancelled."""
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

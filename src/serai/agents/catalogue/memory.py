@@ -29,8 +29,6 @@ __all__ = ["FILE", "AgentMemory", "Remembered", "signed_in_of", "version_of"]
 FILE = "agents.json"
 """The name of the file, in the home."""
 
-_DAY = 24 * 60 * 60
-
 
 class Remembered(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What one agent said, and when."""
@@ -89,8 +87,7 @@ class AgentMemory:
         """
         now = now or datetime.now(UTC)
         with self._lock:
-            before = self.recall(found)
-            kept = before or _begun(found)
+            kept = self.recall(found) or _begun(found)
             if handshake is not None:
                 kept = msgspec.structs.replace(
                     kept,
@@ -101,8 +98,6 @@ class AgentMemory:
                 )
             if signed_in is not UNSET:
                 kept = msgspec.structs.replace(kept, signed_in=signed_in)
-            if kept == before and _is_fresh(kept.at, now):
-                return
             kept = msgspec.structs.replace(kept, at=now.isoformat(timespec="seconds"))
             data = msgspec.json.encode({**self._read(), found.id: kept}, order="sorted")
             with suppress(ConfigInvalid):
@@ -145,10 +140,3 @@ def _masked(text: str | None, found: FoundAgent) -> str | None:
     """A text without the secrets of this program and of the agent, and without what looks like one."""
     secrets = {**os.environ, **(found.launch.env if found.launch is not None else {})}
     return text and Redactor(managed_from_environment(secrets)).redact(text)
-
-
-def _is_fresh(at: str, now: datetime) -> bool:
-    try:
-        return (now - datetime.fromisoformat(at)).total_seconds() < _DAY
-    except (TypeError, ValueError):
-        return False

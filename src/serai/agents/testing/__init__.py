@@ -10,9 +10,9 @@
 They speak ACP through pipes, like any other agent, and everything in `serai.agents` takes them instead of a
 name: `session`, `stream`, `failover`, `pool`, `client`.
 
-scripted.py     an agent whose turns a test writes      turns.py    what such a turn can do
-replaying.py    an agent that plays a recorded conversation: `agents.ask(..., record="talk.ndjson")`
-inside.py       the pipes
+scripted.py    an agent whose turns a test writes, and what such a turn can do
+replay.py      an agent that plays a recorded conversation: `agents.ask(..., record="talk.ndjson")`
+pipes.py       the pipes
 """
 
 from __future__ import annotations

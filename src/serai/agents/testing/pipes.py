@@ -75,11 +75,7 @@ class Inside(Adapter):
 
     @abstractmethod
     async def play(self, wire: Wire) -> None:
-        """Be the agent, until the client says no more.
-
-        Raises:
-            Ended: It ends in another way.
-        """
+        """Be the agent, until the client says no more. Raises `Ended`: it ends in another way."""
 
     async def launch(self, options: Options) -> Launch:  # noqa: ARG002 - nothing depends on them
         """Nothing has to be found."""

@@ -55,14 +55,7 @@ class ScriptedTurn:
         self._chunk("agent_thought_chunk", text, message_id)
 
     def tool(self, title: str, kind: str = "other", *, call: str | None = None, **fields: Any) -> str:
-        """Begin to use a tool. Returns the call's id.
-
-        Args:
-            title: What people see.
-            kind: What it is for: `read`, `edit`, `execute`, ...
-            call: The id; by default `tool-1` and so on.
-            **fields: More of ACP's fields: `status`, `rawInput`, `content`, `locations`.
-        """
+        """Begin to use a tool; `fields` are more of ACP's, such as `rawInput`. Returns the call's id."""
         call = call or f"tool-{next(self._ids)}"
         self.update("tool_call", toolCallId=call, title=title, kind=kind, **fields)
         return call
@@ -76,14 +69,9 @@ class ScriptedTurn:
         diff: tuple[str, str | None, str] | None = None,
         **fields: Any,
     ) -> None:
-        """Tell more of a tool call.
+        """Tell more of a tool call: its status, the text that it has produced, a file that it has changed.
 
-        Args:
-            call: Its id.
-            status: `in_progress`, `completed` or `failed`.
-            text: What it has produced.
-            diff: A file that it has changed: path, old text (`None` for a new file), new text.
-            **fields: More of ACP's fields.
+        `diff` is a path, the old text (`None` for a new file) and the new one; `fields` are more of ACP's.
         """
         content: list[dict[str, Any]] = []
         if text is not None:
@@ -104,11 +92,7 @@ class ScriptedTurn:
     ) -> str:
         """Ask whether a tool may be used. Returns the kind of option that was chosen, or `cancelled`.
 
-        Args:
-            title: What people see.
-            kind: What it is for.
-            call: A call that was told before, by its id; then title and kind are left out.
-            options: The kinds of options that are offered.
+        With the `call` that was told before, its title and kind are left out.
         """
         told: dict[str, Any] = {"toolCallId": call}
         if call is None:

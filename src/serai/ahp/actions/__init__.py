@@ -1,165 +1,39 @@
-"""Every action of every channel, and the envelope it travels in."""
+"""Every action of every channel, and the envelope: who sent it, on which channel, and its number."""
 
-from serai.ahp.actions.base import (
-    Action,
-)
-from serai.ahp.actions.changeset import (
-    ChangesetAction,
-    ChangesetClearedAction,
-    ChangesetFileRemovedAction,
-    ChangesetFileSetAction,
-    ChangesetOperationsChangedAction,
-    ChangesetStatusChangedAction,
-)
-from serai.ahp.actions.envelope import (
-    ActionEnvelope,
-    ActionOrigin,
-    StateAction,
-)
-from serai.ahp.actions.root import (
-    RootAction,
-    RootActiveSessionsChangedAction,
-    RootAgentsChangedAction,
-    RootConfigChangedAction,
-    RootTerminalsChangedAction,
-)
-from serai.ahp.actions.session import (
-    SessionAction,
-    SessionActiveClientChangedAction,
-    SessionActiveClientToolsChangedAction,
-    SessionActivityChangedAction,
-    SessionAgentChangedAction,
-    SessionChangesetsChangedAction,
-    SessionConfigChangedAction,
-    SessionCreationFailedAction,
-    SessionCustomizationRemovedAction,
-    SessionCustomizationsChangedAction,
-    SessionCustomizationToggledAction,
-    SessionCustomizationUpdatedAction,
-    SessionDeltaAction,
-    SessionErrorAction,
-    SessionInputAnswerChangedAction,
-    SessionInputCompletedAction,
-    SessionInputRequestedAction,
-    SessionIsArchivedChangedAction,
-    SessionIsReadChangedAction,
-    SessionMetaChangedAction,
-    SessionModelChangedAction,
-    SessionPendingMessageRemovedAction,
-    SessionPendingMessageSetAction,
-    SessionQueuedMessagesReorderedAction,
-    SessionReadyAction,
-    SessionReasoningAction,
-    SessionResponsePartAction,
-    SessionServerToolsChangedAction,
-    SessionTitleChangedAction,
-    SessionTruncatedAction,
-    SessionTurnCancelledAction,
-    SessionTurnCompleteAction,
-    SessionTurnStartedAction,
-    SessionUsageAction,
-)
-from serai.ahp.actions.terminal import (
-    TerminalAction,
-    TerminalClaimedAction,
-    TerminalClearedAction,
-    TerminalCommandDetectionAvailableAction,
-    TerminalCommandExecutedAction,
-    TerminalCommandFinishedAction,
-    TerminalCwdChangedAction,
-    TerminalDataAction,
-    TerminalExitedAction,
-    TerminalInputAction,
-    TerminalResizedAction,
-    TerminalTitleChangedAction,
-)
-from serai.ahp.actions.toolcalls import (
-    SessionToolCallCompleteAction,
-    SessionToolCallConfirmedAction,
-    SessionToolCallContentChangedAction,
-    SessionToolCallDeltaAction,
-    SessionToolCallReadyAction,
-    SessionToolCallResultConfirmedAction,
-    SessionToolCallStartAction,
-    ToolCallAction,
-    ToolCallActionBase,
-)
-from serai.ahp.actions.watch import (
-    ResourceWatchAction,
-    ResourceWatchChangedAction,
-)
+from __future__ import annotations
 
-__all__ = [
-    "Action",
-    "ActionEnvelope",
-    "ActionOrigin",
-    "ChangesetAction",
-    "ChangesetClearedAction",
-    "ChangesetFileRemovedAction",
-    "ChangesetFileSetAction",
-    "ChangesetOperationsChangedAction",
-    "ChangesetStatusChangedAction",
-    "ResourceWatchAction",
-    "ResourceWatchChangedAction",
-    "RootAction",
-    "RootActiveSessionsChangedAction",
-    "RootAgentsChangedAction",
-    "RootConfigChangedAction",
-    "RootTerminalsChangedAction",
-    "SessionAction",
-    "SessionActiveClientChangedAction",
-    "SessionActiveClientToolsChangedAction",
-    "SessionActivityChangedAction",
-    "SessionAgentChangedAction",
-    "SessionChangesetsChangedAction",
-    "SessionConfigChangedAction",
-    "SessionCreationFailedAction",
-    "SessionCustomizationRemovedAction",
-    "SessionCustomizationToggledAction",
-    "SessionCustomizationUpdatedAction",
-    "SessionCustomizationsChangedAction",
-    "SessionDeltaAction",
-    "SessionErrorAction",
-    "SessionInputAnswerChangedAction",
-    "SessionInputCompletedAction",
-    "SessionInputRequestedAction",
-    "SessionIsArchivedChangedAction",
-    "SessionIsReadChangedAction",
-    "SessionMetaChangedAction",
-    "SessionModelChangedAction",
-    "SessionPendingMessageRemovedAction",
-    "SessionPendingMessageSetAction",
-    "SessionQueuedMessagesReorderedAction",
-    "SessionReadyAction",
-    "SessionReasoningAction",
-    "SessionResponsePartAction",
-    "SessionServerToolsChangedAction",
-    "SessionTitleChangedAction",
-    "SessionToolCallCompleteAction",
-    "SessionToolCallConfirmedAction",
-    "SessionToolCallContentChangedAction",
-    "SessionToolCallDeltaAction",
-    "SessionToolCallReadyAction",
-    "SessionToolCallResultConfirmedAction",
-    "SessionToolCallStartAction",
-    "SessionTruncatedAction",
-    "SessionTurnCancelledAction",
-    "SessionTurnCompleteAction",
-    "SessionTurnStartedAction",
-    "SessionUsageAction",
-    "StateAction",
-    "TerminalAction",
-    "TerminalClaimedAction",
-    "TerminalClearedAction",
-    "TerminalCommandDetectionAvailableAction",
-    "TerminalCommandExecutedAction",
-    "TerminalCommandFinishedAction",
-    "TerminalCwdChangedAction",
-    "TerminalDataAction",
-    "TerminalExitedAction",
-    "TerminalInputAction",
-    "TerminalResizedAction",
-    "TerminalTitleChangedAction",
-    "ToolCallAction",
-    "ToolCallActionBase",
-]
+from typing import TypeAlias
+
+from serai.ahp.actions.files import *
+from serai.ahp.actions.files import ChangesetAction, ResourceWatchAction
+from serai.ahp.actions.root import *
+from serai.ahp.actions.root import RootAction
+from serai.ahp.actions.session import *
+from serai.ahp.actions.session import SessionAction
+from serai.ahp.actions.terminal import *
+from serai.ahp.actions.terminal import TerminalAction
+from serai.ahp.actions.toolcalls import *
+from serai.ahp.types import URI, Count
+from serai.ahp.wire import UnknownType, Value
+
+StateAction: TypeAlias = (
+    RootAction | SessionAction | TerminalAction | ChangesetAction | ResourceWatchAction | UnknownType
+)
+"""Any action of any channel; one that this version does not know is kept and changes nothing."""
+
+
+class ActionOrigin(Value):
+    """The client that dispatched an action, and its own number for it."""
+
+    client_id: str
+    client_seq: Count
+
+
+class ActionEnvelope(Value):
+    """An action with its number. With a `rejection_reason` it was refused and changes nothing."""
+
+    channel: URI
+    action: StateAction
+    server_seq: Count
+    origin: ActionOrigin | None = None
+    rejection_reason: str | None = None

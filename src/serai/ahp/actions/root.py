@@ -1,19 +1,24 @@
-"""Actions of the root channel."""
+"""What all actions have in common, and the actions of the root channel."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-from serai.ahp.actions.base import Action
 from serai.ahp.types import AgentInfo, FreeForm, Number, TerminalInfo
+from serai.ahp.wire import Value
 
 __all__ = [
+    "Action",
     "RootAction",
     "RootActiveSessionsChangedAction",
     "RootAgentsChangedAction",
     "RootConfigChangedAction",
     "RootTerminalsChangedAction",
 ]
+
+
+class Action(Value, tag_field="type"):
+    """A change to one channel's state. Which channel, its envelope says."""
 
 
 class RootAgentsChangedAction(Action, tag="root/agentsChanged"):

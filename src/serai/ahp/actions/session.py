@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import field
 
-from serai.ahp.actions.base import Action
+from serai.ahp.actions.root import Action
 from serai.ahp.actions.toolcalls import ToolCallAction
 from serai.ahp.types import (
     AgentSelection,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from serai.ahp.actions.base import Action
+from serai.ahp.actions.root import Action
 from serai.ahp.types import URI, Count, Number, TerminalClaim
 
 __all__ = [

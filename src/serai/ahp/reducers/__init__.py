@@ -12,12 +12,10 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
 from serai.ahp import actions as a
 from serai.ahp.actions import StateAction
-from serai.ahp.reducers.changeset import LiveChangeset
 from serai.ahp.reducers.live import LiveState
-from serai.ahp.reducers.root import LiveRoot
 from serai.ahp.reducers.session import LiveSession
+from serai.ahp.reducers.simple import LiveChangeset, LiveResourceWatch, LiveRoot
 from serai.ahp.reducers.terminal import LiveTerminal
-from serai.ahp.reducers.watch import LiveResourceWatch
 from serai.ahp.types import (
     ChangesetState,
     Number,

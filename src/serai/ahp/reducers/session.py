@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from serai.ahp import actions as a
 from serai.ahp.reducers import customizations, toolcalls
-from serai.ahp.reducers.config import merged
-from serai.ahp.reducers.live import Handlers, LiveState
+from serai.ahp.reducers.live import Handlers, LiveState, merged
 from serai.ahp.reducers.turn import LiveTurn
 from serai.ahp.types import (
     ActiveTurn,

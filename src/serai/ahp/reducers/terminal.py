@@ -7,8 +7,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
-from serai.ahp.reducers.live import Handlers, LiveState
-from serai.ahp.reducers.text import GrowingText
+from serai.ahp.reducers.live import GrowingText, Handlers, LiveState
 from serai.ahp.types import (
     Number,
     TerminalCommandPart,

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from serai.ahp.reducers import toolcalls
-from serai.ahp.reducers.text import GrowingText
+from serai.ahp.reducers.live import GrowingText
 from serai.ahp.types import (
     ActiveTurn,
     MarkdownResponsePart,

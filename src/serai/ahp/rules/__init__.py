@@ -10,16 +10,57 @@ from __future__ import annotations
 from typing import Any
 
 from serai.ahp import actions as a
-from serai.ahp.reducers import LiveRoot, LiveSession, LiveState, LiveTerminal
+from serai.ahp.reducers import CHANNEL_TYPES, LiveRoot, LiveSession, LiveState, LiveTerminal
 from serai.ahp.rules.config import problem_with_change
-from serai.ahp.rules.origins import CLIENT_ACTIONS, belongs, client_may_dispatch
 from serai.ahp.rules.session import judge_session
-from serai.ahp.rules.titles import judge_title
-from serai.ahp.rules.verdict import ACCEPTED, Judgement, Verdict, ignored, rejected
+from serai.ahp.rules.verdict import ACCEPTED, Judgement, Verdict, ignored, judge_title, rejected
 from serai.ahp.types import TerminalClientClaim
-from serai.ahp.wire import Unknown
+from serai.ahp.wire import Unknown, Value
 
 __all__ = ["CLIENT_ACTIONS", "Judgement", "Verdict", "client_may_dispatch", "judge", "rejected"]
+
+CLIENT_ACTIONS: frozenset[type[Value]] = frozenset({
+    a.RootConfigChangedAction,
+    a.SessionTurnStartedAction,
+    a.SessionTurnCancelledAction,
+    a.SessionTruncatedAction,
+    a.SessionToolCallConfirmedAction,
+    a.SessionToolCallCompleteAction,
+    a.SessionToolCallResultConfirmedAction,
+    a.SessionToolCallContentChangedAction,
+    a.SessionTitleChangedAction,
+    a.SessionModelChangedAction,
+    a.SessionAgentChangedAction,
+    a.SessionIsReadChangedAction,
+    a.SessionIsArchivedChangedAction,
+    a.SessionActiveClientChangedAction,
+    a.SessionActiveClientToolsChangedAction,
+    a.SessionCustomizationToggledAction,
+    a.SessionConfigChangedAction,
+    a.SessionPendingMessageSetAction,
+    a.SessionPendingMessageRemovedAction,
+    a.SessionQueuedMessagesReorderedAction,
+    a.SessionInputAnswerChangedAction,
+    a.SessionInputCompletedAction,
+    a.TerminalInputAction,
+    a.TerminalResizedAction,
+    a.TerminalClaimedAction,
+    a.TerminalTitleChangedAction,
+    a.TerminalClearedAction,
+})  # fmt: skip
+"""What a client may dispatch. All else comes from the host alone."""
+
+_ACTIONS_OF = {channel.live: channel.actions for channel in CHANNEL_TYPES}
+
+
+def client_may_dispatch(action: a.StateAction) -> bool:
+    """Whether actions of this type may come from a client."""
+    return type(action) in CLIENT_ACTIONS
+
+
+def _belongs(state: LiveState[Any], action: a.StateAction) -> bool:
+    """Whether the action is one of this channel's own."""
+    return type(action) in _ACTIONS_OF[type(state)]
 
 
 def judge(state: LiveState[Any] | None, action: a.StateAction, sender: str | None) -> Judgement:
@@ -36,7 +77,7 @@ def judge(state: LiveState[Any] | None, action: a.StateAction, sender: str | Non
         return ACCEPTED
     if isinstance(action, Unknown):
         return rejected("unknown_action", f"this host knows no action {action.raw.get('type')!r}")
-    if not belongs(state, action):
+    if not _belongs(state, action):
         return rejected("wrong_channel", "the action belongs to another kind of channel")
     if not client_may_dispatch(action):
         return rejected("server_only", "only the host dispatches this action")

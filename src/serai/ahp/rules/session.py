@@ -9,8 +9,7 @@ from serai.ahp import actions as a
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules.answers import problem_with_answer, problem_with_answers
 from serai.ahp.rules.config import problem_with_change
-from serai.ahp.rules.titles import judge_title
-from serai.ahp.rules.verdict import ACCEPTED, Judgement, deferred, rejected
+from serai.ahp.rules.verdict import ACCEPTED, Judgement, deferred, judge_title, rejected
 from serai.ahp.types import (
     ConfirmationOptionKind,
     PendingMessageKind,

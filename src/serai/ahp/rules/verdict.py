@@ -5,7 +5,16 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-__all__ = ["ACCEPTED", "Judgement", "Verdict", "deferred", "ignored", "rejected"]
+__all__ = [
+    "ACCEPTED",
+    "LONGEST_TITLE",
+    "Judgement",
+    "Verdict",
+    "deferred",
+    "ignored",
+    "judge_title",
+    "rejected",
+]
 
 
 class Verdict(Enum):
@@ -52,3 +61,14 @@ def ignored(matter: str) -> Judgement:
 def deferred(matter: str) -> Judgement:
     """The action waits."""
     return Judgement(Verdict.DEFER, matter)
+
+
+LONGEST_TITLE = 1000
+"""So many characters a client may give a title."""
+
+
+def judge_title(title: str) -> Judgement:
+    """Whether a client may give something this title."""
+    if len(title) <= LONGEST_TITLE:
+        return ACCEPTED
+    return rejected("title_too_long", f"a title has up to {LONGEST_TITLE:,} characters, not {len(title):,}")

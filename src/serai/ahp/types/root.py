@@ -7,12 +7,20 @@ from typing import Annotated
 
 from msgspec import field
 
-from serai.ahp.types.common import ConfigSchema, FreeForm, Number, ProtectedResourceMetadata
+from serai.ahp.types.common import URI, ConfigSchema, FreeForm, Number, ProtectedResourceMetadata
 from serai.ahp.types.customizations import Customization
 from serai.ahp.types.terminal import TerminalInfo
 from serai.ahp.wire import State, Value
 
-__all__ = ["AgentInfo", "ModelSelection", "PolicyState", "RootConfigState", "RootState", "SessionModelInfo"]
+__all__ = [
+    "AgentInfo",
+    "ModelSelection",
+    "PolicyState",
+    "RootConfigState",
+    "RootState",
+    "SessionModelInfo",
+    "TelemetryCapabilities",
+]
 
 
 class PolicyState(StrEnum):
@@ -68,3 +76,11 @@ class RootState(State):
     active_sessions: Number | None = None
     terminals: list[TerminalInfo] | None = None
     config: RootConfigState | None = None
+
+
+class TelemetryCapabilities(Value):
+    """Where each kind of telemetry can be subscribed to; `logs` may be a template with `{level}`."""
+
+    logs: URI | None = None
+    traces: URI | None = None
+    metrics: URI | None = None

@@ -7,7 +7,6 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import field
 
-from serai.ahp.types.changeset import ChangesetSummary
 from serai.ahp.types.common import (
     URI,
     ConfigPropertySchema,
@@ -20,6 +19,7 @@ from serai.ahp.types.common import (
     UsageInfo,
 )
 from serai.ahp.types.customizations import ClientPluginCustomization, Customization
+from serai.ahp.types.files import ChangesetSummary
 from serai.ahp.types.inputs import SessionInputRequest
 from serai.ahp.types.messages import PendingMessage, UserMessage
 from serai.ahp.types.root import ModelSelection

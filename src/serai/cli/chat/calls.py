@@ -30,7 +30,7 @@ from serai.client import (
 )
 from serai.errors import SeraiError
 
-__all__ = ["SubagentEvent", "Subagents", "ToolOutput", "ToolOutputs"]
+__all__ = ["CallOutput", "CallOutputs", "SubagentEvent", "Subagents"]
 
 # How long the end of a call waits for what it has shown elsewhere.
 _PATIENCE = 2.0
@@ -38,7 +38,7 @@ _MOST_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class ToolOutput:
+class CallOutput:
     """More of what a call shows."""
 
     call_id: str
@@ -47,15 +47,14 @@ class ToolOutput:
     """Whether it comes bit by bit, while the call runs."""
 
 
-class ToolOutputs:
+class CallOutputs:
     """Follows the terminals of tool calls while they run, and fetches what was too long for the session.
 
     Args:
-        client: The connection.
         tell: Is called with what there is to show.
     """
 
-    def __init__(self, client: Client, tell: Callable[[ToolOutput], None]) -> None:
+    def __init__(self, client: Client, tell: Callable[[CallOutput], None]) -> None:
         self._client = client
         self._tell = tell
         # By call: what it shows elsewhere, and who gets that.
@@ -111,7 +110,7 @@ class ToolOutputs:
             return  # terminals do not stay for ever; the result of the call does
 
         def tell(output: TerminalOutput) -> None:
-            self._tell(ToolOutput(call_id, output.text, is_live))
+            self._tell(CallOutput(call_id, output.text, is_live))
 
         stop = terminal.listen(tell, lambda _error: None)
         self._leave.setdefault(call_id, []).extend([stop, terminal.leave])
@@ -119,7 +118,7 @@ class ToolOutputs:
     async def _fetch(self, call_id: str, uri: URI) -> None:
         with contextlib.suppress(SeraiError):  # its address is shown in any case
             data = await self._client.read(uri)
-            self._tell(ToolOutput(call_id, data.decode(errors="replace"), is_live=False))
+            self._tell(CallOutput(call_id, data.decode(errors="replace"), is_live=False))
 
 
 def _is_readable(content: ToolResultResourceContent) -> bool:
@@ -144,7 +143,6 @@ class Subagents:
     """Follows the sessions of subagents while the calls run that began them, and theirs in turn.
 
     Args:
-        client: The connection.
         tell: Is called with what matters for questions. It may come late: ask the session what is open.
         followed: Sessions that are followed already, and are not followed here.
     """

@@ -12,7 +12,7 @@ from pathlib import Path
 from serai.cli.chat.conversation import Chat
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_connection_options, is_on_this_machine, run_connected
-from serai.cli.console.terminal import Terminal, open_terminal
+from serai.cli.console.terminal import PlainTerminal, open_terminal
 from serai.cli.sessions import find_session
 from serai.client import Client, SessionClient
 from serai.config.paths import here, is_folder, real
@@ -66,7 +66,7 @@ async def _main(client: Client, options: argparse.Namespace) -> int:
         return await converse(client, terminal, options)
 
 
-async def converse(client: Client, terminal: Terminal, options: argparse.Namespace) -> int:
+async def converse(client: Client, terminal: PlainTerminal, options: argparse.Namespace) -> int:
     """Talk until one of the two has had enough. Returns the exit code."""
     if options.session:
         session = await client.open_session(await find_session(client, options.session))
@@ -81,7 +81,7 @@ async def converse(client: Client, terminal: Terminal, options: argparse.Namespa
             await _forget_if_empty(session)
 
 
-async def _begin(client: Client, terminal: Terminal, options: argparse.Namespace) -> SessionClient:
+async def _begin(client: Client, terminal: PlainTerminal, options: argparse.Namespace) -> SessionClient:
     """Begin a session; where nobody is signed in to its agent, that is offered first."""
     uri = f"ahp-session:/{uuid.uuid4()}"
     directory = options.directory.as_uri() if options.directory else None

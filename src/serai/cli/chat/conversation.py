@@ -11,14 +11,14 @@ from typing import Any
 
 from serai.ahp.extensions import LOGIN
 from serai.ahp.types import TurnState
-from serai.cli.chat.calls import SubagentEvent, ToolOutput, ToolOutputs
-from serai.cli.chat.inbox import Aside, ChatInbox, Failed, Heard, Interrupt, Line, QueueHeld
-from serai.cli.chat.questions import Decided, Questions, decide, is_open
+from serai.cli.chat.calls import CallOutput, CallOutputs, SubagentEvent
+from serai.cli.chat.inbox import ChatInbox, ErrandFailed, Heard, Interrupt, Line, QueueHeld, SessionQuestion
+from serai.cli.chat.questions import ChatQuestions, Decided, decide, is_open
 from serai.cli.chat.queue import NOTHING_WAITS, Queue
 from serai.cli.chat.view import TurnView
 from serai.cli.console.output import json_text
 from serai.cli.console.signin import SignInDialog
-from serai.cli.console.terminal import Terminal
+from serai.cli.console.terminal import PlainTerminal
 from serai.client import (
     Client,
     ClientEvent,
@@ -97,19 +97,14 @@ class _Refused:
 class Chat:
     """One conversation. All that happens, happens in `run`, one thing after the other.
 
-    Args:
-        client: The connection.
-        session: Whom to talk to.
-        terminal: Where the person is.
-        once: A message to send; the chat ends with its answer.
-        as_json: Whether events are printed for a program.
+    With `once` it sends that message and ends with its answer; with `as_json` it prints events for a program.
     """
 
     def __init__(
         self,
         client: Client,
         session: SessionClient,
-        terminal: Terminal,
+        terminal: PlainTerminal,
         *,
         once: str | None = None,
         as_json: bool = False,
@@ -121,7 +116,7 @@ class Chat:
         self._once = once
         self._as_json = as_json
         self._inbox = ChatInbox(client, session, terminal, as_json=as_json)
-        self._questions = Questions(terminal, self._listen, self._decided)
+        self._questions = ChatQuestions(terminal, self._listen, self._decided)
         self._asked_aside: set[str] = set()
         self._own_turns: set[str] = set()
         self._is_busy = False
@@ -175,7 +170,7 @@ class Chat:
         if state.turns:
             last = state.turns[-1]
             self._note(f"(turns so far: {len(state.turns)}; the last one:)\n> {last.user_message.text}")
-            outputs = ToolOutputs(self._client, self._view.show_output)
+            outputs = CallOutputs(self._client, self._view.show_output)
             async for event in self._session.follow_turn(last.id):
                 await outputs.before(event)
                 self._view.show(event)
@@ -188,11 +183,11 @@ class Chat:
                 self._written(item)
             case Interrupt():
                 self._interrupted()
-            case Failed():
+            case ErrandFailed():
                 self._failed(item)
-            case ToolOutput():
+            case CallOutput():
                 self._view.show_output(item)
-            case Aside(event=event):
+            case SessionQuestion(event=event):
                 self._aside(event)
             case QueueHeld():
                 if self._tell_held():
@@ -462,7 +457,7 @@ class Chat:
             self._is_lost = True
             self._note(f"(connection lost: {event.reason}; trying again)")
 
-    def _failed(self, failed: Failed) -> None:
+    def _failed(self, failed: ErrandFailed) -> None:
         if failed.is_final or self._session.live is None or self._client.failure is not None:
             raise failed.error
         self._note(str(failed.error))

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from serai.cli.chat.calls import SubagentEvent, Subagents, ToolOutput, ToolOutputs
+from serai.cli.chat.calls import CallOutput, CallOutputs, SubagentEvent, Subagents
 from serai.cli.chat.questions import Decided
 from serai.cli.chat.queue import why_held
-from serai.cli.console.terminal import Terminal, interrupts
+from serai.cli.console.terminal import PlainTerminal, interrupts
 from serai.client import (
     Client,
     ClientEvent,
@@ -25,7 +25,7 @@ from serai.client import (
 from serai.client.events import Inbox
 from serai.errors import SeraiError
 
-__all__ = ["Aside", "ChatInbox", "Failed", "Heard", "Interrupt", "Line", "QueueHeld"]
+__all__ = ["ChatInbox", "ErrandFailed", "Heard", "Interrupt", "Line", "QueueHeld", "SessionQuestion"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ErrandFailed:
     """Something that was asked of the host went wrong."""
 
     error: SeraiError
@@ -52,7 +52,7 @@ class Interrupt:
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class SessionQuestion:
     """Something is asked in the session, or no longer, whether or not a turn runs."""
 
     event: QuestionAsked | QuestionClosed
@@ -64,29 +64,30 @@ class QueueHeld:
 
 
 Heard: TypeAlias = (
-    TurnEvent | ClientEvent | SubagentEvent | ToolOutput | Aside | QueueHeld | Line | Failed | Interrupt
+    TurnEvent
+    | ClientEvent
+    | SubagentEvent
+    | CallOutput
+    | SessionQuestion
+    | QueueHeld
+    | Line
+    | ErrandFailed
+    | Interrupt
 )
 
 
 class ChatInbox:
-    """Listens while it is entered, and keeps what comes until `get` takes it.
-
-    Args:
-        client: The connection.
-        session: Whom the chat talks to.
-        terminal: Where the person is.
-        as_json: Whether events are printed for a program: then files of tools are not fetched.
-    """
+    """Listens while it is entered, and keeps what comes until `get` takes it."""
 
     def __init__(
-        self, client: Client, session: SessionClient, terminal: Terminal, *, as_json: bool = False
+        self, client: Client, session: SessionClient, terminal: PlainTerminal, *, as_json: bool = False
     ) -> None:
         self._items: Inbox[Heard] = Inbox()
         self._client = client
         self._session = session
         self._terminal = terminal
         self._as_json = as_json
-        self._outputs = ToolOutputs(client, self._items.put)
+        self._outputs = CallOutputs(client, self._items.put)
         self._subagents = Subagents(client, self._items.put, frozenset({session.uri}))
         self._wants_line = asyncio.Event()
         self._is_line_wanted = False
@@ -161,13 +162,13 @@ class ChatInbox:
                 async for turn in turns:
                     await self._hear(turn)
         except SeraiError as error:
-            self._items.put(Failed(error, is_final=True))
+            self._items.put(ErrandFailed(error, is_final=True))
 
     async def _follow_questions(self) -> None:
         with contextlib.suppress(SeraiError):  # who follows the turns says why
             async with contextlib.aclosing(self._session.questions()) as questions:
                 async for event in questions:
-                    self._items.put(Aside(event))
+                    self._items.put(SessionQuestion(event))
 
     async def _follow_queue(self) -> None:
         with contextlib.suppress(SeraiError):
@@ -180,7 +181,7 @@ class ChatInbox:
         try:
             await self._hear(await self._session.prompt(text))
         except SeraiError as error:
-            self._items.put(Failed(error, is_final=True))
+            self._items.put(ErrandFailed(error, is_final=True))
 
     async def _hear(self, turn: TurnStream) -> None:
         async for event in turn:
@@ -213,7 +214,7 @@ class ChatInbox:
         """Ask something of the host without waiting for it: Ctrl-C has to work meanwhile.
 
         Args:
-            work: What does it. What it raises is heard as `Failed`.
+            work: What does it. What it raises is heard as `ErrandFailed`.
             done: Is called when it is done.
             decided: The decision that it tells the host.
         """
@@ -222,7 +223,7 @@ class ChatInbox:
             try:
                 await work
             except SeraiError as error:
-                self._items.put(Failed(error, decided))
+                self._items.put(ErrandFailed(error, decided))
             else:
                 if done is not None:
                     done()

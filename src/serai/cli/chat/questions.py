@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from serai.ahp.types import URI
 from serai.cli.chat.dialogs import Allow, Decision, Dialog, Refuse, Reply, ask_call, ask_questions, ask_result
-from serai.cli.console.terminal import Terminal
+from serai.cli.console.terminal import PlainTerminal
 from serai.client import (
     QuestionAsked,
     QuestionClosed,
@@ -21,7 +21,7 @@ from serai.client import (
 )
 from serai.client.turn import without_drafts
 
-__all__ = ["Decided", "Question", "Questions", "decide", "is_open"]
+__all__ = ["ChatQuestions", "Decided", "Question", "decide", "is_open"]
 
 Question: TypeAlias = ToolWaiting | ResultWaiting | QuestionAsked
 """An event that someone has to answer."""
@@ -50,17 +50,16 @@ class _Open:
     is_shown: bool = False
 
 
-class Questions:
+class ChatQuestions:
     """The questions that are open here: the first one is asked, the others wait. True while there is one.
 
     Args:
-        terminal: Where the person is.
         listen: Is called when a line is wanted: it comes back to `answer`.
         decided: Is called with what the person decided.
     """
 
     def __init__(
-        self, terminal: Terminal, listen: Callable[[], None], decided: Callable[[Decided], None]
+        self, terminal: PlainTerminal, listen: Callable[[], None], decided: Callable[[Decided], None]
     ) -> None:
         self._terminal = terminal
         self._listen = listen

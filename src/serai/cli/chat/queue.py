@@ -30,11 +30,7 @@ def why_held(state: SessionState) -> str | None:
 
 
 class Queue:
-    """The messages that wait in a session, for one who can send or drop them.
-
-    Args:
-        session: The session.
-    """
+    """The messages that wait in a session, for one who can send or drop them."""
 
     def __init__(self, session: SessionClient) -> None:
         self._session = session

@@ -26,9 +26,9 @@ from serai.ahp.types import (
     ToolResultTextContent,
     TurnState,
 )
-from serai.cli.chat.calls import ToolOutput
+from serai.cli.chat.calls import CallOutput
 from serai.cli.console.output import about_size, plain
-from serai.cli.console.terminal import Terminal
+from serai.cli.console.terminal import PlainTerminal
 from serai.client import (
     ContentAdded,
     NoticeGiven,
@@ -45,7 +45,7 @@ from serai.client import (
 __all__ = [
     "LAST",
     "LIVE",
-    "Lines",
+    "OutputLines",
     "TurnView",
     "about",
     "about_edit",
@@ -78,7 +78,7 @@ def plain_line(line: str) -> str:
     return shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 1]}…"
 
 
-class Lines:
+class OutputLines:
     """A text that grows, shown line by line: the first lines as they come, and the last ones at its end.
 
     Args:
@@ -98,7 +98,7 @@ class Lines:
 
     def ends_as(self, other: str) -> bool:
         """Whether another text ends with the same lines: then it need not be shown, too."""
-        lines = Lines(lambda _line: None)
+        lines = OutputLines(lambda _line: None)
         lines.add(other)
         lines.break_line()
         return bool(self._tail) and self._tail == lines._tail
@@ -143,7 +143,7 @@ class Lines:
 def last_lines(text: str) -> list[str]:
     """The end of a text, and how much was left out before it."""
     found: list[str] = []
-    lines = Lines(found.append, live=0)
+    lines = OutputLines(found.append, live=0)
     lines.add(text)
     lines.end()
     return found
@@ -202,7 +202,7 @@ class _Shown:
     name: str
     text: str = ""
     """What it showed of its text while it ran."""
-    lines: Lines | None = None
+    lines: OutputLines | None = None
     """Its output, once there is some."""
     result: str = ""
     """What is kept elsewhere of its result, to be shown when it is over."""
@@ -211,13 +211,9 @@ class _Shown:
 
 
 class TurnView:
-    """Shows the events of turns.
+    """Shows the events of turns."""
 
-    Args:
-        terminal: Where.
-    """
-
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: PlainTerminal) -> None:
         self._terminal = terminal
         self._calls: dict[str, _Shown] = {}
         # The call that was shown last, and whether its line may still go on.
@@ -226,7 +222,7 @@ class TurnView:
         self._is_thinking = False
 
     def show(self, event: TurnEvent) -> None:
-        """Show one event. Questions are not shown here: they are asked."""
+        """Show one event. ChatQuestions are not shown here: they are asked."""
         if not isinstance(event, ToolFinished | ToolRunning):
             self.interrupt()
         if self._is_thinking != isinstance(event, ReasoningAdded):
@@ -248,7 +244,7 @@ class TurnView:
             case _:
                 self._show_notice(event)
 
-    def show_output(self, output: ToolOutput) -> None:
+    def show_output(self, output: CallOutput) -> None:
         """Show more of what a call shows elsewhere."""
         shown = self._calls.setdefault(output.call_id, _Shown(""))
         if output.is_live and shown.name:
@@ -325,9 +321,9 @@ class TurnView:
         del self._calls[call.tool_call_id]
         self._current = None
 
-    def _lines(self, call_id: str, shown: _Shown) -> Lines:
+    def _lines(self, call_id: str, shown: _Shown) -> OutputLines:
         if shown.lines is None:
-            shown.lines = Lines(lambda line: self._output_line(call_id, shown, line))
+            shown.lines = OutputLines(lambda line: self._output_line(call_id, shown, line))
         return shown.lines
 
     def _output_line(self, call_id: str, shown: _Shown, line: str) -> None:

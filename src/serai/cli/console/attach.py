@@ -1,4 +1,4 @@
-"""A host's terminal on the terminal of the person: what it shows, live, and every key to it. POSIX only."""
+"""Shows a terminal of the host on the person's terminal, live, and sends it every key. POSIX only."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import re
 import signal
 import termios
 import tty
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TypeAlias
 
 from serai.client import Client, ClientEvent, Connected, Disconnected, TerminalClient, TerminalOutput
 from serai.client.events import Inbox
@@ -25,8 +23,8 @@ __all__ = ["LEAVE", "attach"]
 LEAVE = b"\x1d"
 """Ctrl-]: what telnet has always used for this."""
 
-# How long leaving waits for the last keys to arrive.
 _PATIENCE = 2.0
+"""How long leaving waits for the last keys to arrive, in seconds."""
 
 # Questions of a program to its terminal. They were answered when they were asked: answered again, each time
 # someone looks, the answers would be typed into whatever runs now.
@@ -40,34 +38,6 @@ _BACK_TO_NORMAL = (
 )
 _OTHER_SCREEN, _FIRST_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 _SCREENS = re.compile(r"\x1b\[\?1049[hl]")
-
-
-@dataclass(frozen=True, slots=True)
-class _Keys:
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    error: SeraiError | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Resized:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class _Leave:
-    pass
-
-
-_Item: TypeAlias = TerminalOutput | ClientEvent | _Keys | _Ended | _Problem | _Resized | _Leave
 
 
 async def attach(client: Client, terminal: TerminalClient, *, keys: int = 0, screen: int = 1) -> str:
@@ -97,36 +67,32 @@ async def attach(client: Client, terminal: TerminalClient, *, keys: int = 0, scr
 
 
 class _Visit:
-    """One look at a terminal. All that happens, happens in `run`, one thing after the other."""
+    """One look at a terminal. It is over when `_left` has how it was left."""
 
     def __init__(self, client: Client, terminal: TerminalClient, keys: int, screen: int) -> None:
         self._client = client
         self._terminal = terminal
         self._keys = keys
         self._screen = screen
-        self._inbox: Inbox[_Item] = Inbox()
         self._typed: Inbox[str] = Inbox()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._is_lost = False
         self._is_first = True
+        self._left: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.screens = ""
         """The last switches between screens that were shown."""
 
     async def run(self) -> str:
         loop = asyncio.get_running_loop()
-        stop_hearing = self._client.on_event(self._inbox.put)
-        stop_listening = self._terminal.listen(self._inbox.put, lambda error: self._inbox.put(_Ended(error)))
+        stop_hearing = self._client.on_event(self._connection)
+        stop_listening = self._terminal.listen(self._show, self._ended)
         typing = asyncio.create_task(self._type())
-        sizing = asyncio.create_task(self._resize())
+        self._resize()
         loop.add_reader(self._keys, self._read)
+        signals = {signal.SIGWINCH: self._resize, signal.SIGTERM: self._leave, signal.SIGHUP: self._leave}
         try:
-            with _signals(
-                {signal.SIGWINCH: _Resized(), signal.SIGTERM: _Leave(), signal.SIGHUP: _Leave()}, self._inbox
-            ):
-                while True:
-                    left = self._handle(await self._inbox.get())
-                    if left is not None:
-                        break
+            with _signals(signals):
+                left = await self._left
             self._typed.end()
             if self._client.is_connected:
                 await asyncio.wait([typing], timeout=_PATIENCE)
@@ -135,29 +101,23 @@ class _Visit:
             loop.remove_reader(self._keys)
             stop_listening()
             stop_hearing()
-            for task in (typing, sizing):
-                task.cancel()
-            await asyncio.gather(typing, sizing, return_exceptions=True)
+            typing.cancel()
+            await asyncio.gather(typing, return_exceptions=True)
 
-    def _handle(self, item: _Item) -> str | None:
-        """Do what is to be done. Returns how the terminal was left, once it is."""
-        match item:
-            case TerminalOutput():
-                self._show(item)
-            case _Keys(data=data):
-                before, leave, _ = data.partition(LEAVE)
-                self._typed.put(self._decoder.decode(before))
-                return _told_left(self._terminal) if leave or not data else None
-            case _Leave():
-                return _told_left(self._terminal)
-            case _Ended(error=error):
-                if error is not None:
-                    raise error
-                return _told_end(self._terminal)
-            case _Problem(text=text):
-                self._note(text)
-            case _Resized():
-                self._client.spawn(self._resize())
+    def _leave(self) -> None:
+        if not self._left.done():
+            self._left.set_result(_told_left(self._terminal))
+
+    def _ended(self, error: SeraiError | None) -> None:
+        if self._left.done():
+            return
+        if error is not None:
+            self._left.set_exception(error)
+        else:
+            self._left.set_result(_told_end(self._terminal))
+
+    def _connection(self, event: ClientEvent) -> None:
+        match event:
             case Disconnected(reason=reason) if not self._is_lost:
                 self._is_lost = True
                 self._note(f"connection lost: {reason}; trying again, Ctrl-] leaves")
@@ -166,7 +126,6 @@ class _Visit:
                 self._note("connected again")
             case _:
                 pass
-        return None
 
     def _show(self, output: TerminalOutput) -> None:
         text = output.text
@@ -181,32 +140,33 @@ class _Visit:
             data = os.read(self._keys, 65536)
         except OSError:
             data = b""
-        if not data:
+        before, leave, _ = data.partition(LEAVE)
+        self._typed.put(self._decoder.decode(before))
+        if leave or not data:
             asyncio.get_running_loop().remove_reader(self._keys)
-        self._inbox.put(_Keys(data))
+            self._leave()
 
     async def _type(self) -> None:
         """Send what is typed, in its order. What comes while the host is slow goes together."""
-        with contextlib.suppress(StopAsyncIteration):
-            while True:
-                text = await self._typed.get()
-                while len(self._typed):
-                    text += await self._typed.get()
-                if text:
-                    await self._send(text)
+        async for text in self._typed:
+            while len(self._typed):
+                text += await self._typed.get()  # noqa: PLW2901 - more of it
+            if text:
+                try:
+                    await self._terminal.write(text)
+                except SeraiError as error:
+                    self._note(str(error))
 
-    async def _send(self, text: str) -> None:
-        try:
-            await self._terminal.write(text)
-        except SeraiError as error:
-            self._inbox.put(_Problem(str(error)))
-
-    async def _resize(self) -> None:
+    def _resize(self) -> None:
         """Give it the size of this screen: then all of it can be seen here."""
-        with contextlib.suppress(OSError, SeraiError):
-            cols, rows = os.get_terminal_size(self._screen)
-            if (cols, rows) != (self._terminal.state.cols, self._terminal.state.rows) and cols and rows:
-                await self._terminal.resize(cols, rows)
+
+        async def resize() -> None:
+            with contextlib.suppress(OSError, SeraiError):
+                cols, rows = os.get_terminal_size(self._screen)
+                if (cols, rows) != (self._terminal.state.cols, self._terminal.state.rows) and cols and rows:
+                    await self._terminal.resize(cols, rows)
+
+        self._client.spawn(resize())
 
     def _note(self, text: str) -> None:
         _write(self._screen, f"\r\n[serai: {text}]\r\n")
@@ -238,18 +198,18 @@ def _raw(keys: int) -> Generator[None]:
 
 
 @contextmanager
-def _signals(items: dict[signal.Signals, _Item], inbox: Inbox[_Item]) -> Generator[None]:
+def _signals(handlers: dict[signal.Signals, Callable[[], None]]) -> Generator[None]:
     loop = asyncio.get_running_loop()
     try:
-        for number, item in items.items():
-            loop.add_signal_handler(number, inbox.put, item)
+        for number, handler in handlers.items():
+            loop.add_signal_handler(number, handler)
     except (RuntimeError, ValueError):  # not in the main thread
         yield
         return
     try:
         yield
     finally:
-        for number in items:
+        for number in handlers:
             loop.remove_signal_handler(number)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from serai.ahp.extensions import SignInKind, SignInMethod
 from serai.cli.console.target import session_id
-from serai.cli.console.terminal import Terminal, has_person, screen_size
+from serai.cli.console.terminal import PlainTerminal, has_person, screen_size
 from serai.client import Client, SignIn
 from serai.errors import ProtocolError, SeraiError
 
@@ -15,14 +15,9 @@ _YES = frozenset({"", "y", "yes"})
 
 
 class SignInDialog:
-    """Leads a person through a sign-in.
+    """Leads a person through a sign-in."""
 
-    Args:
-        client: The connection.
-        terminal: Where the person is.
-    """
-
-    def __init__(self, client: Client, terminal: Terminal) -> None:
+    def __init__(self, client: Client, terminal: PlainTerminal) -> None:
         self._client = client
         self._terminal = terminal
 

@@ -15,7 +15,15 @@ from serai.cli.console.output import clean
 from serai.client.events import Inbox
 from serai.errors import FileUnreadable
 
-__all__ = ["LineSource", "StdinLines", "Terminal", "has_person", "interrupts", "open_terminal", "screen_size"]
+__all__ = [
+    "LineSource",
+    "PlainTerminal",
+    "StdinLines",
+    "has_person",
+    "interrupts",
+    "open_terminal",
+    "screen_size",
+]
 
 # Seconds between two lines that nobody has typed one after the other.
 _MOMENT = 0.04
@@ -101,7 +109,7 @@ class StdinLines:
         return bool(data)
 
 
-class Terminal:
+class PlainTerminal:
     """Where a person is, or a pipe.
 
     Args:
@@ -178,13 +186,13 @@ class Terminal:
 
 
 @contextmanager
-def open_terminal(*, apart: bool, environ: Mapping[str, str] | None = None) -> Generator[Terminal]:
+def open_terminal(*, apart: bool, environ: Mapping[str, str] | None = None) -> Generator[PlainTerminal]:
     """The terminal of this process. `apart` sends all but answers to standard error."""
     environ = os.environ if environ is None else environ
     lines = StdinLines(sys.stdin.fileno())
     notes = sys.stderr if apart else sys.stdout
     is_tty = notes.isatty() and environ.get("TERM") != "dumb"
-    terminal = Terminal(
+    terminal = PlainTerminal(
         lines,
         sys.stdout,
         notes,

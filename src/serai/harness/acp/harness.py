@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -78,6 +79,7 @@ class AcpHarness:
         self._news = news
         self._timeouts: dict[str, Any] = dict(timeouts or {})
         self._live: WeakValueDictionary[str, AcpAgentSession] = WeakValueDictionary()
+        self._asking = asyncio.Lock()
         self._was_asked = False
         self._is_outdated = known is not None
         """Whether all that is known is from before, and the agent may be another version by now."""
@@ -134,16 +136,7 @@ class AcpHarness:
         model: str | None,
         with_mcp: bool,
     ) -> Agent:
-        """Start a process of the agent.
-
-        Args:
-            client: Who answers it.
-            processes: Where it is started and written down.
-            mask: Takes secrets out of its log and its errors.
-            warn: Is told what was left out.
-            cwd: Where it works.
-            model: The model to begin with, where that is chosen by an argument.
-            with_mcp: Whether its session brings MCP servers along.
+        """Start a process of the agent, as `Agent.start` does: with a model, where that is an argument.
 
         Raises:
             AgentError: It does not start.
@@ -199,10 +192,10 @@ class AcpHarness:
 
     async def learn(self) -> None:
         """Ask the agent what can be chosen, once. It is started for that, in an empty folder, and ended."""
-        if self.known is not None or self._was_asked:
-            return
-        self._was_asked = True
-        self._learn_from(await self.login.ask())
+        async with self._asking:
+            if self.known is None and not self._was_asked:
+                self._was_asked = True
+                self._learn_from(await self.login.ask())
 
     def _learn_from(self, told: Introduction | None) -> None:
         if told is not None and told.problem is None:

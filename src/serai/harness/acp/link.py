@@ -66,8 +66,8 @@ OpenAgent: TypeAlias = acp.Opened[AgentProcess, AcpSession]
 """A running agent with its session open."""
 
 
-class SessionLink:
-    """Makes the link of one session, one at a time.
+class SessionLink(acp.Link[AgentProcess, AcpSession]):
+    """The link of one session. `bring` gives the running agent, brought back where it is not there any more.
 
     Args:
         harness: The kind of agent.
@@ -77,7 +77,7 @@ class SessionLink:
         notices: What people are told beside its turns.
         settings: Its model, mode and options.
         asked: Who has its turns.
-        opened: Is told of each agent whose session was opened.
+        tell: Is told of each agent whose session was opened.
         follow: Takes what happens in the agent's session, until that ends.
     """
 
@@ -91,9 +91,10 @@ class SessionLink:
         notices: Notices,
         settings: SessionSettings,
         asked: Asked,
-        opened: Callable[[Agent, AgentSessionEvent], None],
+        tell: Callable[[Agent, AgentSessionEvent], None],
         follow: Callable[[OpenAgent], Coroutine[Any, Any, None]],
     ) -> None:
+        super().__init__(self._start_agent, self._open_in, name=harness.name, opened=self._settle)
         self.was_refused = False
         """Whether the agent that runs has said that a person must sign in."""
         self._harness = harness
@@ -104,41 +105,22 @@ class SessionLink:
         self._notices = notices
         self._settings = settings
         self._asked = asked
-        self._tell_opened = opened
+        self._tell = tell
         self._follow = follow
         self._is_to_renew = False
         self._wanted = Wanted()
-        self._link = acp.Link(self._start, self._attempt, name=harness.name, opened=self._opened)
 
-    @property
-    def last(self) -> OpenAgent | None:
-        """The last one that was opened. Its agent may be gone by now."""
-        return self._link.last
-
-    @property
-    def running(self) -> OpenAgent | None:
-        """The agent with its session, if it runs."""
-        return self._link.running
-
-    async def get(self) -> OpenAgent:
-        """The running agent with its session; both are brought back where they are not there any more.
+    async def bring(self) -> OpenAgent:
+        """The running agent with its session.
 
         Raises:
-            AgentError: That is not possible.
+            AgentError: It cannot be brought back.
         """
-        return await self._link.get(self._wish)
+        return await self.get(self._wish)
 
     def renew(self) -> None:
         """Someone has signed in: an agent that has refused is started anew, for it may not see that."""
         self._is_to_renew = self.was_refused
-
-    async def drop(self, opened: OpenAgent) -> None:
-        """End the agent's process, if it is still that one."""
-        await self._link.drop(opened)
-
-    async def close(self) -> None:
-        """End it, and make no other."""
-        await self._link.close()
 
     # -- opening -------------------------------------------------------------------------------------------
 
@@ -168,7 +150,7 @@ class SessionLink:
         self._wanted = Wanted(session_id, fork, anew, loads)
         return self._wanted
 
-    async def _start(self) -> AgentProcess:
+    async def _start_agent(self) -> AgentProcess:
         definition, model = self._harness.found.definition, self._seat.model
         client = HostClient(definition, self._seat, self._folder, self._asked)
         agent = await self._harness.start(
@@ -182,7 +164,7 @@ class SessionLink:
         )
         return AgentProcess(agent, client)
 
-    async def _attempt(self, process: AgentProcess, way: OpenWay, session_id: str | None) -> AcpSession:
+    async def _open_in(self, process: AgentProcess, way: OpenWay, session_id: str | None) -> AcpSession:
         settings = self._seat.settings
         directories = texts_of(settings.get(ADDITIONAL_DIRECTORIES))
         how = Opening(
@@ -193,7 +175,7 @@ class SessionLink:
             process.agent, lambda agent: acp.open_session(agent, way, session_id, self._folder, how)
         )
 
-    async def _opened(self, opened: OpenAgent) -> None:
+    async def _settle(self, opened: OpenAgent) -> None:
         """Write down which session it is, tell people, and bring the agent to what was chosen."""
         process, session, way, reason = opened.agent, opened.session, opened.way, opened.reason
         agent, turns = process.agent, self._seat.turns
@@ -207,7 +189,7 @@ class SessionLink:
         self._remember(agent, session, way)
         self._notices.opened(agent, session, way, reason, retold=process.is_untold)
         self._settings.adopt(session)
-        self._tell_opened(agent, self._event(session.id, way))
+        self._tell(agent, self._event(session.id, way))
         process.following = asyncio.create_task(self._follow(opened), name=f"agent of {self._session}")
         await self._settings.choose(session)
 

@@ -10,7 +10,7 @@ from serai.acp import AcpSession, Agent
 from serai.acp.link import OpenWay
 from serai.acp.shapes import text_of
 from serai.ahp.extensions import LOGIN
-from serai.completions.sources import Prompt
+from serai.completions.prompts import Prompt
 from serai.errors import AgentError, AuthRequired
 from serai.harness.acp.content import COMMAND
 from serai.harness.acp.records import AgentRecord, titled

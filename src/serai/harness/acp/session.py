@@ -98,7 +98,7 @@ class AcpAgentSession(BasicSession):
             notices=self._notices,
             settings=self._settings,
             asked=self,
-            opened=self._opened,
+            tell=self._opened,
             follow=self._follow,
         )
         self.work: RunningPrompt | None = None
@@ -156,12 +156,12 @@ class AcpAgentSession(BasicSession):
 
     async def resume(self) -> None:
         """See to it that the agent runs and its session is open."""
-        await self._link.get()
+        await self._link.bring()
 
     async def wake(self) -> None:
         """See `serai.host.agents.Drowsy`."""
         with contextlib.suppress(SeraiError):
-            await self._link.get()
+            await self._link.bring()
 
     async def fork(self) -> AgentSession:
         """Begin another session of the host that goes on from here."""
@@ -231,7 +231,7 @@ class AcpAgentSession(BasicSession):
         turn = work.turn
         await self._rest(turn)
         try:
-            opened = await self._link.get()
+            opened = await self._link.bring()
         except AgentError as error:
             if self._record.session_id is not None:
                 self._notices.not_opened(error)
@@ -314,7 +314,7 @@ class AcpAgentSession(BasicSession):
             AgentError: That was not possible; of a person who has to sign in, `AuthRequired`.
         """
         try:
-            await self._link.get()
+            await self._link.bring()
         except AuthRequired as error:
             self._notices.needs_sign_in(error)
             raise

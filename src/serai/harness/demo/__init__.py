@@ -5,12 +5,16 @@
     tools       what it pretends to do
     deeds       what it really does
     questions   what it asks
-    commands    the table of all that, and `help`
 
 A newcomer meets it first, and tests use it. It knows of a session what any function does (`serai.host.turn`).
+Its commands are one table, from which it works and from which `help` is written.
 """
 
 from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -23,51 +27,184 @@ from serai.ahp.types import (
 )
 from serai.contract import ContentType, MessagingCapabilities
 from serai.harness.callback import STEERABLE, CallbackHarness
-from serai.harness.demo.commands import COMMANDS, perform
-from serai.harness.demo.stage import APPROVE, PACE, PACES
+from serai.harness.demo import deeds, questions, talk, tools
+from serai.harness.demo.stage import APPROVE, PACE, Misuse, Stage, Stopped, lines
 from serai.harness.demo.talk import DemoFailed
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
+from serai.host.turn import Turn
 
-__all__ = ["COMMANDS", "DemoFailed", "DemoHarness"]
-
-_CAPABILITIES = replace(
-    STEERABLE,
-    messaging=MessagingCapabilities(receive=True, attachments=(ContentType.TEXT, ContentType.IMAGE)),
-)
+__all__ = ["COMMANDS", "Command", "DemoFailed", "DemoHarness", "find", "split"]
 
 
-def _schema(pace: str) -> SessionConfigSchema:
-    return SessionConfigSchema(
-        type="object",
-        properties={
-            PACE: SessionConfigPropertySchema(
-                type="string",
-                title="Pace",
-                description="How fast the demo agent speaks",
-                default=pace,
-                enum=list(PACES),
-                enum_labels=["Instant", "Brisk", "Human"],
-                enum_descriptions=["Without a pause", "So that streaming shows", "As a person reads aloud"],
-                session_mutable=True,
-            ),
-            APPROVE: SessionConfigPropertySchema(
-                type="string",
-                title="Approval",
-                description="Whether the demo agent's tools ask before they run",
-                default="ask",
-                enum=["ask", "always"],
-                enum_labels=["Ask first", "Always allow"],
-                enum_descriptions=["Someone says yes or no each time", "Nobody is asked"],
-                session_mutable=True,
-            ),
-            ADDITIONAL_DIRECTORIES: MORE_FOLDERS,
-        },
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something that the demo agent can be told to do."""
+
+    name: str
+    """The words that call it."""
+    takes: str
+    """What may follow them; brackets for what need not."""
+    does: str
+    """What it does, for `help`."""
+    run: Callable[[Stage, str], Awaitable[None]]
+    """Does it, with what followed."""
+    takes_line: bool = False
+    """Whether all that follows on its line belongs to it, semicolons as well."""
+
+    @property
+    def usage(self) -> str:
+        """How it is written."""
+        return f"{self.name} {self.takes}".rstrip()
+
+
+async def _help(stage: Stage, _argument: str) -> None:
+    """Tell what there is."""
+    told = "\n".join(f"- `{command.usage}`: {command.does}" for command in COMMANDS)
+    await stage.stream(
+        lines(
+            "I am the demo agent. I need no key and no network, and I do only what I am told:\n\n"
+            f"{told}\n\n"
+            "Join several with `;` or put each on a line of its own; `run` and `save` take the rest of their "
+            "line. Anything else I say back to you. "
+            "Attachments are listed. A message that steers me is heard at the next step; `stop` stops me.\n\n"
+            "Settings: `pace` (instant, brisk, human) says how fast I speak, and `approve` (ask, always) "
+            "whether my tools ask first; `additionalDirectories` names more folders that I may read."
+        )
     )
 
 
-def _model(model_id: str, name: str, window: int) -> SessionModelInfo:
+_TOOL = "wants to run a shell command: allow, deny or edit it (it only pretends)"
+_ASK = f"asks questions of every kind, or of one: {', '.join(questions.KINDS)}"
+
+COMMANDS: tuple[Command, ...] = (
+    Command("help", "", "tells what I can do", _help),
+    Command("think", "[about SOMETHING]", "streams reasoning, then an answer", talk.think),
+    Command("write", "N", "streams N words of Markdown", talk.write),
+    Command("work", "SECONDS [every MS]", "works so long, and tells how far it is at each step", talk.work),
+    Command("tool", "[COMMAND]", _TOOL, tools.shell),
+    Command("tool edit", "", "wants to edit a file, and shows the edit beforehand", tools.edit_file),
+    Command("tool result", "", "asks whether the result of a tool may be used", tools.ask_about_result),
+    Command("tool again", "", "asks again while the tool runs", tools.ask_again),
+    Command("tool live", "", "shows output while the tool runs", tools.live_output),
+    Command("tool big", "N", "returns N KiB of output", tools.big_output),
+    Command("tool image", "", "returns a picture", tools.picture),
+    Command("tool fail", "", "calls a tool that fails, and goes on", tools.failing_tool),
+    Command("run", "COMMAND", "runs a command for real, in a terminal to follow", deeds.run_command, True),
+    Command("read", "FILE", "reads a file of the session's folder", deeds.read_file),
+    Command("save", "FILE [TEXT]", "writes a file, so that a changeset appears", deeds.save_file, True),
+    Command("subagent", "[MESSAGE]", "has another demo agent do something", deeds.send_subagent),
+    Command("client tool", "NAME [INPUT]", "calls a tool that your client offers", tools.of_client),
+    Command("ask", "[KIND]", _ASK, questions.ask),
+    Command("usage", "N", "reports that N tokens were used", talk.usage),
+    Command("notice", "[TEXT]", "shows a notice", talk.notice),
+    Command("activity", "TEXT", "says what the session is doing, until the turn ends", talk.activity),
+    Command("fail", "[MESSAGE]", "ends the turn with an error", talk.fail),
+    Command("crash", "", "ends the turn with an exception that nobody expected", talk.crash),
+)
+"""All that it can do."""
+
+# The longest name first: `tool edit` is not `tool` with the shell command `edit`.
+_LONGEST_FIRST = sorted(COMMANDS, key=lambda command: -len(command.name))
+
+
+def split(text: str) -> list[str]:
+    """The commands in a message, which are on lines or between semicolons."""
+    return [piece for line in text.split("\n") for piece in _split_line(line)]
+
+
+def _split_line(line: str) -> Iterator[str]:
+    while line := line.strip():
+        found = find(line)
+        if found is not None and found[0].takes_line:
+            yield line
+            return
+        piece, _, line = line.partition(";")
+        if piece := piece.strip():
+            yield piece
+
+
+def find(piece: str) -> tuple[Command, str] | None:
+    """The command that a piece of a message calls, and what follows its name."""
+    given = piece.split()
+    for command in _LONGEST_FIRST:
+        name = command.name.split()
+        if [word.lower() for word in given[: len(name)]] == name:
+            return command, piece.split(maxsplit=len(name))[-1] if len(given) > len(name) else ""
+    return None
+
+
+async def perform(turn: Turn) -> None:
+    """Answer a turn: do what the message says, one after the other."""
+    stage = Stage(turn)
+    if turn.message.attachments:
+        await talk.list_attachments(stage, turn.message.attachments)
+    pieces = split(turn.message.text)
+    if not any(find(piece) for piece in pieces):
+        pieces = [turn.message.text]  # a person just talks: their semicolons are their own
+    try:
+        for piece in pieces:
+            await stage.heed()
+            await _do(stage, piece)
+        await stage.heed()
+    except Stopped:
+        await stage.say("So I stop here.")
+
+
+async def _do(stage: Stage, piece: str) -> None:
+    found = find(piece)
+    if found is None:
+        await talk.echo(stage, piece)
+        return
+    command, argument = found
+    try:
+        await command.run(stage, argument)
+    except Misuse as problem:
+        await stage.say(
+            f"I know `{command.name}`, but {problem}. It is written `{command.usage}`: it {command.does}."
+        )
+
+
+# -- the harness -------------------------------------------------------------------------------------------
+
+
+def _setting(default: str, title: str, description: str, values: dict[str, tuple[str, str]]) -> Any:
+    return SessionConfigPropertySchema(
+        type="string",
+        title=title,
+        description=description,
+        default=default,
+        enum=list(values),
+        enum_labels=[label for label, _ in values.values()],
+        enum_descriptions=[told for _, told in values.values()],
+        session_mutable=True,
+    )
+
+
+_PACES = {
+    "instant": ("Instant", "Without a pause"),
+    "brisk": ("Brisk", "So that streaming shows"),
+    "human": ("Human", "As a person reads aloud"),
+}
+_APPROVALS = {
+    "ask": ("Ask first", "Someone says yes or no each time"),
+    "always": ("Always allow", "Nobody is asked"),
+}
+_SHELL = ToolDefinition(
+    name="shell",
+    title="Run a command",
+    description="Pretends to run a shell command.",
+    input_schema={"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]},
+    annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+)
+
+
+def _model(name: str, window: int) -> SessionModelInfo:
     return SessionModelInfo(
-        id=model_id, provider="demo", name=name, max_context_window=window, supports_vision=True
+        id=f"demo-{name}",
+        provider="demo",
+        name=f"Demo {name} (pretend)",
+        max_context_window=window,
+        supports_vision=True,
     )
 
 
@@ -79,28 +216,21 @@ class DemoHarness(CallbackHarness):
     """
 
     def __init__(self, *, pace: str = "brisk") -> None:
+        takes = MessagingCapabilities(receive=True, attachments=(ContentType.TEXT, ContentType.IMAGE))
+        settings = {
+            PACE: _setting(pace, "Pace", "How fast the demo agent speaks", _PACES),
+            APPROVE: _setting(
+                "ask", "Approval", "Whether the demo agent's tools ask before they run", _APPROVALS
+            ),
+            ADDITIONAL_DIRECTORIES: MORE_FOLDERS,
+        }
         super().__init__(
             "demo",
             perform,
             display_name="Demo",
             description="Follows a script: needs no key and no network. Say help.",
-            capabilities=_CAPABILITIES,
-            schema=_schema(pace),
-            models=[
-                _model("demo-small", "Demo small (pretend)", 8_000),
-                _model("demo-large", "Demo large (pretend)", 200_000),
-            ],
-            tools=[
-                ToolDefinition(
-                    name="shell",
-                    title="Run a command",
-                    description="Pretends to run a shell command.",
-                    input_schema={
-                        "type": "object",
-                        "properties": {"command": {"type": "string"}},
-                        "required": ["command"],
-                    },
-                    annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
-                ),
-            ],
+            capabilities=replace(STEERABLE, messaging=takes),
+            schema=SessionConfigSchema(type="object", properties=settings),
+            models=[_model("small", 8_000), _model("large", 200_000)],
+            tools=[_SHELL],
         )

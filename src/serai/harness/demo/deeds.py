@@ -5,38 +5,18 @@ All of it happens in the session's folder, and what changes something asks first
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
-import shlex
 from urllib.parse import quote
 
 from serai.ahp.commands import ContentEncoding
-from serai.ahp.errors import AhpErrorCode
-from serai.ahp.types import (
-    FileEdit,
-    FileEditDiff,
-    FileEditSide,
-    Markdown,
-    MarkdownResponsePart,
-    ToolCallConfirmationReason,
-    ToolResultFileEditContent,
-    ToolResultResourceContent,
-    TurnState,
-    UserMessage,
-)
-from serai.changes.diff import count_lines
+from serai.ahp.types import FileEdit, Markdown, MarkdownResponsePart, TurnState, UserMessage
 from serai.errors import ProtocolError, SeraiError
 from serai.harness.demo.stage import Misuse, Stage, quoted
-from serai.harness.demo.tools import field_of, may
+from serai.harness.demo.tools import field_of, file_edit, freely, made, may
 from serai.host.turn import Turn
-from serai.machine.files.content_types import BINARY, PLAIN
 
 __all__ = ["read_file", "run_command", "save_file", "send_subagent"]
-
-_SHOWN = 1024 * 1024
-"""A file with more characters is not shown, but referred to."""
-_NOT_NEEDED = ToolCallConfirmationReason.NOT_NEEDED.value
 
 
 async def run_command(stage: Stage, argument: str) -> None:
@@ -73,18 +53,14 @@ async def run_command(stage: Stage, argument: str) -> None:
 async def read_file(stage: Stage, argument: str) -> None:
     """Read a file of the session's folder."""
     uri = _uri(stage.turn, argument)
-    call = await stage.call("read", "Read a file", message=f"Read {argument}", confirmed=_NOT_NEEDED)
+    call = await freely(stage, "read", "Read a file", f"Read {argument}")
     try:
         read = await stage.turn.read(uri)
     except ProtocolError as error:
         await call.done("Could not read it", error=str(error))
         await stage.say(f"I could not read it: {error}")
         return
-    if len(read.data) <= _SHOWN:
-        await call.done(f"Read {argument}", text=read.data)
-    else:
-        content = ToolResultResourceContent(uri=uri, size_hint=len(read.data), content_type=read.content_type)
-        await call.done(f"Read {argument}", content=[content])
+    await call.done(f"Read {argument}", text=read.data)
     await stage.say(f"`{argument}` has {len(read.data):,} characters ({read.encoding}).")
 
 
@@ -93,10 +69,6 @@ async def save_file(stage: Stage, argument: str) -> None:
     name, _, text = argument.partition(" ")
     uri = _uri(stage.turn, name)
     text = f"{text.strip() or 'A traveller was here.'}\n"
-    folder = name.rpartition("/")[0]
-    if folder and await _is_missing(stage.turn, _uri(stage.turn, folder)):
-        await stage.say(f"There is no folder `{folder}`. Make it with `run mkdir -p {shlex.quote(folder)}`.")
-        return
     call = await may(
         stage,
         "save",
@@ -118,47 +90,24 @@ async def save_file(stage: Stage, argument: str) -> None:
         await call.done("Could not write it", error=str(error))
         await stage.say(f"I could not write it: {error}")
         return
-    done = ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
-    await call.done(Markdown(markdown=f"Wrote `{name}`"), content=[done])
+    await call.done(Markdown(markdown=f"Wrote `{name}`"), content=[made(edit)])
     await stage.say(f"`{name}` is written. The session's changesets show it.")
 
 
-async def _is_missing(turn: Turn, uri: str) -> bool:
-    """Whether nothing is there. What may not be looked at may well be there."""
-    try:
-        await turn.read(uri)
-    except ProtocolError as error:
-        return error.number == AhpErrorCode.NOT_FOUND
-    return False
-
-
 async def _edit(turn: Turn, uri: str, text: str) -> FileEdit:
-    """What writing a text would change in a file as it is now. What is no text has no lines to count."""
-    after = FileEditSide(uri=uri, content=turn.keep(text.encode(), PLAIN))
+    """What writing a text would change in a file as it is now. One that cannot be read counts as none."""
     try:
         read = await turn.read(uri)
-    except ProtocolError as error:
-        is_new = error.number == AhpErrorCode.NOT_FOUND
-        return FileEdit(after=after, diff=await _diff(b"", text) if is_new else None)
-    if read.encoding == ContentEncoding.BASE64:
-        content = turn.keep(base64.b64decode(read.data), read.content_type or BINARY)
-        return FileEdit(before=FileEditSide(uri=uri, content=content), after=after)
-    data = read.data.encode()
-    before = FileEditSide(uri=uri, content=turn.keep(data, PLAIN))
-    return FileEdit(before=before, after=after, diff=await _diff(data, text))
-
-
-async def _diff(before: bytes, after: str) -> FileEditDiff:
-    added, removed = await asyncio.to_thread(count_lines, before, after.encode())
-    return FileEditDiff(added=added, removed=removed)
+    except ProtocolError:
+        return file_edit(turn, uri, None, text)
+    is_text = read.encoding != ContentEncoding.BASE64
+    return file_edit(turn, uri, read.data.encode() if is_text else base64.b64decode(read.data), text)
 
 
 async def send_subagent(stage: Stage, argument: str) -> None:
     """Have another demo agent do something, in a session of its own that can be followed."""
     errand = argument or "write 60"
-    call = await stage.call(
-        "delegate", "Ask another agent", message=f"Have it done: {errand}", confirmed=_NOT_NEEDED
-    )
+    call = await freely(stage, "delegate", "Ask another agent", f"Have it done: {errand}")
     try:
         subagent = await stage.turn.delegate("demo", UserMessage(text=errand), title=quoted(errand))
         call.show(subagent.content)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from serai.ahp.types import (
     SessionInputAnswer,
@@ -20,14 +20,12 @@ from serai.ahp.types import (
     SessionInputSelectedAnswerValue,
     SessionInputSelectedManyAnswerValue,
     SessionInputSingleSelectQuestion,
-    SessionInputSkipped,
-    SessionInputTextAnswerValue,
     SessionInputTextQuestion,
 )
 from serai.ahp.wire import Unknown
 from serai.harness.demo.stage import Misuse, Stage, quoted
 
-__all__ = ["KINDS", "QUESTIONS", "Question", "ask", "ask_text"]
+__all__ = ["KINDS", "QUESTIONS", "Question", "ask"]
 
 _URL = "https://example.com/"
 
@@ -134,15 +132,6 @@ async def ask(stage: Stage, kind: str) -> None:
     await stage.say("Thank you. I have written down:\n\n" + "\n".join(told))
 
 
-async def ask_text(stage: Stage, message: str) -> str | None:
-    """Ask for a line of text; `None` when there is none."""
-    question = SessionInputTextQuestion(id="text", message=message)
-    reply = await stage.turn.ask(SessionInputRequest(id=stage.question_id(), questions=[question]))
-    answer = reply.answers.get("text") if reply.accepted else None
-    value = answer.value if isinstance(answer, SessionInputAnswered) else None
-    return value.value.strip() or None if isinstance(value, SessionInputTextAnswerValue) else None
-
-
 def _request(request_id: str, kind: str) -> SessionInputRequest:
     if kind == "url":
         message = "Please look at this page, then come back."
@@ -160,42 +149,28 @@ def _request(request_id: str, kind: str) -> SessionInputRequest:
 
 
 def _told(question: Question, answer: SessionInputAnswer | None) -> str:
+    default = getattr(question, "default_value", None)
     match answer:
         case None:
-            default = getattr(question, "default_value", None)
             return "no answer" if default is None else f"no answer, so I take {_plain(default)}"
-        case SessionInputSkipped():
-            why = answer.freeform_values
-            return f"skipped ({quoted(' '.join(why))})" if why else "skipped"
-        case SessionInputAnswered():
+        case SessionInputAnswered(value=value) if not isinstance(value, Unknown):
             draft = ", only a draft" if isinstance(answer, SessionInputDraft) else ""
-            return _value(question, answer.value) + draft
+            return _value(question, value) + draft
         case _:
-            return "an answer of a kind that I do not know"
+            why = getattr(answer, "freeform_values", None)
+            return f"skipped ({quoted(' '.join(why))})" if why else "skipped"
 
 
 def _value(question: Question, value: SessionInputAnswerValue) -> str:
-    match value:
-        case SessionInputSelectedAnswerValue():
-            chosen = [value.value] if value.value else []
-            return _choices(question, chosen, value.freeform_values)
-        case SessionInputSelectedManyAnswerValue():
-            return _choices(question, value.value, value.freeform_values)
-        case Unknown():
-            return "a value of a kind that I do not know"
-        case _:
-            return _plain(value.value)
+    if not isinstance(value, SessionInputSelectedAnswerValue | SessionInputSelectedManyAnswerValue):
+        return _plain(getattr(value, "value", None))
+    labels = {option.id: option.label for option in getattr(question, "options", ())}
+    chosen = [value.value] if isinstance(value.value, str) else value.value
+    named = [labels.get(option_id, option_id) for option_id in chosen if option_id]
+    return ", ".join([*named, *map(quoted, value.freeform_values or ())]) or "none"
 
 
-def _choices(question: Question, chosen: list[str], freeform: list[str] | None) -> str:
-    labels: dict[str, str] = {}
-    if isinstance(question, SessionInputSingleSelectQuestion | SessionInputMultiSelectQuestion):
-        labels = {option.id: option.label for option in question.options}
-    named = [labels.get(option_id, option_id) for option_id in chosen]
-    return ", ".join([*named, *(quoted(text) for text in freeform or ())]) or "none"
-
-
-def _plain(value: str | float | bool) -> str:
+def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return quoted(value) if isinstance(value, str) else f"{value:g}"

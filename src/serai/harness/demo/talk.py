@@ -18,19 +18,7 @@ from serai.ahp.types import (
 from serai.errors import SeraiError
 from serai.harness.demo.stage import Misuse, Stage, number, quoted, words
 
-__all__ = [
-    "DemoFailed",
-    "activity",
-    "crash",
-    "echo",
-    "fail",
-    "list_attachments",
-    "notice",
-    "think",
-    "usage",
-    "work",
-    "write",
-]
+__all__ = ["DemoFailed"]
 
 _MOST_WORDS = 100_000
 _MOST_SECONDS = 7 * 24 * 3600

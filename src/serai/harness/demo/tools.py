@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import struct
-import zlib
+from mimetypes import guess_type
 from typing import Any
 
 from serai.ahp.types import (
@@ -15,15 +13,12 @@ from serai.ahp.types import (
     FileEditDiff,
     FileEditSide,
     Markdown,
-    SessionActiveClient,
     ToolCallConfirmationReason,
     ToolCallResult,
-    ToolResultContent,
     ToolResultEmbeddedResourceContent,
     ToolResultFileEditContent,
     ToolResultTextContent,
 )
-from serai.harness.demo.questions import ask_text
 from serai.harness.demo.stage import Misuse, Stage, number, quoted
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
@@ -36,7 +31,10 @@ __all__ = [
     "edit_file",
     "failing_tool",
     "field_of",
+    "file_edit",
+    "freely",
     "live_output",
+    "made",
     "may",
     "of_client",
     "picture",
@@ -45,8 +43,8 @@ __all__ = [
 
 _NOT_NEEDED = ToolCallConfirmationReason.NOT_NEEDED.value
 _MOST_KIB = 8192
+_LISTING = "-rw-r--r-- 1 guest guest  42 README.md\n-rw-r--r-- 1 guest guest 128 notes.md\n"
 _FOR_SESSION = "allow-session"
-_INSTEAD = "deny-suggest"
 
 
 def _option(option_id: str, label: str, kind: ConfirmationOptionKind, group: int) -> ConfirmationOption:
@@ -57,7 +55,7 @@ OPTIONS = [
     _option("allow-once", "Allow once", ConfirmationOptionKind.APPROVE, 0),
     _option(_FOR_SESSION, "Allow for this session", ConfirmationOptionKind.APPROVE, 0),
     _option("deny", "Deny", ConfirmationOptionKind.DENY, 1),
-    _option(_INSTEAD, "Deny, and say what to do instead", ConfirmationOptionKind.DENY, 1),
+    _option("deny-suggest", "Deny, and say what to do instead", ConfirmationOptionKind.DENY, 1),
 ]
 """The answers to choose from when a tool wants to run: two ways to say yes, and two to say no."""
 
@@ -75,11 +73,8 @@ async def _heard(stage: Stage, call: ToolCall) -> ToolCall | None:
     """Do what the answer to a confirmation asks for, apart from running the tool."""
     if not call.approved:
         await stage.say("You said no, so I have not done it.")
-        suggestion = call.suggestion.text if call.suggestion else None
-        if suggestion is None and call.option == _INSTEAD:  # a client need not have asked for it
-            suggestion = await ask_text(stage, "What should I do instead?")
-        if suggestion:
-            await stage.say(f"You would rather have this: {quoted(suggestion)}. I take note of it.")
+        if call.suggestion:
+            await stage.say(f"You would rather have this: {quoted(call.suggestion.text)}. I take note of it.")
         return None
     if call.option == _FOR_SESSION:
         stage.turn.grant(call.name)
@@ -120,20 +115,13 @@ async def shell(stage: Stage, argument: str) -> None:
         return
     command = field_of(call, "command")
     await stage.breathe()
-    await call.done(Markdown(markdown=f"Ran `{command}`"), text=_listing(command))
+    await call.done(Markdown(markdown=f"Ran `{command}`"), text=f"$ {command}\n{_LISTING}")
     await stage.say(f"I have pretended to run `{command}`; its output stands with the call.")
-
-
-def _listing(command: str) -> str:
-    files = ("README.md", 42), ("notes.md", 128)
-    return "\n".join(
-        [f"$ {command}", *(f"-rw-r--r-- 1 guest guest {size:3} {name}" for name, size in files), ""]
-    )
 
 
 async def edit_file(stage: Stage, _argument: str) -> None:
     """Pretend to edit a file, and show the edit beforehand."""
-    before = "Rooms: twelve.\nWater: yes.\n"
+    uri, before = "demo-file:/notes.md", b"Rooms: twelve.\nWater: yes.\n"
     planned = "Rooms: fourteen.\nWater: yes.\nStables: two.\n"
     call = await may(
         stage,
@@ -143,25 +131,38 @@ async def edit_file(stage: Stage, _argument: str) -> None:
         title="Edit notes.md?",
         input=json.dumps({"path": "notes.md", "text": planned}),
         editable=True,
-        edits=[_edit(stage.turn, before, planned)],
+        edits=[file_edit(stage.turn, uri, before, planned)],
     )
     if call is None:
         return
-    edit = _edit(stage.turn, before, field_of(call, "text"))
-    done = ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
-    await call.done(Markdown(markdown="Edited `notes.md`"), content=[done])
+    edit = file_edit(stage.turn, uri, before, field_of(call, "text"))
+    await call.done(Markdown(markdown="Edited `notes.md`"), content=[made(edit)])
     await stage.say("I have pretended to edit `notes.md`. No file was touched.")
 
 
-def _edit(turn: Turn, before: str, after: str) -> FileEdit:
-    def side(text: str) -> FileEditSide:
-        return FileEditSide(uri="demo-file:/notes.md", content=turn.keep(text.encode(), "text/markdown"))
+def file_edit(turn: Turn, uri: str, before: bytes | None, after: str) -> FileEdit:
+    """What writing a text changes in a file, or (`None`) in one that is not there."""
 
-    old, new = before.splitlines(), after.splitlines()
-    diff = FileEditDiff(
-        added=sum(line not in old for line in new), removed=sum(line not in new for line in old)
-    )
-    return FileEdit(before=side(before), after=side(after), diff=diff)
+    def side(data: bytes) -> FileEditSide:
+        return FileEditSide(uri=uri, content=turn.keep(data, guess_type(uri)[0] or "text/plain"))
+
+    old, new, diff = _lines(before or b""), after.splitlines(), None
+    if old is not None:  # what is no text has no lines to count
+        added, removed = (line not in old for line in new), (line not in new for line in old)
+        diff = FileEditDiff(added=sum(added), removed=sum(removed))
+    return FileEdit(before=None if before is None else side(before), after=side(after.encode()), diff=diff)
+
+
+def _lines(data: bytes) -> list[str] | None:
+    try:
+        return data.decode().splitlines()
+    except UnicodeDecodeError:
+        return None
+
+
+def made(edit: FileEdit) -> ToolResultFileEditContent:
+    """An edit that was made, as the result of its call."""
+    return ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
 
 
 async def ask_about_result(stage: Stage, _argument: str) -> None:
@@ -199,13 +200,14 @@ async def ask_again(stage: Stage, _argument: str) -> None:
 # -- not asking --------------------------------------------------------------------------------------------
 
 
-async def _freely(stage: Stage, name: str, display_name: str, message: str) -> ToolCall:
+async def freely(stage: Stage, name: str, display_name: str, message: str) -> ToolCall:
+    """Begin a call that nobody need be asked about."""
     return await stage.call(name, display_name, message=message, confirmed=_NOT_NEEDED)
 
 
 async def live_output(stage: Stage, _argument: str) -> None:
     """Show what a tool has so far, while it runs."""
-    call = await _freely(stage, "tests", "Run the tests", "Run five tests")
+    call = await freely(stage, "tests", "Run the tests", "Run five tests")
     shown = ""
     for test in ("arrive", "settle in", "eat", "sleep", "leave"):
         shown += f"test {test} … ok\n"
@@ -218,7 +220,7 @@ async def live_output(stage: Stage, _argument: str) -> None:
 async def big_output(stage: Stage, argument: str) -> None:
     """Return so many KiB of text."""
     size = int(number(argument, most=_MOST_KIB, what="a size in KiB")) * 1024
-    call = await _freely(stage, "read_log", "Read a log", "Read a long log")
+    call = await freely(stage, "read_log", "Read a log", "Read a long log")
     line = "2001-01-01 00:00:00 a traveller came in, and another one went\n"
     await call.done("Read a long log", text=(line * (size // len(line) + 1))[:size])
     await stage.say(f"The log has {size:,} bytes. I have not read them all, to be honest.")
@@ -226,34 +228,23 @@ async def big_output(stage: Stage, argument: str) -> None:
 
 async def picture(stage: Stage, _argument: str) -> None:
     """Return an image."""
-    call = await _freely(stage, "paint", "Paint a picture", "Paint a small picture")
-    data = base64.b64encode(_png(64)).decode()
-    content: list[ToolResultContent] = [
-        ToolResultEmbeddedResourceContent(data=data, content_type="image/png")
-    ]
-    await call.done("Painted a small picture", text="A sunset over the court", content=content)
-    await stage.say("Here is a sunset, 64 by 64 pixels.")
+    call = await freely(stage, "paint", "Paint a picture", "Paint a small picture")
+    content = ToolResultEmbeddedResourceContent(data=_SUNSET, content_type="image/png")
+    await call.done("Painted a small picture", text="A sunset over the court", content=[content])
+    await stage.say("Here is a sunset, 16 by 16 pixels.")
 
 
-def _png(side: int) -> bytes:
-    """A square picture that goes from blue to orange."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack("!I", len(data)) + kind + data + struct.pack("!I", zlib.crc32(kind + data))
-
-    rows = b"".join(b"\0" + bytes((64 + 3 * y, 90 + y, 200 - 3 * y)) * side for y in range(side))
-    header = struct.pack("!IIBBBBB", side, side, 8, 2, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(rows))
-        + chunk(b"IEND", b"")
-    )
+_SUNSET = (
+    "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAZ0lEQVR42mNwiDpBEmLwid5DEmKIiNlAEmJIiV1C"
+    "EmIoiJtBEmKoie8hCTF0JDSQhBimJJaQhBgWJGWQhBjWJMeQhBh2pASQhBiOpLqQhBgupFmQhBjupOuQhBheZCiQ"
+    "hBi+ZIqQhADJ+2mQICl5VwAAAABJRU5ErkJggg=="
+)
+"""A picture that goes from blue to orange, 16 by 16 pixels, as a PNG in base64."""
 
 
 async def failing_tool(stage: Stage, _argument: str) -> None:
     """Run a tool that fails, and go on."""
-    call = await _freely(stage, "fetch", "Fetch a page", "Fetch a page that is not there")
+    call = await freely(stage, "fetch", "Fetch a page", "Fetch a page that is not there")
     await call.done("Could not fetch the page", error="the page is not there")
     await stage.say("The tool failed. That happens; the turn goes on all the same.")
 
@@ -269,7 +260,8 @@ async def of_client(stage: Stage, argument: str) -> None:
     client = stage.turn.active_client
     tool = next((tool for tool in client.tools if tool.name == name), None) if client else None
     if client is None or tool is None:
-        await stage.say(_offered(client, name))
+        offered = ", ".join(f"`{tool.name}`" for tool in client.tools) if client else ""
+        await stage.say(f"No client lends me a tool {quoted(name)}. These are offered: {offered or 'none'}.")
         return
     call = await stage.call(
         name,
@@ -283,17 +275,8 @@ async def of_client(stage: Stage, argument: str) -> None:
     await stage.say(_told(name, await call.result()))
 
 
-def _offered(client: SessionActiveClient | None, name: str) -> str:
-    if client is None:
-        return "No client lends me its tools at the moment, so there is nothing to call."
-    offered = ", ".join(f"`{tool.name}`" for tool in client.tools) or "none at all"
-    return f"The active client has no tool {quoted(name)}. It offers: {offered}."
-
-
 def _told(name: str, result: ToolCallResult) -> str:
     if not result.success:
         return f"`{name}` failed: {result.error.message if result.error else 'it does not say why'}."
     texts = [item.text for item in result.content or () if isinstance(item, ToolResultTextContent)]
-    others = len(result.content or ()) - len(texts)
-    told = f"`{name}` says: {quoted(' '.join(texts), 1000)}." if texts else f"`{name}` is done."
-    return f"{told} It also returned {others} other piece(s) of content." if others else told
+    return f"`{name}` says: {quoted(' '.join(texts), 1000)}." if texts else f"`{name}` is done."

@@ -16,9 +16,8 @@ from typing import NamedTuple, TypeVar
 
 from serai.customizations import Customizations, Watched, discover, watched
 from serai.errors import ProtocolError, SeraiError
-from serai.machine.watch.globs import PathFilter
-from serai.machine.watch.source import Event
-from serai.machine.watch.watcher import Watcher
+from serai.machine.watch.events import Event
+from serai.machine.watch.watch import FolderWatch
 
 __all__ = ["CustomizedFolder", "CustomizedFolders", "FolderEar", "listen"]
 
@@ -283,11 +282,10 @@ class CustomizedFolders:
 # -- ears: a few places of large folders, with one watch of the system for each folder ----------------------
 
 
-class _Places(PathFilter):
+class _Places:
     """The places of a root that are named, and the way to each of them. What lies beside is not watched."""
 
     def __init__(self, root: str, named: Sequence[Watched]) -> None:
-        super().__init__()
         self._prefix = f"{root.rstrip('/')}/"
         self._root = root
         self._flat = {str(place.path): place.names for place in named if not place.recursive}
@@ -301,7 +299,7 @@ class _Places(PathFilter):
         return is_named or f"{path}/".startswith(self._deep) or path == self._root
 
     def prunes(self, folder: str) -> bool:
-        """See `PathFilter.prunes`."""
+        """Whether nothing in a folder, relative to the root, is to be heard of."""
         path = f"{self._prefix}{folder}"
         return path not in self._ways and not self.concerns(path)
 
@@ -327,8 +325,9 @@ class FolderEar:
         self._changed = changed
         self._lost = lost
         self._is_open = False
-        self._watcher = Watcher(root, recursive=True, filter=self._places)
-        self._watcher.add(self)
+        self._watch = FolderWatch(
+            root, recursive=True, prunes=self._places.prunes, hear=self._hear, end=self._end
+        )
 
     async def opened(self) -> None:
         """Wait until all that happens is heard of.
@@ -336,22 +335,20 @@ class FolderEar:
         Raises:
             ProtocolError: The system does not watch it.
         """
-        await asyncio.shield(self._watcher.ready)
+        await asyncio.shield(self._watch.ready)
         self._is_open = True
-        if self._watcher.ended.done():
+        if self._watch.ended.done():
             self._lost(None)
 
     async def close(self) -> None:
         """Hear no more. Returns when nothing of it is left; cancelling is safe."""
         self._is_open = False
-        await self._watcher.remove(self)
+        await self._watch.close()
 
-    def hear(self, events: Sequence[Event]) -> Callable[[], None] | None:
-        """Look at a batch, in the watcher's thread."""
+    def _hear(self, events: Sequence[Event]) -> Callable[[], None] | None:
         return self._changed if any(self._places.concerns(event.path) for event in events) else None
 
-    def end(self, error: ProtocolError | None) -> None:
-        """Take note that the watcher has nothing more to tell."""
+    def _end(self, error: ProtocolError | None) -> None:
         if self._is_open:
             self._lost(error)
 

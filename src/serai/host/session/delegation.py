@@ -63,22 +63,21 @@ class Subagent:
 
 async def delegate(
     parent: SessionCore,
+    bring: Callable[[str], Awaitable[Delegate | None]],
+    create: Callable[[CreateSessionParams, str, FreeForm | None], Awaitable[Delegate]],
     provider: str,
     message: UserMessage,
     title: str,
-    *,
-    bring: Callable[[str], Awaitable[Delegate | None]],
-    create: Callable[[CreateSessionParams, str, FreeForm | None], Awaitable[Delegate]],
 ) -> Subagent:
     """Begin a session for another agent, in the same folder.
 
     Args:
         parent: The session whose agent asks for it.
+        bring: Brings a session into memory.
+        create: Makes a session.
         provider: The other agent.
         message: What it is to do.
         title: What people see.
-        bring: Brings a session into memory.
-        create: Makes a session.
 
     Raises:
         ProtocolError: There is no such agent.

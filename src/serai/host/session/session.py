@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,12 +25,11 @@ from serai.ahp.types import (
     FreeForm,
     PendingMessageKind,
     SessionLifecycle,
-    TerminalSessionClaim,
     UserMessage,
 )
 from serai.ahp.types import Turn as AhpTurn
 from serai.contract import AgentSession, AgentStatus
-from serai.customizations import ClientPlugins, Definition
+from serai.customizations import ClientPlugins
 from serai.errors import SeraiError, SessionFailed, SessionGone
 from serai.host.agents import Attentive, HostedHarness, Particular
 from serai.host.changes.session_changes import SessionChanges
@@ -41,18 +40,18 @@ from serai.host.customizations.session import SessionCustomizations
 from serai.host.seat import Seat
 from serai.host.session.client_tools import ClientTools
 from serai.host.session.core import SessionCore, error_info, needs_sign_in, status_of
-from serai.host.session.delegation import Subagent, delegate
+from serai.host.session.delegation import delegate
 from serai.host.session.deliveries import Door
 from serai.host.session.mailbox import Mailbox, Waiting, not_taken
 from serai.host.session.questions import Questions, all_answers, unknown_option
 from serai.host.session.recovery import Unsettled, recover
-from serai.host.session.turns import Turns
+from serai.host.session.turns import AroundTurns, Turns
 from serai.host.settings import HostSettings
 from serai.host.surroundings.client_resources import Shown
 from serai.host.surroundings.files import Files
-from serai.host.surroundings.terminals import HostTerminal, Terminals
+from serai.host.surroundings.terminals import Terminals
 from serai.host.telemetry import HostTelemetry, SessionTelemetry
-from serai.host.turn import Turn
+from serai.host.turn import AroundTurn, Turn
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
@@ -157,12 +156,14 @@ class Session:
         self.questions = Questions(core)
         door = Door(host.journal, kept.uri, summary.provider, host.redactor, telemetry)
         self.mailbox = Mailbox(door)
-        self.turns = Turns(core, door, self.mailbox, self.questions, self)
-        self.seat = Seat(core, self.turns, self.questions, self)
-        self.client_tools = ClientTools(core, host.clients.is_connected, self._act_instead)
-        self.shown = Shown()
         self.customizations = SessionCustomizations(self, self.spawn)
         self.changing = SessionChanges(self)
+        self.turns = Turns(core, door, self.mailbox, self.questions, self._around_turns())
+        self.seat = Seat(
+            core, self.turns, self.questions, processes=host.processes, read=self.read, fork=self._fork
+        )
+        self.client_tools = ClientTools(core, host.clients.is_connected, self._act_instead)
+        self.shown = Shown()
         self._agent: AgentSession | None = None
         self._starting: asyncio.Task[AgentSession] | None = None
         self._begun = asyncio.Event()
@@ -279,48 +280,42 @@ class Session:
         self.client_tools.client_left(client_id)
         self.customizations.client_left(client_id)
 
-    # -- what turns need -----------------------------------------------------------------------------------
+    # -- turns ---------------------------------------------------------------------------------------------
 
-    def new_turn(self, turn_id: str) -> Turn:
-        """The agent's side of a turn."""
-        return Turn(self.core, turn_id, self.questions, self.turns, self)
+    def _around_turns(self) -> AroundTurns:
+        return AroundTurns(
+            agent=self.agent,
+            record_base=self.changing.bases.turn_begins,
+            new_turn=lambda turn_id: Turn(self.core, self.questions, self._around_turn(), turn_id),
+            began=self._turn_began,
+            ended=self.changing.bases.turn_ended,
+            taken_back=self.changing.bases.truncated,
+            is_idle=self._is_idle,
+            followed=self.followed,
+        )
 
-    async def record_base(self, turn_id: str) -> None:
-        """Record what there is before a turn. It never fails."""
-        await self.changing.bases.turn_begins(turn_id)
+    def _around_turn(self) -> AroundTurn:
+        return AroundTurn(
+            is_running=self.turns.is_running,
+            own=self.turns.own,
+            take_steering=self.turns.take_steering,
+            call_ready=self.client_tools.call_ready,
+            definitions=self.customizations.definitions,
+            read=self.read,
+            write=self._write,
+            terminal=self.host.terminals.start,
+            delegate=partial(delegate, self.core, self.host.sessions.bring, self.host.create),
+        )
 
-    def turn_began(self) -> None:
-        """A turn runs."""
+    def _turn_began(self) -> None:
         self.host.activity_changed()
         self.customizations.turn_begins()
 
-    def turn_ended(self, turn_id: str, task: asyncio.Task[None] | None) -> None:
-        """A turn is over; what answers it may still be stopping."""
-        self.changing.bases.turn_ended(turn_id, task)
-
-    def turns_taken_back(self, turn_ids: Sequence[str]) -> None:
-        """The session has some turns no longer."""
-        self.changing.bases.truncated(list(turn_ids))
-
-    def no_turn_runs(self) -> None:
-        """No turn runs any more, and what waited for that has happened."""
+    def _is_idle(self) -> None:
         self.customizations.attend()
         self.host.activity_changed()
 
-    def call_ready(self, action: a.SessionToolCallReadyAction) -> None:
-        """A tool call can be run from now on. Its owner may be gone since before that."""
-        self.client_tools.call_ready(action)
-
     # -- what an agent reaches -----------------------------------------------------------------------------
-
-    @property
-    def processes(self) -> Processes:
-        """Where processes are started."""
-        return self.host.processes
-
-    async def definitions(self) -> tuple[Definition, ...]:
-        """The agents, skills, prompts, rules, hooks and MCP servers that the session has now."""
-        return await self.customizations.definitions()
 
     async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
         """Read a file, or some of its lines: below the session's folders, or what a person has allowed it.
@@ -337,38 +332,17 @@ class Session:
         read = partial(read_file, first=first, last=last, most=MOST_READ)
         return await self.host.files.run(read, ResourceReadParams(channel=ROOT, uri=uri), roots)
 
-    async def write(self, uri: str, text: str) -> None:
-        """Write a file as a whole: below the session's folder, or where a person has allowed it.
-
-        Raises:
-            ProtocolError: It may not be written, or cannot be.
-        """
+    async def _write(self, uri: str, text: str) -> None:
+        """Write a file as a whole: below the session's folder, or where a person has allowed it."""
         roots = await self.host.files.for_session(self)
         params = ResourceWriteParams(channel=ROOT, uri=uri, data=text, encoding=ContentEncoding.UTF8.value)
         await self.host.files.run(write_file, params, roots)
-
-    async def start_terminal(
-        self,
-        claim: TerminalSessionClaim,
-        argv: Sequence[str],
-        title: str | None,
-        cwd: str | None,
-        env: Mapping[str, str] | None,
-    ) -> HostTerminal:
-        """Run a program in a terminal. See `Turn.terminal`."""
-        uri = f"ahp-terminal:/{self.host.new_id()}"
-        return await self.host.terminals.start(uri, claim, argv=argv, title=title, cwd=cwd, env=env)
-
-    async def delegate(self, provider: str, message: UserMessage, title: str) -> Subagent:
-        """Begin a session for another agent. See `Turn.delegate`."""
-        bring, create = self.host.sessions.bring, self.host.create
-        return await delegate(self.core, provider, message, title, bring=bring, create=create)
 
     async def converse(self, message: UserMessage, sender: str) -> AhpTurn:
         """Begin a turn with what an agent says, and wait for its end. See `Turns.converse`."""
         return await self.turns.converse(message, sender)
 
-    async def fork(self, source: SessionForkSource) -> AgentSession:
+    async def _fork(self, source: SessionForkSource) -> AgentSession:
         """Begin a session that goes on from a turn of this one, and return its agent.
 
         Raises:

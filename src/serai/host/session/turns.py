@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import logging
 import traceback
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from serai.ahp import actions as a
@@ -42,40 +43,26 @@ class Drowsy(Protocol):
         ...
 
 
-class AroundTurns(Protocol):
+@dataclass(frozen=True, slots=True)
+class AroundTurns:
     """What turns need of their session, beyond what all its parts share."""
 
-    async def agent(self) -> AgentSession:
-        """The agent; it is started when it is not there."""
-        ...
-
-    async def record_base(self, turn_id: str) -> None:
-        """Record what there is before a turn. It never fails."""
-        ...
-
-    def new_turn(self, turn_id: str) -> Turn:
-        """The agent's side of a turn."""
-        ...
-
-    def turn_began(self) -> None:
-        """A turn runs."""
-        ...
-
-    def turn_ended(self, turn_id: str, task: asyncio.Task[None] | None) -> None:
-        """A turn is over; what answers it may still be stopping."""
-        ...
-
-    def turns_taken_back(self, turn_ids: Sequence[str]) -> None:
-        """The session has some turns no longer."""
-        ...
-
-    def no_turn_runs(self) -> None:
-        """No turn runs any more, and what waited for that has happened."""
-        ...
-
-    def followed(self, action: a.StateAction) -> None:
-        """Have follow what follows from a client's action, once it is committed."""
-        ...
+    agent: Callable[[], Awaitable[AgentSession]]
+    """The agent; it is started when it is not there."""
+    record_base: Callable[[str], Coroutine[Any, Any, None]]
+    """Records what there is before a turn, given its id. It never fails."""
+    new_turn: Callable[[str], Turn]
+    """The agent's side of a turn, given its id."""
+    began: Callable[[], None]
+    """Is called when a turn runs."""
+    ended: Callable[[str, asyncio.Task[None] | None], None]
+    """Is called when a turn is over; what answers it may still be stopping."""
+    taken_back: Callable[[list[str]], None]
+    """Is called when the session has some turns no longer."""
+    is_idle: Callable[[], None]
+    """Is called when no turn runs any more, and what waited for that has happened."""
+    followed: Callable[[a.StateAction], None]
+    """Has follow what follows from a client's action, once it is committed."""
 
 
 class Turns:
@@ -133,7 +120,7 @@ class Turns:
         if first and not core.live.head.summary.title:
             core.act(a.SessionTitleChangedAction(title=_title(action.user_message)))
         self._running[delivery_id] = self._around.new_turn(action.turn_id)
-        self._around.turn_began()
+        self._around.began()
         core.then(lambda: self._hand_over(delivery))
 
     def _waiting_for(
@@ -286,7 +273,7 @@ class Turns:
         else:
             self._core.act(a.SessionErrorAction(turn_id=turn.id, error=error))
         self._core.sign_in_needed(None if error is None else error.error_type)
-        self._around.turn_ended(turn.id, turn.task)
+        self._around.ended(turn.id, turn.task)
         self._after(None if error is None else "error")
 
     def cancel(self, action: a.SessionTurnCancelledAction, origin: a.ActionOrigin | None) -> None:
@@ -303,7 +290,7 @@ class Turns:
     def _cancelled(self) -> None:
         """The turn is no longer in the state: its agent is stopped once that is committed."""
         for turn in self._running.values():
-            self._around.turn_ended(turn.id, turn.task)
+            self._around.ended(turn.id, turn.task)
         stop = self._let_go()
         self._after("cancelled")
         self._core.then(stop)
@@ -314,7 +301,7 @@ class Turns:
         turns, running = list(live.head.turns), live.turn
         core.act(action, origin)
         left = live.head.turns
-        self._around.turns_taken_back([turn.id for turn in turns[len(left) :]])
+        self._around.taken_back([turn.id for turn in turns[len(left) :]])
         first = turns[0] if turns else running
         is_empty = not left and live.turn is None
         if is_empty and first is not None and live.head.summary.title == _title(first.user_message):
@@ -351,7 +338,7 @@ class Turns:
             self.consume_queue()
         elif self._core.live.head.queued_messages:
             self.hold(interrupted)
-        self._around.no_turn_runs()
+        self._around.is_idle()
 
     def _tell_end(self) -> None:
         """Whoever waits for the end of the turn gets it."""
@@ -374,7 +361,7 @@ class Turns:
     def interrupt(self, code: str, why: str) -> None:
         """The turn that runs, if one does, is over with an error: nobody answers it any more."""
         if (turn_id := self._fail(code, why)) is not None:
-            self._around.turn_ended(turn_id, None)
+            self._around.ended(turn_id, None)
 
     def _fail(self, code: str, why: str) -> str | None:
         turn = self._core.live.turn

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from serai.ahp.commands import CompletionItem
 from serai.ahp.types import PromptCustomization, SkillCustomization
-from serai.completions.index import FileIndex
-from serai.completions.sources import FileSource, Prompt, PromptSource, Source, complete
+from serai.completions.completion import CompletionSource, complete
+from serai.completions.files import FileIndex, FileSource
+from serai.completions.prompts import Prompt, PromptSource
 from serai.host.project import directory_of
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["Completions"]
 
 _MOST = 16
-"""Of so many folders it is known which files they have."""
+"""Most folders of which the files are known."""
 _PATIENCE = 2.0
-"""So long a person who types waits, in seconds. Then nothing is offered, and more the next time."""
+"""Time in seconds that a person who types waits. Then nothing is offered, and more the next time."""
 
 
 class Completions:
@@ -39,7 +40,7 @@ class Completions:
         Raises:
             InvalidParams: The offset is before the text, behind it, or inside a character.
         """
-        sources: list[Source] = [PromptSource(lambda: [*session.seat.commands, *_prompts(session)])]
+        sources: list[CompletionSource] = [PromptSource(lambda: [*session.seat.commands, *_prompts(session)])]
         folder = directory_of(session.live.head.summary.working_directory)
         if folder is not None:
             sources.append(FileSource(await self._index(folder, session.host.home)))
@@ -55,11 +56,6 @@ class Completions:
         if len(self._indexes) > _MOST:
             await self._indexes.pop(next(iter(self._indexes))).close()
         return index
-
-    def edited(self, folder: Path) -> None:
-        """Files of a folder were made or deleted: look again before the next answer."""
-        if index := self._indexes.get(folder):
-            index.stale()
 
     async def close(self) -> None:
         """Stop looking."""

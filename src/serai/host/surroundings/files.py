@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,8 +33,8 @@ from serai.machine.files import (
     Access,
     FileThreads,
     Grant,
+    GrantHolder,
     Grants,
-    Holder,
     Root,
     Roots,
     find,
@@ -77,10 +76,6 @@ class Files:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._grants = Grants()
-        self._directories: Counter[str] = Counter()
-        """The working directories of all sessions."""
-        self._more: Counter[str] = Counter()
-        """Their additional ones."""
         self._of_session: dict[str, _Folders] = {}
         self._roots: dict[str, Root | None] = {}
         """Where the folders of sessions really are: looked up once, when they are first needed."""
@@ -108,36 +103,27 @@ class Files:
 
     def session_known(self, uri: str, directory: str | None, more: list[str]) -> None:
         """There is a session with this working directory and these additional ones, in memory or not."""
-        before = self._of_session.get(uri)
-        folders = _Folders([directory] if directory is not None else [], more)
-        self._of_session[uri] = folders
-        self._directories.update(folders.own)
-        self._more.update(folders.more)
-        if before is not None:
-            self._forget(before)
+        self._of_session[uri] = _Folders([directory] if directory is not None else [], more)
 
     def session_removed(self, uri: str) -> None:
         """There is no such session any more."""
-        self._forget(self._of_session.pop(uri, _Folders([], [])))
+        self._of_session.pop(uri, None)
+        known = {*self._all_own(), *self._all_more()}
+        self._roots = {name: root for name, root in self._roots.items() if name in known}
 
-    def _forget(self, folders: _Folders) -> None:
-        self._directories.subtract(folders.own)
-        self._more.subtract(folders.more)
-        for name in (*folders.own, *folders.more):
-            if self._directories[name] <= 0:
-                del self._directories[name]
-            if self._more[name] <= 0:
-                del self._more[name]
-            if name not in self._directories and name not in self._more:
-                self._roots.pop(name, None)
+    def _all_own(self) -> set[str]:
+        return {name for folders in self._of_session.values() for name in folders.own}
+
+    def _all_more(self) -> set[str]:
+        return {name for folders in self._of_session.values() for name in folders.more}
 
     # -- what may be had -----------------------------------------------------------------------------------
 
     async def for_client(self, client_id: str) -> Roots:
         """What a client may have: whoever has the token may have the folders of all sessions."""
-        folders = await self._resolved(self._directories)
-        more = await self._resolved(self._more)
-        granted = self._grants.roots([Holder("client", client_id)], self._now())
+        folders = await self._resolved(self._all_own())
+        more = await self._resolved(self._all_more())
+        granted = self._grants.roots([GrantHolder("client", client_id)], self._now())
         return self._open(folders, more) | granted
 
     async def for_session(self, session: Session) -> Roots:
@@ -145,7 +131,7 @@ class Files:
         directory = session.live.head.summary.working_directory
         folders = await self._resolved([directory] if directory else [])
         more = await self._resolved(folders_of(session.live.head))
-        granted = self._grants.roots([Holder("session", session.uri)], self._now())
+        granted = self._grants.roots([GrantHolder("session", session.uri)], self._now())
         return self._open(folders, more) | granted
 
     def _open(self, folders: list[Root], more: list[Root]) -> Roots:
@@ -198,7 +184,7 @@ class Files:
         if hours is None:
             raise _denied(params, "the person said no")
         self._grants.expire(self._now())
-        self._grants.add(Grant(Holder("client", client_id), root, self._now() + hours * 3600))
+        self._grants.add(Grant(GrantHolder("client", client_id), root, self._now() + hours * 3600))
 
     def refused(self, action: a.StateAction, client_id: str) -> Judgement | None:
         """Why a client may not answer a question: it has asked for the files itself. It may take it back."""

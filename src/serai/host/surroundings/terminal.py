@@ -34,14 +34,13 @@ if TYPE_CHECKING:
 __all__ = ["HostTerminal"]
 
 _LONG = 0.005
-"""Text is dealt with in portions that take no longer than this, in seconds,"""
+"""Longest time that one portion of text may take, in seconds."""
 _PORTION = 4096
-"""but are no smaller than this, and no larger than this:"""
+"""Smallest portion, in characters."""
 _WHOLE = BATCH + BATCH // 16
-"""a batch, with what its last read has brought."""
+"""Largest portion: a batch, with what its last read has brought."""
 _SILENCE = 0.03
-"""After so long without output, in seconds, someone may be waiting for what is held back: for the letter that
-they typed, or the end of a question."""
+"""Seconds without output after which what is held back is shown: someone may be waiting for it."""
 
 
 class HostTerminal(Channel):

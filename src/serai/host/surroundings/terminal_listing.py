@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.host.surroundings.terminal import HostTerminal
 
-__all__ = ["Listing", "Record", "Seldom"]
+__all__ = ["Seldom", "TerminalListing", "TerminalRecord"]
 
 _RECORDS = "serai-terminals"
 """Where it is written which terminals there are."""
@@ -32,7 +32,7 @@ _WRITTEN_EVERY = 60.0
 is told what is stored, and what has come since when it is written."""
 
 
-class Record(msgspec.Struct, kw_only=True, omit_defaults=True):
+class TerminalRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What is written down of a terminal."""
 
     type: str
@@ -50,7 +50,7 @@ class Record(msgspec.Struct, kw_only=True, omit_defaults=True):
         return self.type == "terminal.exited"
 
 
-class Listing:
+class TerminalListing:
     """What is told and written of the terminals of a host.
 
     Args:
@@ -68,12 +68,12 @@ class Listing:
         self._telling = Seldom(_TOLD_EVERY, self._tell_titles)
         self._writing = Seldom(_WRITTEN_EVERY, self._write_all)
 
-    async def read(self) -> dict[str, Record] | None:
+    async def read(self) -> dict[str, TerminalRecord] | None:
         """The terminals of the hosts before, by their URIs; `None` when there never was one."""
         rows = await self._host.journal.store.rows(_RECORDS, 0)
-        known: dict[str, Record] = {}
+        known: dict[str, TerminalRecord] = {}
         for row in rows:
-            record = wire.decode(row.action, Record)
+            record = wire.decode(row.action, TerminalRecord)
             if record.type == "terminal.disposed":
                 known.pop(record.uri, None)
             else:
@@ -99,7 +99,7 @@ class Listing:
         self._unwritten.pop(channel.uri, None)
         head = channel.live.head
         self._write(
-            Record(
+            TerminalRecord(
                 type=what if head.exit_code is None else "terminal.exited",
                 uri=channel.uri,
                 title=head.title,
@@ -127,7 +127,7 @@ class Listing:
     def disposed(self, uri: str) -> None:
         """A terminal is no longer there. Whoever has forgotten several tells the root channel once."""
         self._unwritten.pop(uri, None)
-        self._write(Record(type="terminal.disposed", uri=uri))
+        self._write(TerminalRecord(type="terminal.disposed", uri=uri))
 
     def _is_listed(self, channel: HostTerminal) -> bool:
         return self._terminals.get(channel.uri) is channel
@@ -142,7 +142,7 @@ class Listing:
         if not (self._is_told and self._is_kept):
             self.tell()
 
-    def _write(self, record: Record) -> None:
+    def _write(self, record: TerminalRecord) -> None:
         self._host.journal.record(_RECORDS, wire.encode(record))
 
 

@@ -24,7 +24,7 @@ from serai.ahp.types import (
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.project import directory_of, problem_with_folder
 from serai.host.surroundings.terminal import HostTerminal
-from serai.host.surroundings.terminal_listing import Listing
+from serai.host.surroundings.terminal_listing import TerminalListing
 from serai.journal.subscriptions import Subscriber
 from serai.machine.processes.processes import Processes
 from serai.machine.terminals.marks import TITLE_SHOWN, cleaned
@@ -51,7 +51,7 @@ class Terminals:
         self._processes = processes
         self._all: dict[str, HostTerminal] = {}
         self._disposing: dict[str, HostTerminal] = {}
-        self.listing = Listing(host, self._all)
+        self.listing = TerminalListing(host, self._all)
         """What the root channel and the next host are told."""
 
     # -- opening and closing -------------------------------------------------------------------------------

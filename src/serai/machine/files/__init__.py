@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from serai.machine.files.content import Content, open_content, read
 from serai.machine.files.copies import copy
-from serai.machine.files.grants import Grant, Grants, Holder, wanted
+from serai.machine.files.grants import Grant, GrantHolder, Grants, wanted
 from serai.machine.files.listing import list_directory, resolve
 from serai.machine.files.moves import delete, make_directory, move
 from serai.machine.files.place import Place, find
@@ -34,8 +34,8 @@ __all__ = [
     "Content",
     "FileThreads",
     "Grant",
+    "GrantHolder",
     "Grants",
-    "Holder",
     "Place",
     "Root",
     "Roots",

@@ -13,11 +13,11 @@ from typing import Literal
 from serai.ahp.commands import ResourceRequestParams
 from serai.machine.files.roots import Root, Roots
 
-__all__ = ["Grant", "Grants", "Holder", "wanted"]
+__all__ = ["Grant", "GrantHolder", "Grants", "wanted"]
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class GrantHolder:
     """Who may use a grant: a client, by its id, or a session, by its URI."""
 
     kind: Literal["client", "session"]
@@ -28,7 +28,7 @@ class Holder:
 class Grant:
     """Leave to read or write below a root until a moment, which no longer counts."""
 
-    holder: Holder
+    holder: GrantHolder
     root: Root
     expires: float
     """On the clock whose time is given to `Grants`."""
@@ -62,7 +62,7 @@ class Grants:
         self._grants = [g for g in self._grants if (g.holder, g.root) != (grant.holder, grant.root)]
         self._grants.append(grant)
 
-    def revoke(self, holder: Holder, root: Root | None = None) -> tuple[Grant, ...]:
+    def revoke(self, holder: GrantHolder, root: Root | None = None) -> tuple[Grant, ...]:
         """Take back what someone was allowed, or one root of it. Returns what was taken."""
         taken = tuple(g for g in self._grants if g.holder == holder and root in {None, g.root})
         self._grants = [g for g in self._grants if g not in taken]
@@ -78,6 +78,6 @@ class Grants:
         """When the next one runs out; `None` when there is none."""
         return min((g.expires for g in self._grants), default=None)
 
-    def roots(self, holders: Collection[Holder], now: float) -> Roots:
+    def roots(self, holders: Collection[GrantHolder], now: float) -> Roots:
         """What these may use together at a moment: a client, say, and the session that it asks about."""
         return Roots.of(*(g.root for g in self._grants if g.holder in holders and g.holds_at(now)))

@@ -23,11 +23,11 @@ from pathlib import Path
 
 import msgspec
 
-from serai.machine.processes.programs import find_program
+from serai.machine.processes.environment import find_program
 
 __all__ = [
-    "Identity",
     "Process",
+    "ProcessIdentity",
     "census",
     "identity_of",
     "is_running",
@@ -44,7 +44,7 @@ _FIELDS_BEFORE_NAME_END = 3
 _PS = ("-o", "pid=,ppid=,pgid=,stat=,lstart=")
 
 
-class Identity(msgspec.Struct, frozen=True):
+class ProcessIdentity(msgspec.Struct, frozen=True):
     """One process, for ever: no later one has the same pid and the same start."""
 
     pid: int
@@ -65,9 +65,9 @@ class Process(msgspec.Struct, frozen=True):
     """Its limit of locks; `None` when it has none, or was not asked for it."""
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> ProcessIdentity:
         """What tells it from all others."""
-        return Identity(self.pid, self.started)
+        return ProcessIdentity(self.pid, self.started)
 
 
 def number_of(mark: str) -> int:
@@ -90,19 +90,19 @@ def census() -> list[Process]:
     return [process for process in found if process is not None]
 
 
-def identity_of(pid: int) -> Identity:
+def identity_of(pid: int) -> ProcessIdentity:
     """Which process has that pid now."""
     process = look(pid)
-    return Identity(pid, process.started if process is not None else "")
+    return ProcessIdentity(pid, process.started if process is not None else "")
 
 
-def is_running(process: Identity) -> bool:
+def is_running(process: ProcessIdentity) -> bool:
     """Whether exactly this process still runs."""
     now = look(process.pid)
     return now is not None and not now.dead and now.started == process.started
 
 
-def members(processes: Iterable[Process], mark: str, leader: Identity | None) -> list[Process]:
+def members(processes: Iterable[Process], mark: str, leader: ProcessIdentity | None) -> list[Process]:
     """Those of a child's processes that still run: what has its number, and what is in its session.
 
     Never among them are this process and those above it: a host may have been started in a terminal of the
@@ -127,7 +127,7 @@ def members(processes: Iterable[Process], mark: str, leader: Identity | None) ->
     ]
 
 
-def send(process: Identity, *signals: signal.Signals) -> None:
+def send(process: ProcessIdentity, *signals: signal.Signals) -> None:
     """Send signals to exactly this process; one that is gone, or is not ours to end, gets none."""
     try:
         handle = os.pidfd_open(process.pid)

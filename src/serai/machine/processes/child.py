@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from serai.machine.processes.census import Identity, identity_of, send
+from serai.machine.processes.census import ProcessIdentity, identity_of, send
 from serai.machine.processes.environment import inheritable
 from serai.machine.processes.keeper import HEADER, Request
 
@@ -59,7 +59,7 @@ class Exit:
 class Kept:
     """A child that was started, and its keeper, which has the host's ends of its pipes."""
 
-    child: Identity
+    child: ProcessIdentity
     keeper: subprocess.Popen[bytes]
     link: socket.socket
     """Where the keeper tells of the end. If the host closes it first, the keeper ends what is left."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from serai.machine.processes.programs import find_program, without_relative
+from serai.machine.processes.environment import find_program, without_relative
 
 __all__ = ["HARDENED", "git_environment", "git_program"]
 

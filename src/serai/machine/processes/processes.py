@@ -14,19 +14,18 @@ from pathlib import Path
 
 from serai.errors import ProcessNotStarted
 from serai.machine import umask
-from serai.machine.processes.census import Identity, identity_of, number_of
+from serai.machine.processes.census import ProcessIdentity, identity_of, number_of
 from serai.machine.processes.child import Child, Kept, start_kept
-from serai.machine.processes.environment import inheritable
+from serai.machine.processes.environment import find_program, inheritable
 from serai.machine.processes.keeper import Request
-from serai.machine.processes.programs import find_program
-from serai.machine.processes.records import Record, Records, end_members
+from serai.machine.processes.records import ChildRecord, ChildRecords, end_members
 from serai.machine.processes.uninterrupted import uninterrupted
 
 __all__ = ["Processes"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _ChildPlan:
     argv: Sequence[str]
     what: str
     cwd: Path | None
@@ -49,8 +48,8 @@ class Processes:
     """
 
     def __init__(self, directory: Path) -> None:
-        self._records = Records(directory)
-        self._host: Identity | None = None
+        self._records = ChildRecords(directory)
+        self._host: ProcessIdentity | None = None
         self._children: set[Child] = set()
         self._spawning = asyncio.Lock()
         self._closed = False
@@ -91,7 +90,7 @@ class Processes:
             ProcessNotStarted: The program or the directory is not there, or the system or the disk has no
                 room.
         """
-        plan = _Plan(
+        plan = _ChildPlan(
             argv=argv,
             what=what,
             cwd=cwd,
@@ -113,7 +112,7 @@ class Processes:
 
     # -- starting ------------------------------------------------------------------------------------------
 
-    async def _start(self, plan: _Plan) -> Child:
+    async def _start(self, plan: _ChildPlan) -> Child:
         async with self._spawning:
             if self._closed:
                 raise ProcessNotStarted(f"{plan.what} was not started, since the host is closing")
@@ -128,16 +127,16 @@ class Processes:
             self._children.add(child)
         return child
 
-    def _spawn(self, plan: _Plan) -> Kept:
+    def _spawn(self, plan: _ChildPlan) -> Kept:
         """Write the intention down, start the process, and write down which it is. Runs in a thread."""
         kept = None
         try:
             request = _request(plan)
             if self._host is None:
                 self._host = identity_of(os.getpid())
-            self._records.write(plan.mark, Record(plan.what, self._host))
+            self._records.write(plan.mark, ChildRecord(plan.what, self._host))
             kept = start_kept(request, plan.stdin, plan.stdout, plan.stderr)
-            self._records.write(plan.mark, Record(plan.what, self._host, kept.child))
+            self._records.write(plan.mark, ChildRecord(plan.what, self._host, kept.child))
         except (OSError, ValueError) as error:
             if kept is not None:
                 kept.undo()
@@ -155,7 +154,7 @@ class Processes:
                 self._records.remove(child.mark)
 
     async def _end_rest(self, child: Child) -> None:
-        record = Record(child.what, child=child.identity)
+        record = ChildRecord(child.what, child=child.identity)
         await asyncio.to_thread(end_members, {child.mark: record}, 0)
 
 
@@ -166,7 +165,7 @@ async def _end(child: Child) -> None:
     await child.end()
 
 
-def _request(plan: _Plan) -> Request:
+def _request(plan: _ChildPlan) -> Request:
     """What the keeper is asked for.
 
     Raises:
@@ -184,7 +183,7 @@ def _request(plan: _Plan) -> Request:
     return argv, encoded, folder, terminal, number_of(plan.mark), umask.persons()
 
 
-def _find(plan: _Plan) -> str:
+def _find(plan: _ChildPlan) -> str:
     """Where the program is. The system itself might find fault with a directory in `PATH` instead.
 
     Raises:
@@ -203,7 +202,7 @@ def _find(plan: _Plan) -> str:
     return str(path)
 
 
-def _refusal(plan: _Plan, error: OSError | ValueError) -> ProcessNotStarted:
+def _refusal(plan: _ChildPlan, error: OSError | ValueError) -> ProcessNotStarted:
     name = plan.argv[0]
     if isinstance(error, ValueError):
         return ProcessNotStarted(f"{plan.what} was not started: {error}")

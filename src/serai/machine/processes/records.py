@@ -22,9 +22,9 @@ from pathlib import Path
 
 import msgspec
 
-from serai.machine.processes.census import Identity, Process, census, is_running, members, send
+from serai.machine.processes.census import Process, ProcessIdentity, census, is_running, members, send
 
-__all__ = ["Leftover", "Record", "Records", "end_leftovers", "end_members"]
+__all__ = ["ChildRecord", "ChildRecords", "Leftover", "end_leftovers", "end_members"]
 
 _SUFFIX = ".json"
 _PATIENCE = 5.0
@@ -32,18 +32,18 @@ _PATIENCE = 5.0
 _LOOK = 0.02
 
 
-class Record(msgspec.Struct, frozen=True, omit_defaults=True):
+class ChildRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """One child."""
 
     what: str
     """What it is, for people."""
-    host: Identity | None = None
+    host: ProcessIdentity | None = None
     """Who started it."""
-    child: Identity | None = None
+    child: ProcessIdentity | None = None
     """The child itself, the leader of its session; `None` while it is being started."""
 
 
-class Records:
+class ChildRecords:
     """The records of one host, a small file each. They are for its owner alone.
 
     Args:
@@ -53,7 +53,7 @@ class Records:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
-    def write(self, mark: str, record: Record) -> None:
+    def write(self, mark: str, record: ChildRecord) -> None:
         """Write a record, or write it anew: a reader sees the old one or the new one.
 
         Raises:
@@ -75,19 +75,19 @@ class Records:
         """Take a record away; one that is not there is no error."""
         self._path(mark).unlink(missing_ok=True)
 
-    def all(self) -> dict[str, Record]:
+    def all(self) -> dict[str, ChildRecord]:
         """All records by their marks. One that is damaged is still a mark to look for."""
-        found: dict[str, Record] = {}
+        found: dict[str, ChildRecord] = {}
         for path in sorted(self.directory.glob(f"*{_SUFFIX}")):
             try:
-                found[path.stem] = msgspec.json.decode(path.read_bytes(), type=Record)
+                found[path.stem] = msgspec.json.decode(path.read_bytes(), type=ChildRecord)
             except FileNotFoundError:
                 continue
             except (OSError, msgspec.DecodeError):
-                found[path.stem] = Record(what="a process whose record is damaged")
+                found[path.stem] = ChildRecord(what="a process whose record is damaged")
         return found
 
-    def orphaned(self) -> dict[str, Record]:
+    def orphaned(self) -> dict[str, ChildRecord]:
         """The records whose host is gone. Reads what the system says of its processes."""
         return {
             mark: record
@@ -116,14 +116,14 @@ class Leftover:
 async def end_leftovers(directory: Path, grace: float = 1.0) -> list[Leftover]:
     """End what hosts that are gone have left in this directory's records, and say what that was.
 
-    Records of a host that still runs are left alone, this one's own too. A record of which nothing runs any
+    Those of a host that still runs are left alone, this one's own too. A record of which nothing runs any
     more is taken away in silence. Cancelling it leaves the records, for another time.
 
     Args:
         directory: Where the records are; it need not exist.
         grace: How long the processes may take to end by themselves, in seconds.
     """
-    records = Records(directory)
+    records = ChildRecords(directory)
     orphaned = await asyncio.to_thread(records.orphaned)
     if not orphaned:
         return []
@@ -140,7 +140,7 @@ async def end_leftovers(directory: Path, grace: float = 1.0) -> list[Leftover]:
     return leftovers
 
 
-def end_members(records: dict[str, Record], grace: float) -> list[int]:
+def end_members(records: dict[str, ChildRecord], grace: float) -> list[int]:
     """End all that records name, also what appears meanwhile. Blocks; returns the pids that would not go.
 
     They get TERM, then as long as `grace`, then KILL. A stopped one is continued, so that it can react.
@@ -159,12 +159,12 @@ def end_members(records: dict[str, Record], grace: float) -> list[int]:
     return [process.pid for process in left]
 
 
-def _find(records: dict[str, Record]) -> dict[str, list[Process]]:
+def _find(records: dict[str, ChildRecord]) -> dict[str, list[Process]]:
     everyone = census()
     return {mark: members(everyone, mark, record.child) for mark, record in records.items()}
 
 
-def _all(records: dict[str, Record]) -> list[Process]:
+def _all(records: dict[str, ChildRecord]) -> list[Process]:
     return list({one.pid: one for found in _find(records).values() for one in found}.values())
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from serai.machine.processes.environment import inheritable
 
-__all__ = ["Launch", "default_shell", "plan_launch"]
+__all__ = ["ShellLaunch", "default_shell", "plan_launch"]
 
 _SCRIPTS = Path(__file__).parent / "shell"
 
@@ -22,7 +22,7 @@ _LANGUAGE = ("LC_ALL", "LC_CTYPE", "LANG")
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class ShellLaunch:
     """A command and its environment."""
 
     argv: list[str]
@@ -46,7 +46,7 @@ def plan_launch(
     extra: Mapping[str, str] | None = None,
     hide: Iterable[str] = (),
     nonce: str,
-) -> Launch:
+) -> ShellLaunch:
     """What to start. A bash or a zsh without arguments gets the shell integration.
 
     Args:
@@ -61,10 +61,10 @@ def plan_launch(
         environ["LANG"] = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
     environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "SERAI": "1", **(extra or {})}
     command = list(argv) if argv is not None else [default_shell(environ)]
-    return _integrated(command, environ, nonce) or Launch(command, environ, integrated=False)
+    return _integrated(command, environ, nonce) or ShellLaunch(command, environ, integrated=False)
 
 
-def _integrated(command: list[str], environ: dict[str, str], nonce: str) -> Launch | None:
+def _integrated(command: list[str], environ: dict[str, str], nonce: str) -> ShellLaunch | None:
     if len(command) != 1:
         return None
     login = sys.platform == "darwin"  # there every terminal's shell is a login shell
@@ -73,12 +73,14 @@ def _integrated(command: list[str], environ: dict[str, str], nonce: str) -> Laun
             environ = {**environ, "SERAI_NONCE": nonce}
             if login:
                 environ["SERAI_SHELL_LOGIN"] = "1"
-            return Launch([*command, "--init-file", str(_SCRIPTS / "serai.bash")], environ, integrated=True)
+            return ShellLaunch(
+                [*command, "--init-file", str(_SCRIPTS / "serai.bash")], environ, integrated=True
+            )
         case "zsh":
             environ = {**environ, "SERAI_NONCE": nonce}
             if "ZDOTDIR" in environ:
                 environ["SERAI_ZDOTDIR"] = environ["ZDOTDIR"]
             environ["ZDOTDIR"] = str(_SCRIPTS / "zsh")
-            return Launch([*command, "--login"] if login else command, environ, integrated=True)
+            return ShellLaunch([*command, "--login"] if login else command, environ, integrated=True)
         case _:
             return None

@@ -18,10 +18,10 @@ from typing import TypeAlias
 
 __all__ = [
     "CommandFinished",
-    "CommandStarted",
     "Cwd",
     "Data",
     "Event",
+    "MarkedCommand",
     "Marks",
     "PromptEnd",
     "PromptStart",
@@ -64,7 +64,7 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True)
-class CommandStarted:
+class MarkedCommand:
     """A command begins."""
 
     line: str
@@ -101,7 +101,7 @@ class PromptEnd:
     """A prompt has ended, and what follows is typed."""
 
 
-Event: TypeAlias = Data | CommandStarted | CommandFinished | Cwd | Title | PromptStart | PromptEnd
+Event: TypeAlias = Data | MarkedCommand | CommandFinished | Cwd | Title | PromptStart | PromptEnd
 
 
 class _Where(Enum):
@@ -263,7 +263,7 @@ class Marks:
                 yield PromptEnd()
             case ["C", sure, line]:
                 echo, self._echo = self._echo, None
-                yield CommandStarted(_line(_unescape(line), echo, sure=sure == "1"))
+                yield MarkedCommand(_line(_unescape(line), echo, sure=sure == "1"))
             case ["D", status]:
                 yield CommandFinished(int(status) if status.isascii() and status.isdigit() else None)
             case ["P", value] if value.startswith("Cwd="):

@@ -8,14 +8,14 @@ from pathlib import Path
 from serai.ahp import actions as a
 from serai.machine.terminals import marks
 
-__all__ = ["Outbox"]
+__all__ = ["TerminalOutbox"]
 
 _UNSEEN = 137
 """What is told of an end that nobody saw. Who would have seen it was killed, and what it kept is killed then:
 128 and the number of that signal."""
 
 
-class Outbox:
+class TerminalOutbox:
     """Turns what is in a terminal's output into actions, in their order.
 
     Text is in one action as long as nothing else happens. Of titles and directories only the last is kept: a
@@ -86,7 +86,7 @@ class Outbox:
 
     def _tell_of_command(self, event: marks.Event) -> None:
         match event:
-            case marks.CommandStarted(line):
+            case marks.MarkedCommand(line):
                 self._finish(None)  # the end of the one before was not told
                 self._start(line)
             case marks.CommandFinished(exit_code):

@@ -29,7 +29,7 @@ from serai.machine.processes.processes import Processes
 from serai.machine.processes.uninterrupted import uninterrupted
 from serai.machine.terminals.environment import plan_launch
 from serai.machine.terminals.marks import Marks
-from serai.machine.terminals.outbox import Outbox
+from serai.machine.terminals.outbox import TerminalOutbox
 
 if TYPE_CHECKING:
     from serai.machine.terminals.pty import Pty
@@ -76,7 +76,7 @@ class Terminal:
         self._half = b""
         """The beginning of a character whose end was not read yet."""
         self._marks = Marks(nonce)
-        self._outbox = Outbox()
+        self._outbox = TerminalOutbox()
         self._news: asyncio.Future[None] | None = None
         # While there is little, the loop says when there is more. While there is much, it is read by the
         # clock: to ask the loop each time would cost more than to read. A full batch has to be taken first.

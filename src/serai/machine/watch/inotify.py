@@ -1,25 +1,36 @@
-"""What Linux tells: an inotify descriptor, its watches and its events.
+"""How Linux tells what changes: one inotify instance, and one thread, for all that is watched.
 
 Why not watchfiles here: on Linux it holds the interpreter's lock while it walks a tree, follows links out of
 it, does not tell files that are made in a new folder before it looks, is stopped for good by one name that
 is not UTF-8, and either hides that the system's limit is reached or fails at the first folder that it may
-not read.
+not read (figures: docs/benchmarks.md).
 
-All methods but `wake` belong to one thread. Calls into the C library let other threads run.
+The system gives a person few instances (128 by default) and many watches, so all folders share one. It is
+there while anything is watched. No link is followed: folders are opened from handle to handle.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import os
 import select
 import struct
-from typing import Final, NamedTuple
+import threading
+import time
+from collections.abc import Callable, Generator
+from typing import ClassVar, Final, NamedTuple
 
-from serai.machine.watch.failures import instances_used_up, watch_failed, watches_used_up
+from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import ResourceChangeType
+from serai.errors import ProtocolError
+from serai.machine.paths import MAX_DEPTH, Identity, PathRefused, identity, open_below
+from serai.machine.watch.events import LONGEST, QUIET, Event, Sink, not_found, watch_failed, watch_limit
 
-__all__ = ["Inotify", "Told"]
+__all__ = ["Inotify", "InotifyEvent", "watch_folder"]
+
+_ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
 
 # <sys/inotify.h>
 _MODIFY: Final = 0x2
@@ -37,58 +48,28 @@ _ONLYDIR: Final = 0x1000000
 _EXCL_UNLINK: Final = 0x4000000
 _ISDIR: Final = 0x40000000
 
-_ALL: Final = (
-    _MODIFY | _ATTRIB | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF
-    | _ONLYDIR | _EXCL_UNLINK
-)  # fmt: skip
+_NEW: Final = _CREATE | _MOVED_TO
+_GONE: Final = _DELETE | _MOVED_FROM | _DELETE_SELF | _MOVE_SELF | _UNMOUNT
+_ALL: Final = _MODIFY | _ATTRIB | _NEW | _GONE & ~_UNMOUNT | _ONLYDIR | _EXCL_UNLINK
 
-# A folder that is gone by now, or may not be read.
-_PASSED_OVER = frozenset({errno.EACCES, errno.ENOENT, errno.ENOTDIR, errno.EPERM})
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_PASSED_OVER = frozenset({errno.EACCES, errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.EPERM})
+"""Errors of a folder that is gone by now, is a link, or may not be read."""
 
 _HEAD = struct.Struct("iIII")  # watch, mask, cookie, length of the name
 _BUFFER = 65_536
 
 
-class Told(NamedTuple):
-    """One event. Without a name it is about the watched folder itself."""
+class InotifyEvent(NamedTuple):
+    """One event of the system. Without a name it is about the watched folder itself."""
 
     watch: int
     mask: int
     name: str
 
-    @property
-    def is_overflow(self) -> bool:
-        """The system has dropped events."""
-        return bool(self.mask & _Q_OVERFLOW)
-
-    @property
-    def is_last(self) -> bool:
-        """The watch is no more."""
-        return bool(self.mask & _IGNORED)
-
-    @property
-    def is_gone(self) -> bool:
-        """What it is about is no longer there."""
-        return bool(self.mask & (_DELETE | _MOVED_FROM | _DELETE_SELF | _MOVE_SELF | _UNMOUNT))
-
-    @property
-    def is_moved_away(self) -> bool:
-        """It has another name now, or is elsewhere."""
-        return bool(self.mask & _MOVED_FROM)
-
-    @property
-    def is_new(self) -> bool:
-        """It was not there before."""
-        return bool(self.mask & (_CREATE | _MOVED_TO))
-
-    @property
-    def is_folder(self) -> bool:
-        """It is a folder."""
-        return bool(self.mask & _ISDIR)
-
 
 class Inotify:
-    """One inotify instance.
+    """One inotify instance. All calls belong to one thread; they let other threads run.
 
     Raises:
         ProtocolError: The system gives none.
@@ -100,7 +81,8 @@ class Inotify:
         if self._inotify < 0:
             number = ctypes.get_errno()
             if number == errno.EMFILE:
-                raise instances_used_up(path)
+                otherwise = "end other programs that watch files: only one is needed here"
+                raise watch_limit(path, "fs.inotify.max_user_instances", otherwise)
             raise watch_failed(path, os.strerror(number))
 
     def add(self, path: str, handle: int) -> int | None:
@@ -122,7 +104,8 @@ class Inotify:
             return watch
         number = ctypes.get_errno()
         if number == errno.ENOSPC:
-            raise watches_used_up(path)
+            otherwise = "exclude folders such as **/node_modules/**"
+            raise watch_limit(path, "fs.inotify.max_user_watches", otherwise)
         if number == errno.ENOENT and not os.path.lexists(f"/proc/self/fd/{handle}"):
             raise watch_failed(path, "/proc is not there")
         if number not in _PASSED_OVER:
@@ -142,21 +125,326 @@ class Inotify:
         ready = poll.poll(None if seconds is None else int(seconds * 1e3) + 1 if seconds else 0)
         return any(descriptor == self._inotify for descriptor, _ in ready)
 
-    def read(self) -> list[Told]:
+    def read(self) -> list[InotifyEvent]:
         """What has been told, as much as fits into one read; nothing when there is nothing."""
         try:
             data = os.read(self._inotify, _BUFFER)
         except BlockingIOError:
             return []
-        told: list[Told] = []
+        told: list[InotifyEvent] = []
         at = 0
         while at < len(data):
             watch, mask, _cookie, length = _HEAD.unpack_from(data, at)
             at += _HEAD.size
-            told.append(Told(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0"))))
+            told.append(InotifyEvent(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0"))))
             at += length
         return told
 
     def close(self) -> None:
         """Give back what the system lent."""
         os.close(self._inotify)
+
+
+def watch_folder(
+    root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: Sink
+) -> Callable[[], None]:
+    """See `events.watch_folder`."""
+    tree = _WatchedTree(root, recursive, prunes, sink)
+    try:
+        hub = _Hub.of_process(tree)
+    except ProtocolError as error:
+        sink.over(error)
+        return lambda: None
+    return lambda: hub.ask(tree, comes=False)
+
+
+class _WatchedTree:
+    """A root with the folders in it that have a watch."""
+
+    def __init__(self, root: str, recursive: bool, prunes: Callable[[str], bool], sink: Sink) -> None:
+        self.root = root
+        self.sink = sink
+        self.recursive = recursive
+        self.paths: dict[int, str] = {}
+        """The folders, by their watches."""
+        self.identity: Identity | None = None
+        """What the root is, once it is watched."""
+        self.events: list[Event] = []
+        """What has happened and was not told yet."""
+        self._prunes = prunes
+        self._start = len(root.rstrip("/")) + 1
+
+    def enters(self, path: str) -> bool:
+        """Whether a folder below is to be watched too."""
+        return self.recursive and not self._prunes(path[self._start :])
+
+
+class _Hub:
+    """The instance, the thread, and the trees that they are for."""
+
+    _current: ClassVar[_Hub | None] = None
+    _guard: ClassVar[threading.Lock] = threading.Lock()
+    """Guards which hub is current, what is asked of one, and whether it is over."""
+
+    def __init__(self, path: str) -> None:
+        self._inotify = Inotify(path)
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._asked: list[tuple[_WatchedTree, bool]] = []
+        self.is_over = False
+        self._trees: dict[_WatchedTree, None] = {}
+        self._gone: list[tuple[_WatchedTree, ProtocolError | None]] = []
+        """Those whose sinks are to be told that it is over, after what the system lent is given back."""
+        self._listeners: dict[int, list[_WatchedTree]] = {}
+        """Who wants to hear of which watch."""
+        self._first_at = self._last_at = 0.0
+        """When the first and the last thing has happened that is not told yet; the first is 0 without any."""
+        self.thread = threading.Thread(target=self._run, name="watch folders", daemon=True)
+        self.thread.start()
+
+    @classmethod
+    def of_process(cls, tree: _WatchedTree) -> _Hub:
+        """Watch a tree: with the hub that there is, or a new one. After a fork its thread is not there.
+
+        Raises:
+            ProtocolError: The system gives no instance.
+        """
+        with cls._guard:
+            hub = cls._current
+            if hub is None or hub.is_over or not hub.thread.is_alive():
+                hub = cls._current = cls(tree.root)
+            hub.put(tree, comes=True)
+            return hub
+
+    def ask(self, tree: _WatchedTree, *, comes: bool) -> None:
+        """Have the thread take a tree in, or drop it. Any thread may call it."""
+        with self._guard:
+            if not self.is_over:
+                self.put(tree, comes=comes)
+
+    def put(self, tree: _WatchedTree, *, comes: bool) -> None:
+        """The same for who holds the guard."""
+        self._asked.append((tree, comes))
+        os.eventfd_write(self._wake, 1)
+
+    # -- the thread ----------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        reason = None
+        try:
+            while self._take_asked():
+                self._say_over()
+                if self._inotify.wait(self._wake, self._patience()):
+                    self._look()
+                self._tell_if_due()
+        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
+            reason = repr(error)
+        with self._guard:
+            self.is_over = True
+            left = [*self._trees, *(tree for tree, comes in self._asked if comes)]
+        self._inotify.close()
+        os.close(self._wake)
+        self._gone += [(tree, watch_failed(tree.root, reason or "it ended")) for tree in left]
+        self._say_over()
+
+    def _say_over(self) -> None:
+        gone, self._gone = self._gone, []
+        for tree, error in gone:
+            tree.sink.over(error)
+
+    def _take_asked(self) -> bool:
+        """Take in and drop the trees as was asked. Says whether there is anything left to watch."""
+        while True:
+            with self._guard:
+                asked, self._asked = self._asked, []
+                if not asked:
+                    self.is_over = not self._trees
+                    return not self.is_over
+                os.eventfd_read(self._wake)
+            for tree, comes in asked:
+                if not comes and tree in self._trees:
+                    self._drop(tree, None)
+                elif comes:
+                    self._trees[tree] = None
+                    with self._failing(tree):
+                        self._enter_root(tree)
+                        tree.sink.opened(tree.identity or (0, 0))
+
+    def _drop(self, tree: _WatchedTree, error: ProtocolError | None) -> None:
+        """Watch a tree no more, after what has happened until now was told if it ends with an error."""
+        del self._trees[tree]
+        for watch in list(tree.paths):
+            self._leave(tree, watch)
+        if error is not None and tree.events:
+            with contextlib.suppress(Exception):  # it is about to end anyway
+                tree.sink.told(tree.events)
+        self._gone.append((tree, error))
+
+    @contextlib.contextmanager
+    def _failing(self, tree: _WatchedTree) -> Generator[None]:
+        """End a tree that cannot be watched any further. The others must not suffer from it."""
+        try:
+            yield
+        except ProtocolError as error:
+            self._drop(tree, error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
+            self._drop(tree, watch_failed(tree.root, repr(error)))
+
+    # -- folders -------------------------------------------------------------------------------------------
+
+    def _enter_root(self, tree: _WatchedTree) -> None:
+        try:
+            handle = open_below("/", tree.root, os.O_DIRECTORY, links=False)
+        except (FileNotFoundError, NotADirectoryError, PathRefused):
+            raise not_found(tree.root) from None
+        except OSError as error:
+            raise watch_failed(tree.root, error.strerror or "it may not be read") from None
+        try:
+            tree.identity = identity(os.fstat(handle))
+            self._enter(tree, tree.root, handle)
+        finally:
+            os.close(handle)
+        if not tree.paths:
+            raise watch_failed(tree.root, "it may not be read")
+
+    def _enter(
+        self, tree: _WatchedTree, path: str, handle: int, *, tells: bool = False, depth: int = 0
+    ) -> None:
+        """Watch a folder that is open and, where that is wanted, those in it.
+
+        It is listed after its watch is set, so nothing falls between the two; some things are told twice.
+        With `tells`, what is found there is new.
+        """
+        watch = self._inotify.add(path, handle)
+        if watch is None or watch in tree.paths:
+            return
+        tree.paths[watch] = path
+        self._listeners.setdefault(watch, []).append(tree)
+        if not tree.recursive or depth > MAX_DEPTH:
+            return
+        for name in self._folders_in(tree, path, handle, tells=tells):
+            try:
+                below = os.open(name, _FOLDER, dir_fd=handle)
+            except OSError as error:
+                if error.errno not in _PASSED_OVER:
+                    raise
+                continue
+            try:
+                self._enter(tree, f"{path.rstrip('/')}/{name}", below, tells=tells, depth=depth + 1)
+            finally:
+                os.close(below)
+
+    @staticmethod
+    def _folders_in(tree: _WatchedTree, path: str, handle: int, *, tells: bool) -> list[str]:
+        """The folders in a folder that are to be watched."""
+        folders: list[str] = []
+        try:
+            with os.scandir(handle) as entries:
+                for entry in entries:
+                    below = f"{path.rstrip('/')}/{entry.name}"
+                    if tells:
+                        tree.events.append(Event(_ADDED, below))
+                    if entry.is_dir(follow_symlinks=False) and tree.enters(below):
+                        folders.append(entry.name)
+        except OSError:  # it is gone already, or may not be listed
+            return []
+        return folders
+
+    def _leave(self, tree: _WatchedTree, watch: int) -> None:
+        """Watch a folder no more for a tree; a watch that nobody wants is given back."""
+        del tree.paths[watch]
+        others = self._listeners[watch]
+        others.remove(tree)
+        if not others:
+            del self._listeners[watch]
+            self._inotify.remove(watch)
+
+    # -- events --------------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        for event in self._inotify.read():
+            if event.mask & _Q_OVERFLOW:
+                self._begin_again()
+                return
+            if event.mask & _IGNORED:
+                for tree in self._listeners.pop(event.watch, ()):
+                    tree.paths.pop(event.watch, None)
+                continue
+            for tree in tuple(self._listeners.get(event.watch, ())):
+                with self._failing(tree):
+                    self._understand(tree, event)
+                if tree.events:
+                    self._has_happened()
+
+    def _understand(self, tree: _WatchedTree, event: InotifyEvent) -> None:
+        mask, folder = event.mask, tree.paths[event.watch]
+        if not event.name:
+            if folder == tree.root:
+                tree.events.append(Event(_DELETED if mask & _GONE else _UPDATED, folder))
+            return
+        path = f"{folder.rstrip('/')}/{event.name}"
+        if mask & _NEW:
+            tree.events.append(Event(_ADDED, path))
+            if mask & _ISDIR and tree.enters(path):
+                self._enter_new(tree, path)
+        elif mask & _GONE:
+            is_moved = bool(mask & _MOVED_FROM and mask & _ISDIR)
+            tree.events.append(Event(_DELETED, path, whole=is_moved))
+            if is_moved:  # what happens in it is no longer meant
+                for watch in [at for at, each in tree.paths.items() if f"{each}/".startswith(f"{path}/")]:
+                    self._leave(tree, watch)
+        else:
+            tree.events.append(Event(_UPDATED, path))
+
+    def _enter_new(self, tree: _WatchedTree, path: str) -> None:
+        try:
+            handle = open_below("/", path, os.O_DIRECTORY, links=False)
+        except OSError as error:
+            if not isinstance(error, PathRefused) and error.errno not in _PASSED_OVER:
+                raise
+            return
+        try:
+            self._enter(tree, path, handle, tells=True)
+        finally:
+            os.close(handle)
+
+    def _begin_again(self) -> None:
+        """Watch from scratch after the system has dropped events, and tell that all may have changed."""
+        self._inotify.close()
+        self._inotify = Inotify("the folders")
+        self._listeners.clear()
+        for tree in list(self._trees):
+            tree.paths.clear()
+            before = tree.identity
+            with self._failing(tree):
+                try:
+                    self._enter_root(tree)
+                    kind = _UPDATED if tree.identity == before else _DELETED
+                except ProtocolError as error:
+                    if error.number != AhpErrorCode.NOT_FOUND:
+                        raise
+                    kind = _DELETED
+                tree.events.append(Event(kind, tree.root))
+        self._has_happened()
+
+    # -- batches -------------------------------------------------------------------------------------------
+
+    def _has_happened(self) -> None:
+        self._last_at = time.monotonic()
+        self._first_at = self._first_at or self._last_at
+
+    def _patience(self) -> float | None:
+        """How long may be waited for the next event."""
+        return max(0.0, self._due() - time.monotonic()) if self._first_at else None
+
+    def _due(self) -> float:
+        return min(self._first_at + LONGEST, self._last_at + QUIET)
+
+    def _tell_if_due(self) -> None:
+        if not self._first_at or time.monotonic() < self._due():
+            return
+        self._first_at = 0.0
+        for tree in list(self._trees):
+            events, tree.events = tree.events, []
+            if events:
+                with self._failing(tree):
+                    tree.sink.told(events)

@@ -1,4 +1,4 @@
-"""How macOS and Windows tell what changes: through watchfiles.
+"""How macOS and Windows tell what changes: through watchfiles, with a thread for each folder.
 
 watchfiles gives a set: what happened to one path is known, its order is not. So where both is said of a
 path, that it came and that it went, the disk decides.
@@ -10,107 +10,86 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import Literal
 
-from watchfiles import Change
-from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
+from watchfiles import Change, watch
 
 from serai.ahp.types import ResourceChangeType
-from serai.machine.watch.failures import not_found, watch_failed
-from serai.machine.watch.folders import Identity
-from serai.machine.watch.source import LONGEST, QUIET, Event
+from serai.errors import ProtocolError
+from serai.machine.paths import identity
+from serai.machine.watch.events import LONGEST, QUIET, Event, Sink, not_found, watch_failed
 
-__all__ = ["Portable", "in_order"]
+__all__ = ["in_order", "watch_folder"]
 
 _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
 
+_POLL = 100
+"""Time in milliseconds after which watchfiles gives an empty set: the first one says that it watches."""
 
-class Portable:
-    """A `Reader` on any system that watchfiles knows.
 
-    Args:
-        root: The folder, without links in its path.
-        recursive: Whether what is in its folders is meant too.
-        prunes: Which folders below, relative to the root, nobody wants to hear of.
-    """
+def watch_folder(
+    root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: Sink
+) -> Callable[[], None]:
+    """See `events.watch_folder`."""
+    stop = threading.Event()
 
-    def __init__(self, root: str, *, recursive: bool, prunes: Callable[[str], bool]) -> None:
-        self._root = root
-        self._recursive = recursive
-        self._prunes = prunes
-        self._start = len(root.rstrip(os.sep)) + 1
-        self._stop = threading.Event()
-        self._notify: RustNotify | None = None
-
-    def open(self) -> Identity:
-        """Begin to watch. Gives what is watched.
-
-        Raises:
-            ProtocolError: There is no such folder, or the system does not watch it.
-        """
+    def run() -> None:
+        error: ProtocolError | None = None
         try:
-            self._notify = RustNotify(
-                [self._root],
-                debug=False,
-                force_polling=False,
-                poll_delay_ms=300,
-                recursive=self._recursive,
-                ignore_permission_denied=True,
-            )
+            _watch(root, recursive, prunes, sink, stop)
+        except ProtocolError as failed:
+            error = failed
         except FileNotFoundError:
-            raise not_found(self._root) from None
-        except (OSError, WatchfilesRustInternalError) as error:
-            raise watch_failed(self._root, str(error)) from error
-        # watchfiles goes by the path. So it is asked afterwards whether that has led elsewhere.
-        if os.path.realpath(self._root) != self._root:
-            raise not_found(self._root)
-        info = os.stat(self._root)  # noqa: PTH116 - a str
-        return info.st_dev, info.st_ino
+            error = not_found(root)
+        except Exception as failed:  # noqa: BLE001 - whatever it is, those who wait must hear of it
+            error = watch_failed(root, repr(failed))
+        sink.over(error)
 
-    def read(self) -> list[Event]:
-        """Wait for changes, and then until it is quiet. Empty once `stop` was called.
-
-        Raises:
-            ProtocolError: The system does not watch any further.
-        """
-        while True:
-            try:
-                found = self._take()
-            except WatchfilesRustInternalError:  # a name that it cannot read, for instance: it never recovers
-                self.close()
-                self.open()
-                return [Event(_UPDATED, self._root)]
-            if found == "stop":
-                return []
-            if not isinstance(found, str) and (events := in_order(found, self._listed)):
-                return events
-
-    def _take(self) -> set[tuple[int, str]] | Literal["signal", "stop", "timeout"]:
-        if self._notify is None:
-            raise RuntimeError("it was not opened")
-        return self._notify.watch(round(LONGEST * 1e3), round(QUIET * 1e3), 0, self._stop)
-
-    def stop(self) -> None:
-        """Let `read` return within `QUIET`. Any thread may call it."""
-        self._stop.set()
-
-    def close(self) -> None:
-        """Give back what the system lent."""
-        if self._notify is not None:
-            self._notify.close()
-            self._notify = None
-
-    def _listed(self, path: str) -> Iterator[str]:
-        """All that is in a folder that has just come: the system tells the folder alone."""
-        if not self._recursive or self._prunes(path[self._start :]) or not os.path.isdir(path):  # noqa: PTH112 - a str
-            return
-        for folder, folders, files in os.walk(path):
-            folders[:] = [name for name in folders if not self._prunes(f"{folder}/{name}"[self._start :])]
-            for name in (*folders, *files):
-                yield f"{folder}{os.sep}{name}"
+    threading.Thread(target=run, name=f"watch {root}", daemon=True).start()
+    return stop.set
 
 
-def in_order(found: set[tuple[int, str]], listed: Callable[[str], Iterator[str]]) -> list[Event]:
+def _watch(
+    root: str, recursive: bool, prunes: Callable[[str], bool], sink: Sink, stop: threading.Event
+) -> None:
+    start = len(root.rstrip(os.sep)) + 1
+    is_open = False
+
+    def leaves_out(path: str) -> bool:
+        return not recursive or prunes(path[start:])
+
+    for found in watch(
+        root,
+        watch_filter=None,
+        debounce=round(LONGEST * 1e3),
+        step=round(QUIET * 1e3),
+        stop_event=stop,
+        rust_timeout=_POLL,
+        yield_on_timeout=True,
+        recursive=recursive,
+        raise_interrupt=False,
+        ignore_permission_denied=True,
+    ):
+        if not is_open:
+            is_open = True
+            # watchfiles goes by the path. So it is asked afterwards whether that has led elsewhere.
+            if os.path.realpath(root) != root:
+                raise not_found(root)
+            sink.opened(identity(os.stat(root)))  # noqa: PTH116 - a str
+        if events := in_order(found, lambda path: _listed(path, leaves_out)):
+            sink.told(events)
+
+
+def _listed(path: str, prunes: Callable[[str], bool]) -> Iterator[str]:
+    """All that is in a folder that has just come: the system tells the folder alone."""
+    if prunes(path) or not os.path.isdir(path):  # noqa: PTH112 - a str
+        return
+    for folder, folders, files in os.walk(path):
+        folders[:] = [name for name in folders if not prunes(f"{folder}/{name}")]
+        for name in (*folders, *files):
+            yield f"{folder}{os.sep}{name}"
+
+
+def in_order(found: set[tuple[Change, str]], listed: Callable[[str], Iterator[str]]) -> list[Event]:
     """What a set of changes means, given what is on the disk now. Folders come before what is in them."""
     kinds: defaultdict[str, set[int]] = defaultdict(set)
     for kind, path in found:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -23,17 +23,85 @@ from urllib.parse import quote_from_bytes
 
 from serai.ahp.types import ResourceChange, ResourceChangeType
 from serai.errors import ProtocolError
-from serai.machine.watch.changes import Pending
-from serai.machine.watch.failures import not_found, replaced, watch_failed
-from serai.machine.watch.folders import Identity
+from serai.machine.paths import Identity
+from serai.machine.watch.events import Event, not_found, replaced, watch_failed, watch_folder
 from serai.machine.watch.globs import PathFilter
-from serai.machine.watch.source import Event, Source, source_for
-from serai.machine.watch.watcher import Watcher
+from serai.machine.watch.pending import Pending
 from serai.uris import uri_of
 
-__all__ = ["Watch", "Watches"]
+__all__ = ["FolderWatch", "Watch", "Watches"]
 
 _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
+
+
+class FolderWatch:
+    """Tells on the event loop what changes in one folder. It begins at once.
+
+    Args:
+        root: The folder, without links in its path.
+        recursive: Whether what is in its folders is meant too.
+        prunes: Which folders below, relative to the root, are not watched at all.
+        hear: Looks at a batch, in a thread. What it returns is called on the event loop.
+        end: Is called on the event loop when nothing comes any more: with the error, or `None`.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        recursive: bool,
+        prunes: Callable[[str], bool],
+        hear: Callable[[Sequence[Event]], Callable[[], None] | None],
+        end: Callable[[ProtocolError | None], None],
+    ) -> None:
+        self._root = root
+        self._hear = hear
+        self._end = end
+        self._gone = False
+        self._loop = asyncio.get_running_loop()
+        self.ready: asyncio.Future[Identity] = self._loop.create_future()
+        """What the folder is, once everything is watched; fails with a `ProtocolError` when it cannot be."""
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        """Done when nothing more comes."""
+        self._stop = watch_folder(root, recursive=recursive, prunes=prunes, sink=self)
+
+    async def close(self) -> None:
+        """End it. Returns when nothing of it is left; cancelling is safe: it ends all the same."""
+        self._stop()
+        await asyncio.shield(self.ended)
+
+    # -- in the thread of the watch ------------------------------------------------------------------------
+
+    def opened(self, identity: Identity) -> None:
+        """See `Sink`."""
+        self._call(lambda: None if self.ready.done() else self.ready.set_result(identity))
+
+    def told(self, events: Sequence[Event]) -> None:
+        """See `Sink`."""
+        if self._gone:
+            return
+        self._gone = any(event.kind is _DELETED and event.path == self._root for event in events)
+        if (heard := self._hear(events)) is not None:
+            self._call(heard)
+        if self._gone:
+            self._stop()
+
+    def over(self, error: ProtocolError | None) -> None:
+        """See `Sink`."""
+        self._call(lambda: self._finish(error))
+
+    def _call(self, call: Callable[[], None]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(call)
+        except RuntimeError:  # the loop is closed, so nobody waits any more
+            self._stop()
+
+    def _finish(self, error: ProtocolError | None) -> None:
+        self.ended.set_result(None)
+        if not self.ready.done():
+            self.ready.set_exception(error or watch_failed(self._root, "nobody wants it any more"))
+            self.ready.exception()  # those who waited may have gone
+        self._end(error)
 
 
 class Watch:
@@ -55,7 +123,6 @@ class Watch:
         recursive: bool,
         filter: PathFilter,  # noqa: A002 - it is the word for it
         hides: Callable[[str], bool],
-        leave: Callable[[Watch], Awaitable[None]],
     ) -> None:
         self.uri = uri_of(root)
         """The root, as it was named."""
@@ -71,7 +138,21 @@ class Watch:
         self._news = asyncio.Event()
         self._over = False
         self._error: ProtocolError | None = None
-        self._leave = leave
+        # Of a file the folder is watched, since it may be replaced by another one.
+        self.folder = (real.rpartition("/")[0] or "/") if is_file else real
+        """What is watched for it."""
+        self._folder_watch = FolderWatch(
+            self.folder,
+            recursive=recursive and not is_file,
+            prunes=filter.prunes,
+            hear=self._hear,
+            end=self._end,
+        )
+
+    @property
+    def is_over(self) -> bool:
+        """True once nothing comes any more."""
+        return self._over
 
     def __aiter__(self) -> Self:
         return self
@@ -97,13 +178,19 @@ class Watch:
 
         Cancelling is safe: it ends all the same.
         """
-        self.end(None)
-        await self._leave(self)
+        self._end(None)
+        await self._folder_watch.close()
 
-    # -- what the watcher calls ----------------------------------------------------------------------------
+    async def opened(self) -> Identity:
+        """Wait until all that happens is told. Gives what the folder is that is watched.
 
-    def hear(self, events: Sequence[Event]) -> Callable[[], None] | None:
-        """Pick what is meant, in the watcher's thread."""
+        Raises:
+            ProtocolError: It cannot be watched.
+        """
+        return await asyncio.shield(self._folder_watch.ready)
+
+    def _hear(self, events: Sequence[Event]) -> Callable[[], None] | None:
+        """Pick what is meant, in the thread of the watch."""
         chosen: list[tuple[str, ResourceChangeType, bool]] = []
         gone = False
         for kind, path, whole in events:
@@ -129,8 +216,7 @@ class Watch:
             return "/" not in relative and self._filter.passes(relative)
         return self._filter.passes(relative) or (whole and self._filter.may_hold(relative))
 
-    def end(self, error: ProtocolError | None) -> None:
-        """Nothing comes any more."""
+    def _end(self, error: ProtocolError | None) -> None:
         if not self._over:
             self._over = True
             self._error = error
@@ -151,19 +237,13 @@ class Watch:
 
 
 class Watches:
-    """All watches of a host. Those that look at the same folder share one watch of the system.
+    """All watches of a host."""
 
-    Args:
-        make_source: Where changes come from.
-    """
-
-    def __init__(self, make_source: Callable[..., Source] = source_for) -> None:
-        self._make_source = make_source
-        self._watchers: list[Watcher] = []
-        self._open: dict[Watch, Watcher] = {}
+    def __init__(self) -> None:
+        self._open: set[Watch] = set()
 
     def __len__(self) -> int:
-        return len(self._open)
+        return sum(not watch.is_over for watch in self._open)
 
     async def watch(
         self,
@@ -199,57 +279,22 @@ class Watches:
         real, is_file, chosen = await asyncio.to_thread(
             _look, name, list(includes), list(excludes), follow=of is None
         )
-        watch = Watch(
-            name, real, is_file=is_file, recursive=recursive, filter=chosen, hides=hides, leave=self._left
-        )
-        if is_file:  # the folder is watched, since a file may be replaced by another one
-            folder = real.rpartition("/")[0] or "/"
-            watcher = self._watcher(folder, of, recursive=False, filter=PathFilter())
-        else:
-            folder = real
-            watcher = self._watcher(folder, of, recursive=recursive, filter=chosen)
-        watcher.add(watch)
-        self._open[watch] = watcher
+        watch = Watch(name, real, is_file=is_file, recursive=recursive, filter=chosen, hides=hides)
+        self._open = {each for each in self._open if not each.is_over} | {watch}
         try:
-            await asyncio.shield(watcher.ready)
+            found = await watch.opened()
         except BaseException:
-            await self._left(watch)
+            await watch.close()
             raise
-        # A watcher of a folder above goes by the names in it, and follows no link.
-        if of is not None and watcher.root == folder and watcher.identity != of:
+        if of is not None and found != of:
             await watch.close()
             raise replaced(name)
         return watch
 
     async def close(self) -> None:
         """End all watches."""
-        for watch in list(self._open):
-            await watch.close()
-
-    def _watcher(
-        self,
-        folder: str,
-        of: Identity | None,
-        *,
-        recursive: bool,
-        filter: PathFilter,  # noqa: A002 - the same
-    ) -> Watcher:
-        for watcher in self._watchers:
-            if watcher.root == folder and of is not None and watcher.identity not in {None, of}:
-                continue  # that folder is gone, which will be told in a moment
-            if watcher.covers(folder, recursive=recursive, excludes=filter.excludes):
-                return watcher
-        watcher = Watcher(folder, recursive=recursive, filter=filter, make_source=self._make_source)
-        self._watchers.append(watcher)
-        return watcher
-
-    async def _left(self, watch: Watch) -> None:
-        watcher = self._open.pop(watch, None)
-        if watcher is None:
-            return
-        if watcher not in self._open.values():
-            self._watchers.remove(watcher)
-        await watcher.remove(watch)
+        while self._open:
+            await self._open.pop().close()
 
 
 def _look(

@@ -14,7 +14,7 @@ from serai import jsonrpc
 from serai.ahp import commands as c
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
-from serai.completions.completing import TRIGGERS
+from serai.completions.completion import TRIGGERS
 from serai.errors import InvalidParams, ProtocolError, SeraiError, StorageUnavailable
 from serai.host.host import Host
 from serai.journal.envelopes import MAX_BYTES, MAX_ENVELOPES, envelope

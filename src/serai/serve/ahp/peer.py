@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 from serai import jsonrpc
@@ -29,18 +29,17 @@ from serai.errors import (
 )
 from serai.host.clients import Count
 from serai.host.host import Host
-from serai.journal.journal import Journal
 from serai.jsonrpc.messages import TOO_MANY_REQUESTS
 from serai.serve import Connection
 from serai.serve.frames import text_frame
 
-__all__ = ["EACH", "AhpPeer", "Burden"]
+__all__ = ["AhpPeer"]
 
 _log = logging.getLogger(__name__)
 
 _MAX_BACKLOG_BYTES = 20 * 1024 * 1024
-_FULL = 1024 * 1024
-"""When so much is in line behind what waits for the disk, no more is read; one message may come beside it."""
+_EACH = 256
+"""What a message takes beside its text, at the least."""
 _MAX_DEPTH = MAX_DEPTH - 28
 """What comes in comes out again inside an envelope or a snapshot, and a client reads no deeper than that."""
 _MAX_VALUES = 100_000
@@ -95,15 +94,12 @@ class AhpPeer:
         self.client_id = ""
         """Empty before the handshake."""
         self.count = Count(0)
-        self.burden = Burden(host.journal)
-        """What waits for the disk of all that came here."""
         self.is_gone = False
         self.publish = link.send
         """Hear of something: the journal's `Subscriber`."""
         self._backlog: deque[tuple[_Incoming, int]] = deque()
         self._backlog_bytes = 0
         self._in_line: asyncio.Task[None] | None = None
-        self._waits_for_disk = False
         self._is_client = False
         """Whether what comes here counts as a client's."""
         self._alongside: set[asyncio.Task[None]] = set()
@@ -126,36 +122,17 @@ class AhpPeer:
             case message:
                 pass
         if isinstance(message, jsonrpc.Request) and (refusal := self._refusal(message)) is not None:
-            message = _Unreadable(b"", refusal)
-            if not self.burden.is_too_much:
-                self._take(message, len(data))  # it waits for no other
-                return
-        if self._in_line is None and self.burden.is_too_much:
-            self._in_line = asyncio.create_task(self._work(self._relief()))
+            self.fail(refusal)  # it waits for no other
+            return
         if self._in_line is not None:
             self._backlog.append((message, len(data)))
-            self._backlog_bytes += len(data) + EACH
+            self._backlog_bytes += len(data) + _EACH
             if self._backlog_bytes > _MAX_BACKLOG_BYTES:
                 self.link.close(1013, "too much is under way; wait for answers")
             return
-        work = self._take(message, len(data))
+        work = self._take(message)
         if work is not None:
             self._in_line = asyncio.create_task(self._work(work))
-
-    @property
-    def is_full(self) -> bool:
-        """See `Peer`. Not so while something else is waited for: that may be an answer of the client."""
-        return self._waits_for_disk and self._backlog_bytes > _FULL
-
-    def _relief(self) -> _Work:
-        self._waits_for_disk = True  # from now on, not when the work begins
-        return self._relieved()
-
-    async def _relieved(self) -> None:
-        try:
-            await self.burden.lessened()
-        finally:
-            self._waits_for_disk = False
 
     async def _work(self, work: _Work) -> None:
         while True:
@@ -164,22 +141,17 @@ class AhpPeer:
             except Exception:  # noqa: BLE001 - what comes next is not to blame
                 _log.exception("a message of %s was not dealt with", self.link.remote)
             while self._backlog:
-                if self.burden.is_too_much:
-                    work = self._relief()
-                    break
                 message, size = self._backlog.popleft()
-                self._backlog_bytes -= size + EACH
-                more = self._take(message, size)
+                self._backlog_bytes -= size + _EACH
+                more = self._take(message)
                 if more is not None:
                     work = more
                     break
             else:
                 self._in_line = None
-                self.link.read_on()
                 if self.is_gone:
                     self._finish_counting()
                 return
-            self.link.read_on()
 
     def disconnected(self) -> None:
         """The connection is gone. That changes nothing but presence, and ends what only it waited for.
@@ -202,7 +174,7 @@ class AhpPeer:
         """Drop from the line what nobody hears the answer to, and on which nothing behind it depends."""
         kept = [one for one in self._backlog if self._is_deed(one[0])]
         self._backlog = deque(kept)
-        self._backlog_bytes = sum(size + EACH for _, size in kept)
+        self._backlog_bytes = sum(size + _EACH for _, size in kept)
 
     def _is_deed(self, message: _Incoming) -> bool:
         """Whether a message changes something in its place in the line."""
@@ -233,8 +205,7 @@ class AhpPeer:
 
     # -- messages ------------------------------------------------------------------------------------------
 
-    def _take(self, message: _Incoming, size: int) -> _Work | None:
-        self.burden.add(size)
+    def _take(self, message: _Incoming) -> _Work | None:
         match message:
             case jsonrpc.Request():
                 return self._request(message)
@@ -320,7 +291,6 @@ class AhpPeer:
         for room: it has happened, and is not undone.
         """
         message = _framed(jsonrpc.Success(id=request.id, result=result))
-        self.burden.add(len(message))
         only_asked = self._service.commands[request.method].only_asks
         self.journal.then(
             lambda _seq: self.link.respond(message),
@@ -410,40 +380,3 @@ def _answer_to(request: jsonrpc.Request, error: SeraiError) -> ProtocolError:
         error = ProtocolError(str(error), data=error.to_wire())
     error.id = request.id
     return error
-
-
-_MOST_BYTES = 8 * 1024 * 1024
-EACH = 256
-"""What a message takes beside its text, at the least."""
-
-
-class Burden:
-    """What of one client waits for the journal's next batch, by its size."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self._batch = journal.gathering
-        self._bytes = 0
-
-    def add(self, size: int) -> None:
-        """Something of so many bytes may wait from now on."""
-        if self._batch != self._journal.gathering:
-            self._batch, self._bytes = self._journal.gathering, 0
-        self._bytes += size + EACH
-
-    @property
-    def is_too_much(self) -> bool:
-        """Whether nothing should be added before the next batch is begun.
-
-        Not so while nothing can be written: there is no telling how long that lasts, and who asks is told so.
-        """
-        is_much = self._bytes > _MOST_BYTES and self._batch == self._journal.gathering
-        return is_much and self._journal.unavailable is None
-
-    async def lessened(self) -> None:
-        """Wait until all that waits now is written, or it turns out that it cannot be."""
-        try:
-            with suppress(SeraiError):
-                await self._journal.committed(patient=False)
-        finally:
-            self._bytes = 0

@@ -28,7 +28,6 @@ async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
         if not found and not is_stream(channel):
             raise unknown(channel)
         release = keep()
-    peer.burden.add(sum(memoryview(state).nbytes for state in found.values()))
 
     def answer(seq: int) -> None:
         snapshots = follow(peer, [channel], found, seq)

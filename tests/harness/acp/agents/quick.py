@@ -3,7 +3,7 @@
 What it is told stands in its argument, as JSON: `capabilities`, `meta` and `methods` for its handshake,
 `new_error` to refuse sessions, `signed_in` a file that has to be there, `modes` and `options` for its
 sessions, `keep` a folder in which it keeps them, `late` how long after `session/load` and its like it tells
-the history (`prompt`: only in the next turn; `never`), `repeats` to repeat each prompt, `dies_in` and
+the history (or `never`), `repeats` to repeat each prompt, `dies_in` and
 `silent_in` what it does not survive or answer, `refuses` the errors that it answers some methods with.
 What it does in a turn is the first line of the prompt: the name of a function in `quick_calls`, `quick_words`
 or `quick_requests`, and words for it.
@@ -28,9 +28,6 @@ import quick_words
 from quick_settings import CHOICES, options
 from quick_wire import KEEP, PARAMS, PROMPT, REMEMBERED, STATE, TOLD, ask, receive, say, send, update
 
-LATE: list[str] = []
-AROUND = TOLD.get("around", "{}")
-"""What stands around the words of late history."""
 TELLING: list[threading.Timer] = []
 TURNS: dict[str, Callable[..., Any]] = {
     **vars(quick_calls),
@@ -43,7 +40,7 @@ def initialize(params: dict[str, Any]) -> Any:
     return {
         "protocolVersion": 1,
         "agentCapabilities": TOLD.get("capabilities", {}),
-        "agentInfo": {"name": "quick", "title": "Quick", "version": "1.2"},
+        "agentInfo": {"name": "quick", "title": "Quick", "version": TOLD.get("version", "1.2")},
         "authMethods": TOLD.get("methods", []),
         "_meta": TOLD.get("meta", {}),
     }
@@ -54,6 +51,9 @@ def reply(session: str) -> dict[str, Any]:
     if "modes" in TOLD:
         modes = [{"id": "ask", "name": "Ask"}, {"id": "do", "name": "Do"}]
         answer["modes"] = {"currentModeId": STATE["mode"], "availableModes": modes}
+    if "models" in TOLD:
+        models = [{"modelId": name, "name": name.title()} for name in ("small", "large")]
+        answer["models"] = {"currentModelId": STATE["model"], "availableModels": models}
     return answer
 
 
@@ -88,9 +88,7 @@ def load(params: dict[str, Any]) -> Any:
 
 
 def tell_later(session: str) -> None:
-    if TOLD.get("late") == "prompt":
-        LATE.extend(REMEMBERED[session])
-    elif TOLD.get("late", "never") != "never":
+    if TOLD.get("late", "never") != "never":
         TELLING.append(threading.Timer(TOLD["late"], retell, [session, list(REMEMBERED[session])]))
         TELLING[-1].start()
 
@@ -117,10 +115,6 @@ def prompt(params: dict[str, Any]) -> Any:
     PROMPT.update(params)
     while TELLING:  # nothing is done before all is told
         TELLING.pop().join()
-    while LATE:  # the history, as it was, or nearly
-        update(session, "user_message_chunk", content={"type": "text", "text": AROUND.format(LATE[0])})
-        name, *words = LATE.pop(0).split(" ")
-        TURNS[name](session, *(AROUND.format(word) for word in words))
     text = next(block["text"] for block in params["prompt"] if block["type"] == "text")
     if TOLD.get("repeats"):
         update(session, "user_message_chunk", content={"type": "text", "text": text})

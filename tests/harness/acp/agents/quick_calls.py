@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from quick_requests import FORM
-from quick_settings import set_mode
-from quick_wire import KEEP, PARAMS, PROMPT, REMEMBERED, ask, receive, say, send, told, update
+from quick_wire import PARAMS, ask, receive, say, send, told, update
 from quick_words import wait
 
 OPTIONS = [
@@ -25,39 +24,6 @@ def careful(session: str) -> Any:
     """Says what it is about to do, and asks."""
     say(session, "I will ask.")
     permission(session)
-
-
-def paused(session: str) -> Any:
-    """Begins a call, and goes on when its mode is changed."""
-    update(session, "tool_call", toolCallId="p", title="make", status="in_progress")
-    while (message := receive()).get("method") != "session/set_mode":
-        pass
-    send(id=message["id"], result=set_mode(message["params"]))
-    update(session, "tool_call_update", toolCallId="p", status="completed")
-    say(session, "made")
-
-
-def fixit(session: str, how: str = "") -> Any:
-    """Reads a file. The first process goes down over it; those after it say that all is done."""
-    call = f"k{os.getpid()}"
-    update(session, "tool_call", toolCallId=call, title="Read foo.py", kind="read", status="in_progress")
-    began = Path(PARAMS[session]["cwd"], "began")
-    if not began.exists():
-        began.touch()
-        if KEEP is not None and how == "keeps":
-            (KEEP / session).write_text(json.dumps([PROMPT["prompt"][0]["text"]]))
-        os._exit(1)
-    update(session, "tool_call_update", toolCallId=call, status="completed")
-    say(session, "It is fixed.")
-
-
-def further(session: str) -> Any:
-    """Gets further the second time."""
-    update(session, "tool_call", toolCallId="k0", title="Read foo.py", status="completed")
-    say(session, "Done.")
-    if REMEMBERED.get(session):
-        say(session, " All tests pass.")
-        update(session, "tool_call", toolCallId="k1", title="Run tests", status="completed")
 
 
 def tool(session: str, outcome: str = "completed") -> Any:
@@ -175,13 +141,6 @@ def reasked(session: str, then: str) -> Any:
         update(session, "tool_call_update", toolCallId="c", status="completed")
 
 
-def again_hasty(session: str, then: str) -> Any:
-    """Asks about a call, and when it may not run is as hasty with it as can be."""
-    call = {"toolCallId": "c", "title": "make"}
-    ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
-    hasty(session, then)
-
-
 def defiant(session: str, *statuses: str) -> Any:
     """Asks about a call, and tells that it goes on, whatever the answer."""
     what = {"rawInput": {"command": "make"}, "locations": [{"path": "Makefile"}]}
@@ -194,28 +153,6 @@ def defiant(session: str, *statuses: str) -> Any:
             content = [{"type": "diff", "path": "a.txt", "newText": "a"}]
         more = {"content": content} if text else {}
         update(session, "tool_call_update", toolCallId="c", status=name, **more)
-
-
-def insistent(session: str) -> Any:
-    """Asks about a call, whatever the answer once more, and about another one that has its id."""
-    whole = {"toolCallId": "c", "title": "make", "kind": "execute", "rawInput": {"command": "make"}}
-    for call in (whole, {"toolCallId": "c"}, {"toolCallId": "c", "title": "ls"}):
-        ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
-
-
-def thrice(session: str) -> Any:
-    """Asks three times about one call, all at once, and then runs it."""
-    params = {"sessionId": session, "toolCall": {"toolCallId": "c", "title": "make"}, "options": OPTIONS}
-    for number in range(3):
-        send(id=f"t{number}", method="session/request_permission", params=params)
-    outcomes: list[str] = []
-    while len(outcomes) < 3:
-        message = receive()
-        if "result" in message:
-            outcomes.append(message["result"]["outcome"].get("optionId", "cancelled"))
-    update(session, "tool_call_update", toolCallId="c", status="in_progress")
-    update(session, "tool_call_update", toolCallId="c", status="completed")
-    say(session, ",".join(outcomes))
 
 
 def withdrawn(session: str, method: str) -> Any:
@@ -259,13 +196,6 @@ def burst(session: str, count: str) -> Any:
     ]
     sys.stdout.write("".join(json.dumps(line) + "\n" for line in lines))
     sys.stdout.flush()
-
-
-def again(session: str) -> Any:
-    """Two calls that have one id."""
-    for title in ("first", "second"):
-        update(session, "tool_call", toolCallId="c", title=title, status="in_progress")
-        update(session, "tool_call_update", toolCallId="c", status="completed")
 
 
 def unkind(session: str, *names: str) -> Any:

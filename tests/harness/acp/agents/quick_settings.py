@@ -50,6 +50,11 @@ def set_mode(params: dict[str, Any]) -> Any:
     return {}
 
 
+def set_model(params: dict[str, Any]) -> Any:
+    STATE["model"] = params["modelId"]
+    return {}
+
+
 def set_option(params: dict[str, Any]) -> Any:
     STATE[params["configId"]] = params["value"]
     return {"configOptions": options()}
@@ -58,4 +63,5 @@ def set_option(params: dict[str, Any]) -> Any:
 CHOICES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "session/set_mode": set_mode,
     "session/set_config_option": set_option,
+    "session/set_model": set_model,
 }

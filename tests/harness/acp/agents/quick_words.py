@@ -29,16 +29,6 @@ def think(session: str) -> Any:
     say(session, " and more", messageId="m2")
 
 
-def illustrated(session: str) -> Any:
-    """Words, and what is none."""
-    say(session, "See ")
-    link = {"type": "resource_link", "uri": "file:///x/y.txt", "name": "y.txt"}
-    picture = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
-    for content in (link, picture):
-        update(session, "agent_message_chunk", content=content)
-    say(session, "for all of it.")
-
-
 def itself(session: str, *words: str) -> Any:
     """Says something, a message to itself, and something more; `|` stands between them."""
     first, message, rest = (each.strip() for each in " ".join(words).split("|"))
@@ -46,13 +36,6 @@ def itself(session: str, *words: str) -> Any:
         say(session, first)
     update(session, "user_message_chunk", content={"type": "text", "text": message})
     say(session, rest)
-
-
-def pass_once(session: str) -> Any:
-    """Has an answer the first time, and none after that, also when that is history."""
-    TOLD["passes"] = TOLD.get("passes", 0) + 1
-    if TOLD["passes"] == 1:
-        say(session, "All pass.")
 
 
 def recall(session: str) -> Any:
@@ -70,8 +53,19 @@ def opened(session: str) -> Any:
 
 def settings(session: str) -> Any:
     sets = [message["params"] for message in HEARD if str(message.get("method")).startswith("session/set_")]
-    told = [[p["configId"], p["value"]] if "configId" in p else ["mode", p["modeId"]] for p in sets]
+    told = [
+        ["model", p["modelId"]]
+        if "modelId" in p
+        else [p["configId"], p["value"]]
+        if "configId" in p
+        else ["mode", p["modeId"]]
+        for p in sets
+    ]
     say(session, json.dumps(told))
+
+
+def entitle(session: str) -> Any:
+    update(session, "session_info_update", title=TOLD["version"])
 
 
 def plan(session: str) -> Any:

@@ -1,0 +1,205 @@
+"""The answer to the command `completions`: what is being written at a place in a text, and what fits there.
+
+    index = FileIndex(folder)
+    items = await complete(params.text, params.offset, [FileSource(index), PromptSource(prompts)])
+
+Clients count UTF-16 units, so an emoji counts as two. Two things can be begun: a mention with `@`, at the
+start of a word, whose name may be put in quotes (`@"my file`; a quote or a backslash in it has a backslash
+before it); and a command with `/`, at the start of a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from unicodedata import normalize
+
+from serai.ahp.commands import CompletionItem
+from serai.ahp.types import MessageAttachment
+from serai.errors import InvalidParams
+
+__all__ = [
+    "ITEM_LIMIT",
+    "KIND",
+    "TRIGGERS",
+    "Candidate",
+    "CompletionSource",
+    "Token",
+    "complete",
+    "folded",
+    "index_of",
+    "items",
+    "token_at",
+    "units",
+    "words_at",
+]
+
+KIND = "serai.kind"
+"""In an attachment's `_meta`: what was chosen, a `file`, `folder`, `skill` or `prompt`."""
+
+TRIGGERS = ["@", "/"]
+"""What begins something that can be completed; `initialize` tells it to clients."""
+
+ITEM_LIMIT = 50
+"""Most offers in one answer."""
+
+# Scripts in which words stand beside each other without spaces, such as Thai, Chinese, Japanese and Korean.
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\ua000-\ua4cf\uac00-\ud7af\uf900-\ufaff"
+    r"\uff66-\uffdc\U00020000-\U0003ffff"
+)
+# Not in an address (`me@host`), nor where `@` belongs to a path (`node_modules/@types`).
+_BEGINS = rf"(?<![^\W{_UNSPACED}])(?<![@/\\])"
+# There it is part of the name that is being written: `@icon@2x.png`.
+_INSIDE = rf"(?:(?<=[^\W{_UNSPACED}])|(?<=[/\\]))@"
+
+_TOKENS = (
+    (
+        "@",
+        re.compile(
+            rf"""{_BEGINS}@(?:"(?P<quoted>(?:[^"\\\n]|\\.)*+\\?)|(?P<query>(?:[^\s"@]|{_INSIDE})*+))\Z"""
+        ),
+    ),
+    ("/", re.compile(r"\A/(?P<query>\S*)\Z")),
+)
+
+
+_WORDS = re.compile(r"\A/(?P<query>\S+\s.*)\Z")
+_ESCAPED = re.compile(r"""\\(["\\])""")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What is being written: which trigger, what came after it, and where it stands, in UTF-16 units."""
+
+    trigger: str
+    query: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something that could be meant: its name, as it is written after the trigger, and what is attached."""
+
+    name: str
+    attachment: MessageAttachment
+
+
+def units(text: str) -> int:
+    """How many UTF-16 units a text has."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def index_of(text: str, offset: int) -> int:
+    """The place in a text that an offset in UTF-16 units means.
+
+    Raises:
+        InvalidParams: The offset is before the text, behind it, or inside a character.
+    """
+    if not 0 <= offset <= units(text):
+        raise InvalidParams(
+            f"the offset {offset} is outside of a text of {units(text)} units", field="params.offset"
+        )
+    if text.isascii():
+        return offset
+    before = text.encode("utf-16-le", "surrogatepass")[: 2 * offset].decode("utf-16-le", "surrogatepass")
+    if units(text[: len(before)]) != offset:
+        raise InvalidParams(f"the offset {offset} is inside a character", field="params.offset")
+    return len(before)
+
+
+def token_at(text: str, offset: int) -> Token | None:
+    """What is being written at an offset; `None` when it is nothing that can be completed.
+
+    Raises:
+        InvalidParams: The offset is before the text, behind it, or inside a character.
+    """
+    line = _line_before(text, offset)
+    for trigger, pattern in _TOKENS:
+        if (match := pattern.search(line)) is not None:
+            found = match.groupdict()
+            quoted = found.get("quoted")
+            return Token(
+                trigger,
+                found["query"] if quoted is None else _ESCAPED.sub(r"\1", quoted),
+                start=offset - units(match.group()),
+                end=offset,
+            )
+    return None
+
+
+def words_at(text: str, offset: int) -> Token | None:
+    """A command and what follows it on its line: both together may be the name of a command.
+
+    Raises:
+        InvalidParams: The offset is before the text, behind it, or inside a character.
+    """
+    match = _WORDS.search(_line_before(text, offset))
+    return match and Token("/", match["query"], start=offset - units(match.group()), end=offset)
+
+
+def _line_before(text: str, offset: int) -> str:
+    before = text[: index_of(text, offset)]
+    return before[before.rfind("\n") + 1 :]
+
+
+def items(token: Token, candidates: Iterable[Candidate]) -> list[CompletionItem]:
+    """What is offered for a token: each replaces all of it up to the cursor."""
+    return [
+        CompletionItem(
+            insert_text=token.trigger + (_quoted(candidate.name) if token.trigger == "@" else candidate.name),
+            attachment=candidate.attachment,
+            range_start=token.start,
+            range_end=token.end,
+        )
+        for candidate in candidates
+    ][:ITEM_LIMIT]
+
+
+def _quoted(name: str) -> str:
+    if not re.search(r"""[\s"]""", name):
+        return name
+    return '"' + re.sub(r"""["\\]""", r"\\\g<0>", name) + '"'
+
+
+def folded(text: str) -> str:
+    """A text in which case and the spelling of letters with signs make no difference."""
+    return normalize("NFC", text.lower())
+
+
+class CompletionSource(Protocol):
+    """Offers what can stand after a trigger."""
+
+    @property
+    def trigger(self) -> str:
+        """Which of `TRIGGERS` it answers to."""
+        ...
+
+    async def candidates(self, query: str) -> Sequence[Candidate]:
+        """What fits, best first. It should answer soon."""
+        ...
+
+
+async def complete(text: str, offset: int, sources: Sequence[CompletionSource]) -> list[CompletionItem]:
+    """What could stand at a place in a text, best first, at most `ITEM_LIMIT`.
+
+    Sources of the same trigger are asked in their order. Cancelling is safe.
+
+    Raises:
+        InvalidParams: The offset is before the text, behind it, or inside a character (`params.offset`).
+    """
+    token = token_at(text, offset)
+    words = words_at(text, offset) if token is None else None
+    begun = token or words
+    if begun is None:
+        return []
+    found: list[Candidate] = []
+    for source in sources:
+        if source.trigger == begun.trigger and len(found) < ITEM_LIMIT:
+            found += await source.candidates(begun.query)
+    if words:  # most likely it is said to a command, so only a name that begins just so is meant
+        found = [item for item in found if folded(item.name).startswith(folded(words.query))]
+    return items(begun, found)

@@ -1,0 +1,324 @@
+"""File completions: which files a folder has, by git where there is git, else by what is there; after `@`.
+
+Repositories in a repository, such as submodules, are asked for theirs. Where git tells nothing, since all of
+the folder is ignored, what is there counts. git is asked with what a repository's own settings could make it
+run turned off.
+
+A listing is used for a moment; then it is made again, while the old one still answers, for two seconds. Who
+asks later waits for the new one, up to a second. A listing that did not change is not laid out again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import mimetypes
+import os
+import re
+import stat
+import threading
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from unicodedata import normalize
+
+from serai.ahp.types import MessageResourceAttachment
+from serai.completions.completion import ITEM_LIMIT, KIND, Candidate
+from serai.completions.search import FoundPath, PathListing, PathListingBuilder, in_turns, search
+from serai.machine.processes.brief import brief
+from serai.machine.processes.git import HARDENED, git_environment, git_program
+
+__all__ = ["ENTRY_LIMIT", "OLDEST", "FileIndex", "FileSource"]
+
+ENTRY_LIMIT = 500_000
+"""Most files and folders of a listing."""
+OLDEST = 2.0
+"""Age in seconds up to which a listing answers while a new one is being made."""
+
+_AGE = 0.2
+"""Age in seconds up to which a listing is taken as it is, or ten times as long as it took to make."""
+_LONGEST_AGE = OLDEST / 2
+"""Longest such age: then a new listing is there before the old one is too old."""
+_PATIENCE = 0.1
+"""Time in seconds that someone waits for a new listing instead of the old one, if the last was as quick."""
+_LONGEST_WAIT = 1.0
+"""Time in seconds that someone waits when the old one is too old; then it answers all the same."""
+_LONGEST = 20.0
+"""Longest time in seconds to make a listing."""
+_CHUNK = 65_536
+_MOST_REPOSITORIES = 64
+"""Most repositories in a folder that are looked into."""
+
+_LEFT_OUT = frozenset(
+    {
+        ".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv", ".tox", ".nox",
+        ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".idea", ".DS_Store",
+    }
+)  # fmt: skip
+"""Names that nobody means who looks for a file of their own."""
+
+_GIT = (*HARDENED, "ls-files", "-z", "--stage", "--others", "--exclude-standard")
+_STAGED = re.compile(rb"(\d{6}) [0-9a-f]{40,64} \d\t")
+"""How an entry begins that git knows; what is new has its path alone."""
+_SUBMODULE = b"160000"
+
+
+class FileIndex:
+    """The files of one folder.
+
+    Args:
+        folder: An absolute path.
+        closed: A folder that is left out with all that is in it, wherever it is.
+    """
+
+    def __init__(self, folder: Path, closed: Path | None = None) -> None:
+        self.folder = folder
+        self._closed = closed
+        self._listing: PathListing | None = None
+        self._mark: bytes | None = None
+        self._good_until = 0.0
+        self._too_old_at = 0.0
+        self._took = 0.0
+        self._making: asyncio.Task[None] | None = None
+
+    async def listing(self) -> PathListing:
+        """What the folder has; empty when there is no such folder.
+
+        It may be up to `OLDEST` seconds old when the folder is so large that making a new one takes a while;
+        older only when that takes more than a second. Cancelling is safe: others may wait for the same one.
+        """
+        now = time.monotonic()
+        if self._making is None and now >= self._good_until:
+            self._making = asyncio.create_task(self._make())
+            self._making.add_done_callback(self._made)
+        if self._making is not None:
+            if self._listing is None:
+                await asyncio.shield(self._making)
+            elif now >= self._too_old_at:
+                await asyncio.wait({self._making}, timeout=_LONGEST_WAIT)
+            elif self._took < _PATIENCE:
+                await asyncio.wait({self._making}, timeout=_PATIENCE)
+        return self._listing or PathListing()
+
+    async def close(self) -> None:
+        """End what is under way; no process and no thread stays behind."""
+        if self._making is not None:
+            self._making.cancel()
+            await asyncio.wait({self._making})
+
+    async def _make(self) -> None:
+        begin = time.monotonic()
+        closed = await asyncio.to_thread(_inside, self.folder, self._closed)
+        look = _Look(self.folder, closed)
+        if not await look.ask_git():
+            look = _Look(self.folder, closed)
+            await look.walk()
+        mark = look.mark.digest()
+        if mark != self._mark:
+            self._listing = await in_turns(look.builder.build())
+            self._mark = mark
+        now = time.monotonic()
+        self._took = now - begin
+        self._good_until = now + min(max(_AGE, 10 * self._took), _LONGEST_AGE)
+        self._too_old_at = now + OLDEST
+
+    def _made(self, task: asyncio.Task[None]) -> None:
+        self._making = None
+        if not task.cancelled() and task.exception() is not None:
+            self._good_until = time.monotonic() + _AGE
+
+
+def _inside(folder: Path, closed: Path | None) -> str | None:
+    """How the paths begin that are left out; `None` when none are. Reads the disk."""
+    if closed is None:
+        return None
+    above, below = os.path.realpath(folder), os.path.realpath(closed)
+    if Path(above).is_relative_to(below):
+        return ""
+    return f"{os.path.relpath(below, above)}/" if Path(below).is_relative_to(above) else None
+
+
+class _Look:
+    """One look at what a folder has, by git or by the disk."""
+
+    def __init__(self, folder: Path, closed: str | None) -> None:
+        self._folder = folder
+        self._closed = closed
+        self.builder = PathListingBuilder()
+        self.mark = hashlib.blake2b()
+        """Is another one when something else is there."""
+        self._nested: list[str] = []
+        """Folders that may be repositories of their own, and are to be read."""
+
+    def _open_ones(self, names: list[str]) -> list[str]:
+        closed = self._closed
+        return names if closed is None else [name for name in names if not name.startswith(closed)]
+
+    @property
+    def _is_full(self) -> bool:
+        if self.builder.count >= ENTRY_LIMIT:
+            self.builder.whole = False
+        return not self.builder.whole
+
+    # -- git -----------------------------------------------------------------------------------------------
+
+    async def ask_git(self) -> bool:
+        """Read what git knows, and what is new and not ignored, here and in the repositories within.
+
+        Returns:
+            `False` where git tells nothing, as of a folder that is ignored as a whole.
+        """
+        program = await asyncio.to_thread(git_program, os.environ)
+        if program is None:
+            return False
+        try:
+            async with asyncio.timeout(_LONGEST):
+                if not await self._read(program, "") or not self.builder.count:
+                    return False
+        except OSError:  # it takes too long, or there is no such folder
+            return False
+        try:
+            async with asyncio.timeout(_LONGEST):
+                await self._read_nested(program)
+        except OSError:
+            self.builder.whole = False
+        return True
+
+    async def _read_nested(self, program: str) -> None:
+        count = 0
+        while self._nested and not self._is_full:
+            inside = self._nested.pop(0)
+            if await asyncio.to_thread(_is_repository, self._folder, inside):
+                count += 1
+                if count > _MOST_REPOSITORIES:
+                    self.builder.whole = False
+                else:
+                    await self._read(program, inside)
+
+    async def _read(self, program: str, inside: str) -> bool:
+        """Read what one repository has; returns whether git answers."""
+        environment = git_environment(os.environ)
+        async with brief(program, *_GIT, folder=self._folder / inside, environment=environment) as process:
+            if process.stdout is None:
+                raise RuntimeError("the process was started without a pipe")
+            self.mark.update(os.fsencode(inside) + b"\0")
+            async for told in _whole_entries(process.stdout):
+                self.mark.update(told)
+                self._take(inside, told)
+                if self._is_full:
+                    return True
+            return await process.wait() == 0
+
+    def _take(self, inside: str, told: bytes) -> None:
+        """Add what git has told of a repository. A folder in it is one that git does not look into."""
+        if b"\0" + _SUBMODULE in told or told.startswith(_SUBMODULE):
+            links = (_STAGED.match(entry) for entry in told.split(b"\0"))
+            found = [link.string[link.end() :] for link in links if link and link[1] == _SUBMODULE]
+            self._nested += [f"{inside}{os.fsdecode(name)}/" for name in found]
+        names = os.fsdecode(_STAGED_ANYWHERE.sub(b"\\1", told)).split("\0")
+        names.pop()  # what stands behind the last NUL
+        names = self._open_ones([inside + name for name in names] if inside else names)
+        if b"/\0" in told:
+            self._nested += [name for name in names if name.endswith("/")]
+        self.builder.add(names)
+
+    # -- the disk ------------------------------------------------------------------------------------------
+
+    async def walk(self) -> None:
+        """Read what is there, without what nobody means. Cancelling waits for the thread to end soon."""
+        stop = threading.Event()
+        walking = asyncio.ensure_future(asyncio.to_thread(self._walk, stop))
+        try:
+            await asyncio.shield(walking)
+        except asyncio.CancelledError:
+            stop.set()
+            await walking
+            raise
+
+    def _walk(self, stop: threading.Event) -> None:
+        todo = [""]
+        end = time.monotonic() + _LONGEST
+        while todo and not stop.is_set() and not self._is_full:
+            inside = todo.pop()
+            paths = self._open_ones(self._listed(inside))
+            todo += (path for path in reversed(paths) if path.endswith("/"))
+            self.mark.update(os.fsencode("\0".join(paths)))
+            self.builder.add(paths)
+            if time.monotonic() > end:
+                self.builder.whole = False
+
+    def _listed(self, inside: str) -> list[str]:
+        try:
+            with os.scandir(self._folder / inside) as entries:
+                return sorted(
+                    f"{inside}{entry.name}{'/' if entry.is_dir(follow_symlinks=False) else ''}"
+                    for entry in entries
+                    if entry.name not in _LEFT_OUT
+                )
+        except OSError:  # it is gone already, or may not be read
+            return []
+
+
+_STAGED_ANYWHERE = re.compile(rb"(\A|\0)\d{6} [0-9a-f]{40,64} \d\t")
+
+
+async def _whole_entries(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """What git tells, whole entries at a time."""
+    rest = b""
+    while chunk := await output.read(_CHUNK):
+        told, end, rest = (rest + chunk).rpartition(b"\0")
+        if end:
+            yield told + end
+
+
+def _is_repository(folder: Path, inside: str) -> bool:
+    """Whether there is one, and no link on the way to it. Reads the disk."""
+    place = Path(os.path.realpath(folder), inside)
+    return os.path.realpath(place) == str(place) and os.path.lexists(place / ".git")
+
+
+class FileSource:
+    """Files and folders of a working directory, after `@`. What is chosen is attached by reference.
+
+    Args:
+        index: Which files there are.
+    """
+
+    trigger = "@"
+
+    def __init__(self, index: FileIndex) -> None:
+        self._index = index
+
+    async def candidates(self, query: str) -> Sequence[Candidate]:
+        """Files and folders that fit and are there; a folder's name ends with `/`."""
+        listing = await self._index.listing()
+        query = query.removeprefix("./")
+        # A letter with a sign is one character, or two as macOS has them.
+        spellings = {query: None} | {normalize(form, query): None for form in ("NFC", "NFD")}
+        found: list[FoundPath] = []
+        for spelling in spellings:
+            found += await in_turns(search(listing, spelling, ITEM_LIMIT - len(found)))
+        return await asyncio.to_thread(_attached, self._index.folder, found)
+
+
+def _attached(folder: Path, found: list[FoundPath]) -> list[Candidate]:
+    """What is really there of what was found: git also knows files that were deleted. Reads the disk."""
+    candidates: dict[str, Candidate] = {}  # git names a submodule like a file, and what is in it too
+    for item in found:
+        path = folder / item.path
+        try:
+            is_folder = stat.S_ISDIR(os.lstat(path).st_mode)
+        except OSError:
+            continue
+        kind = None if is_folder else mimetypes.guess_type(item.path)[0]
+        picture = kind is not None and kind.startswith("image/")
+        attachment = MessageResourceAttachment(
+            uri=path.as_uri(),
+            label=path.name,
+            display_kind="directory" if is_folder else "image" if picture else "document",
+            content_type=kind,
+            meta={KIND: "folder" if is_folder else "file"},
+        )
+        name = f"{item.path}/" if is_folder else item.path
+        candidates.setdefault(name, Candidate(name, attachment))
+    return list(candidates.values())

@@ -1,0 +1,351 @@
+"""Which paths fit a few characters, best first, in a hundred thousand of them.
+
+The paths stand in strings of some two thousand lines, shorter paths first, each as it is and in lower case.
+Regular expressions run over them in C. They need to look no further than the first few hundred paths that
+fit, since longer ones come later. Beside each line is a mask of the characters that it has, so that most
+lines need no second look. What fits is then ranked:
+
+1. the name is what was asked for, with its ending or without
+2. the name begins with it
+3. it begins a word in the name: after a sign, or a capital after a small letter
+4. it is anywhere in the name
+5. it is anywhere in the path
+6. its characters are in the path in that order; those at the beginning of words and in the name count more
+
+Among equals, what is written in the same case comes first, then the shorter, then the alphabet decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import TypeAlias, TypeVar
+
+__all__ = ["CANDIDATE_LIMIT", "FoundPath", "PathListing", "PathListingBuilder", "in_turns", "search"]
+
+CANDIDATE_LIMIT = 300
+"""Most paths that are ranked for each way to fit."""
+
+_PAUSE = 64
+"""Paths that are ranked before others get their turn."""
+
+_FEW = 200
+"""Most hits in a slice for which looking at each in Python is quicker."""
+
+FOLDER_MARK = "\0"
+"""Stands behind a folder: no name has it."""
+
+_SLICE = 131_072
+"""Characters that are searched in one go."""
+
+_LAID_OUT = 200
+"""Lines that are laid out before others get their turn."""
+
+_UNWRITABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slice:
+    """Some of the paths."""
+
+    text: str
+    """Lines such as `/src/main.py`, with a line break before and after each."""
+    lower: str
+    """The same in lower case, character for character."""
+    starts: array[int]
+    """Where each line starts: at the break before it."""
+    masks: array[int]
+    """Which characters each line has."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathListing:
+    """What a folder has."""
+
+    slices: list[Slice] = field(default_factory=list[Slice])
+    count: int = 0
+    whole: bool = True
+    """Whether all are in it."""
+
+
+class PathListingBuilder:
+    """Makes a listing. Folders are found in the paths of files.
+
+    Names with control characters or that are not Unicode are left out: nobody could write them into a
+    message.
+    """
+
+    def __init__(self) -> None:
+        self._by_length: defaultdict[int, list[str]] = defaultdict(list)
+        self._folders: set[str] = {""}
+        self.count = 0
+        self.whole = True
+        """True when all are in it; whoever leaves something out says so here."""
+
+    def add(self, paths: Iterable[str]) -> None:
+        """Add files, relative to the folder; a path that ends with `/` is a folder."""
+        for path in paths:
+            if _UNWRITABLE.search(path) is not None:
+                continue
+            folder, _, name = path.rpartition("/")
+            if folder not in self._folders:
+                self._add_folder(folder)
+            if name:
+                self._by_length[len(path)].append(path)
+                self.count += 1
+
+    def _add_folder(self, folder: str) -> None:
+        while folder not in self._folders:
+            self._folders.add(folder)
+            self._by_length[len(folder)].append(folder + FOLDER_MARK)
+            self.count += 1
+            folder = folder.rpartition("/")[0]
+
+    def build(self) -> Generator[None, None, PathListing]:
+        """The listing. Yields after each bit of work, so that others get their turn."""
+        listing = PathListing([], self.count, self.whole)
+        masks: dict[str, int] = {}
+        lines: list[str] = []
+        size = 0
+        for length in sorted(self._by_length):
+            for path in sorted(self._by_length[length]):
+                lines.append(path)
+                size += length + 2
+                if size >= _SLICE:
+                    listing.slices.append((yield from _slice(lines, masks)))
+                    lines, size = [], 0
+        if lines:
+            listing.slices.append((yield from _slice(lines, masks)))
+        return listing
+
+
+def lowered(text: str) -> str:
+    """In lower case and of the same length: the few letters that would become two stay as they are."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
+
+
+def mask_of(text: str) -> int:
+    """A number of 64 bits in which each bit stands for a character, or for a few rare ones."""
+    mask = 0
+    for bit in map(_BITS.__getitem__, set(text)):
+        mask |= bit
+    return mask
+
+
+class _Bits(dict[str, int]):
+    """Letters and digits have bits of their own."""
+
+    def __missing__(self, letter: str) -> int:
+        bit = 1 << 36 + ord(letter) % 28
+        if len(self) < 10_000:
+            self[letter] = bit
+        return bit
+
+
+_BITS = _Bits({letter: 1 << at for at, letter in enumerate("abcdefghijklmnopqrstuvwxyz0123456789")})
+_BITS.update({"\n": 0, FOLDER_MARK: 0})
+
+
+def _slice(paths: list[str], folders: dict[str, int]) -> Generator[None, None, Slice]:
+    """Lay some paths out. The masks of folders are kept in `folders`, since many paths share them."""
+    text = "\n" + "".join([f"/{path}\n" for path in paths])
+    lower = lowered(text)
+    starts, masks = array("I"), array("Q")
+    at = 0
+    for count, path in enumerate(paths):
+        if count % _LAID_OUT == 0:
+            yield
+        end = at + len(path) + 2
+        name = lower.rfind("/", at, end) + 1
+        folder = lower[at + 1 : name]
+        if (mask := folders.get(folder)) is None:
+            mask = folders[folder] = mask_of(folder)
+        starts.append(at)
+        masks.append(mask | mask_of(lower[name:end]))
+        at = end
+    return Slice(text, lower, starts, masks)
+
+
+# -- searching ----------------------------------------------------------------------------------------------
+
+_Rank: TypeAlias = tuple[int, int, bool, int, str]
+_Way: TypeAlias = Callable[[Slice], Iterator["re.Match[str]"]]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPath:
+    """A path that fits."""
+
+    path: str
+    is_folder: bool
+
+
+def search(listing: PathListing, query: str, limit: int) -> Generator[None, None, list[FoundPath]]:
+    """Find what fits a query, best first. Yields after each bit of work, so that others get their turn.
+
+    Args:
+        listing: Where to look.
+        query: What was written; an empty one fits everything.
+        limit: How many are wanted at most.
+    """
+    lower = lowered(query)
+    ranks: dict[str, _Rank] = {}
+    for way in _ways(lower):
+        hits = 0
+        for slice_ in listing.slices:
+            for match in way(slice_):
+                begin = slice_.lower.rfind("\n", 0, match.start() + 1) + 2
+                line = slice_.text[begin : match.end()]
+                if line not in ranks:
+                    ranks[line] = _rank(line, slice_.lower[begin : match.end()], query, lower)
+                hits += 1
+                if hits % _PAUSE == 0:
+                    yield
+                if hits == CANDIDATE_LIMIT:
+                    break
+            yield
+            if hits == CANDIDATE_LIMIT:
+                break
+        if len(ranks) >= limit:
+            break
+    best = sorted(ranks, key=ranks.__getitem__)[:limit]
+    return [FoundPath(line.removesuffix(FOLDER_MARK), line.endswith(FOLDER_MARK)) for line in best]
+
+
+# -- ways to fit ---------------------------------------------------------------------------------------------
+
+
+def _ways(lower: str) -> Iterator[_Way]:
+    """Ways to fit, the best first. A next one is only tried when the ones before give too little.
+
+    All are linear: what may stand between is told by what it is not, and is never given back.
+    """
+    if not lower:
+        yield lambda slice_: re.finditer(r"\n[^\n]++", slice_.lower)
+        return
+
+    @cache
+    def count(slice_: Slice) -> int:
+        return slice_.lower.count(lower)
+
+    literal = re.escape(lower)
+    yield partial(_literal, count, f"/{lower}", re.compile(rf"/{literal}[^/\n]*+(?=\n)"))
+    yield partial(_literal, count, lower, re.compile(rf"{literal}[^/\n]*+(?=\n)"))
+    yield partial(_literal, count, lower, re.compile(rf"{literal}[^\n]*+"))
+    if len(lower) > 1:
+        spread = "".join(rf"[^{letter}\n]*+{letter}" for letter in map(re.escape, lower))
+        yield partial(_spread, mask_of(lower), re.compile(rf"\n{spread}[^\n]*+"))
+
+
+def _literal(
+    count: Callable[[Slice], int], literal: str, pattern: re.Pattern[str], slice_: Slice
+) -> Iterator[re.Match[str]]:
+    """Where a pattern that begins with a literal fits. A plain string is found quicker, if it is rare."""
+    if count(slice_) > _FEW:
+        yield from pattern.finditer(slice_.lower)
+    elif count(slice_):
+        at = slice_.lower.find(literal)
+        while at >= 0:
+            match = pattern.match(slice_.lower, at)
+            if match is not None:
+                yield match
+            at = slice_.lower.find(literal, at + 1 if match is None else match.end())
+
+
+def _spread(wanted: int, pattern: re.Pattern[str], slice_: Slice) -> Iterator[re.Match[str]]:
+    for start in [
+        start for start, mask in zip(slice_.starts, slice_.masks, strict=True) if mask & wanted == wanted
+    ]:
+        if (match := pattern.match(slice_.lower, start)) is not None:
+            yield match
+
+
+# -- ranks ---------------------------------------------------------------------------------------------------
+
+
+def _rank(line: str, small: str, query: str, lower: str) -> _Rank:
+    """The lower, the better."""
+    path, small = line.removesuffix(FOLDER_MARK), small.removesuffix(FOLDER_MARK)
+    order = (query not in path, len(path), path)
+    if not lower:
+        return (0, 0, *order)
+    name = small.rfind("/") + 1
+    if small.startswith(lower, name):
+        exact = len(small) == name + len(lower) or small.rpartition(".")[0][name:] == lower
+        return (0 if exact else 1, 0, *order)
+    at = small.rfind(lower)
+    if at >= name:
+        places = (place for place in range(name, at + 1) if small.startswith(lower, place))
+        return (2 if any(_begins_word(path, place) for place in places) else 3, 0, *order)
+    if at >= 0:
+        return (4, not _begins_word(path, at), *order)
+    return (5, -_closeness(path, small, name, lower), *order)
+
+
+def _begins_word(path: str, at: int) -> bool:
+    if at == 0:
+        return True
+    before, here = path[at - 1], path[at]
+    if not before.isalnum():
+        return here.isalnum()
+    return (here.isupper() and not before.isupper()) or here.isdigit() != before.isdigit()
+
+
+def _closeness(path: str, small: str, name: int, lower: str) -> int:
+    """How well characters that stand apart fit: in the name if they all do, else anywhere."""
+    return max(
+        _walk(path, small, start, lower, by_words=by_words) + (len(lower) if start == name else 0)
+        for start in {name, 0}
+        for by_words in (True, False)
+    )
+
+
+def _walk(path: str, small: str, at: int, lower: str, *, by_words: bool) -> int:
+    """Take each character where it comes next, or at the next word that begins with it, and count.
+
+    The second way may run out of characters where the first does not, so both are tried.
+    """
+    points, last = 0, -2
+    for letter in lower:
+        here = small.find(letter, at)
+        if by_words and here != last + 1:
+            while here >= 0 and not _begins_word(path, here):
+                here = small.find(letter, here + 1)
+        if here < 0:
+            return -1_000
+        points += 3 if _begins_word(path, here) else 2 if here == last + 1 else 0
+        last, at = here, here + 1
+    return points
+
+
+# -- taking turns -------------------------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+_TURN = 0.002
+"""Time in seconds that it works before others get their turn."""
+
+
+async def in_turns(work: Generator[None, None, T]) -> T:
+    """Do work that yields now and then; returns what it returns. Cancelling ends it at its next pause.
+
+    In a thread it would hold the interpreter's lock for longer: nobody gets it for 5 ms once it is taken.
+    """
+    begin = time.perf_counter()
+    while True:
+        try:
+            next(work)
+        except StopIteration as done:
+            return done.value
+        if time.perf_counter() - begin > _TURN:
+            await asyncio.sleep(0)
+            begin = time.perf_counter()

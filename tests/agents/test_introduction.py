@@ -1,0 +1,117 @@
+"""What an agent says about itself: models, modes, commands."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serai.acp import Launch
+from serai.acp.options import read_options
+from serai.agents.catalogue.introduction import EffortKind, ModelsFrom, introduce, models_of
+from serai.errors import AgentInitFailed, AuthRequired
+from serai.machine.processes.processes import Processes
+
+SPEAKER = Path(__file__).with_name("speaking_agent.py")
+
+
+@pytest.fixture
+async def processes(tmp_path: Path) -> AsyncIterator[Processes]:
+    processes = Processes(tmp_path / "records")
+    yield processes
+    await processes.close()
+
+
+def launch(behaviour: str = "") -> Launch:
+    return Launch((sys.executable, str(SPEAKER), behaviour), name="speaker")
+
+
+async def test_it_tells_what_it_can_do_and_what_can_be_chosen(processes: Processes) -> None:
+    told = await introduce(launch(), processes, mask=str)
+    assert told.handshake.capabilities.load_session
+    assert told.handshake.capabilities.fork_session
+    assert told.handshake.delete_session
+    assert told.handshake.agent_info.version == "9.9.9"
+    assert [method.id for method in told.handshake.auth_methods] == ["key"]
+    assert told.modes is not None
+    assert told.modes.current == "ask"
+    assert [model.value for model in told.models.models] == ["small", "large"]
+    assert [option.id for option in told.options] == ["model", "effort"]
+    assert [command["name"] for command in told.commands] == ["review"]
+    assert told.problem is None
+    assert not processes.children
+
+
+async def test_one_that_wants_a_person_to_sign_in_still_tells_what_it_can_do(processes: Processes) -> None:
+    told = await introduce(launch("signed-out"), processes, mask=str)
+    assert isinstance(told.problem, AuthRequired)
+    assert told.handshake.capabilities.load_session
+    assert told.models.models == ()
+    assert not processes.children
+
+
+async def test_one_that_does_not_start_says_why(processes: Processes) -> None:
+    with pytest.raises(AgentInitFailed, match="it is broken"):
+        await introduce(launch("broken"), processes, mask=str)
+    assert not processes.children
+
+
+def option(name: str, *values: str, category: str | None = None, type: str = "select") -> dict[str, Any]:  # noqa: A002 - the wire's own name
+    choices = [{"value": value, "name": value.upper()} for value in values]
+    return {"id": name, "name": name, "type": type, "category": category, "options": choices}
+
+
+def test_a_session_knows_best() -> None:
+    options = read_options([option("mode", "x"), option("llm", "a", "b", category="model")])
+    found = models_of(options, ["listed"])
+    assert found.source is ModelsFrom.SESSION
+    assert [(model.value, model.name) for model in found.models] == [("a", "A"), ("b", "B")]
+    assert found.model_option is options[1]
+    assert (found.effort_option, found.effort_kind) == (None, EffortKind.NONE)
+
+
+def test_groups_are_flat() -> None:
+    groups = [
+        {"group": "g", "name": "G", "options": [{"value": "a", "name": "A"}]},
+        {"value": "b", "name": "B"},
+    ]
+    found = models_of(read_options([{"id": "model", "type": "select", "options": groups}]))
+    assert [model.value for model in found.models] == ["a", "b"]
+
+
+def test_the_category_wins_over_the_id_and_the_id_over_a_likeness() -> None:
+    by_likeness, by_id = option("chat-model", "c"), option("model", "b")
+    by_category = option("x", "a", category="model")
+    for options in ([by_likeness, by_id, by_category], [by_category, by_id, by_likeness]):
+        found = models_of(read_options(options))
+        assert found.model_option is not None
+        assert found.model_option.id == "x"
+    assert [model.value for model in models_of(read_options([by_likeness, by_id])).models] == ["b"]
+    assert [model.value for model in models_of(read_options([by_likeness])).models] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("effort", "kind"),
+    [
+        (option("reasoning_effort", "low", "high"), EffortKind.ENUM),
+        (option("x", "low", category="thought_level"), EffortKind.ENUM),
+        (option("thinking_budget", "1024", "4096"), EffortKind.BUDGET),
+        (option("model_variant", "fast"), EffortKind.VARIANT),
+        (option("reasoningEffort", "low"), EffortKind.ENUM),
+        (option("fast", type="boolean"), EffortKind.NONE),
+    ],
+)
+def test_kinds_of_effort(effort: dict[str, Any], kind: EffortKind) -> None:
+    found = models_of(read_options([option("model", "a"), effort]))
+    assert found.effort_kind is kind
+    assert (found.effort_option is not None) is (kind is not EffortKind.NONE)
+
+
+def test_without_a_session_a_listing_counts_and_without_both_nothing_is_known() -> None:
+    assert [model.value for model in models_of((), ["a"]).models] == ["a"]
+    assert models_of((), ["a"]).source is ModelsFrom.LISTING
+    assert models_of(()).source is ModelsFrom.UNKNOWN
+    assert models_of(()).models == ()

@@ -1,0 +1,186 @@
+"""A turn that is followed: its events, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from agents.players import Players
+from serai import agents
+from serai.agents import (
+    CommandsChanged,
+    Diff,
+    Event,
+    ModeChanged,
+    OptionsChanged,
+    PermissionAsked,
+    PlanChanged,
+    RawEvent,
+    SessionInfoChanged,
+    TextAdded,
+    ThinkingAdded,
+    ToolCalled,
+    ToolChanged,
+    TurnFinished,
+    UsageChanged,
+)
+from serai.agents.ask.stream import AgentStream
+from serai.agents.testing import ScriptedAgent, ScriptedTurn
+
+
+class Follower:
+    """Follows a stream to its end in a task of its own."""
+
+    def __init__(self, stream: AgentStream) -> None:
+        self.texts: list[str] = []
+        self.waits = asyncio.Event()
+        self.task = asyncio.create_task(self._follow(stream))
+
+    async def _follow(self, stream: AgentStream) -> None:
+        async for event in stream:
+            if isinstance(event, TextAdded):
+                self.texts.append(event.text)
+            if self.texts[-1:] == ["waiting"]:
+                self.waits.set()
+
+    async def waiting(self) -> None:
+        async with asyncio.timeout(20):
+            await self.waits.wait()
+
+
+async def test_closing_ends_the_iteration_elsewhere_and_the_turn(players: Players) -> None:
+    async with agents.session("player", **players.options) as session:
+        stream = session.stream("wait")
+        follower = Follower(stream)
+        await follower.waiting()
+        async with asyncio.timeout(20):
+            await stream.close()
+            await follower.task
+        assert follower.texts == ["waiting"]
+        assert (await session.ask("echo on")).text == "on"
+    assert players.methods.count("session/cancel") == 1
+
+
+async def test_when_it_is_closed_its_own_agent_is_gone(players: Players) -> None:
+    stream = agents.stream("player", "wait", **players.options)
+    follower = Follower(stream)
+    await follower.waiting()
+    async with asyncio.timeout(20):
+        await asyncio.gather(stream.close(), stream.close(), stream.aclose())
+        await follower.task
+    assert players.methods.count("session/cancel") == 1
+    assert [event async for event in stream] == []
+
+
+async def test_whoever_waits_for_the_result_is_told_that_there_is_none(players: Players) -> None:
+    async with agents.session("player", **players.options) as session:
+        stream = session.stream("wait")
+        async for event in stream:
+            if isinstance(event, TextAdded):
+                break
+        waiting = asyncio.create_task(stream.result())
+        await asyncio.sleep(0)
+        async with asyncio.timeout(20):
+            await stream.close()
+            with pytest.raises(RuntimeError, match="closed before its end"):
+                await waiting
+
+
+async def test_two_cannot_follow_it(players: Players) -> None:
+    async with agents.session("player", **players.options) as session, session.stream("wait") as stream:
+        follower = Follower(stream)
+        await follower.waiting()
+        with pytest.raises(RuntimeError, match="another task"):
+            await anext(stream)
+        assert not follower.task.done()
+        await stream.close()
+        await follower.task
+
+
+async def test_a_turn_is_told_event_by_event(players: Players) -> None:
+    async with agents.session("player", **players.options) as session:
+        events: list[Event] = [event async for event in session.stream("work")]
+        assert session.commands[0]["name"] == "review"
+        assert session.title == "Looking"
+    assert [type(event) for event in events] == [
+        RawEvent,  # what it said before anyone asked
+        ThinkingAdded,
+        PlanChanged,
+        TextAdded,
+        ToolCalled,
+        PermissionAsked,
+        ToolChanged,
+        TextAdded,
+        TextAdded,
+        ModeChanged,
+        CommandsChanged,
+        OptionsChanged,
+        SessionInfoChanged,
+        UsageChanged,
+        RawEvent,
+        TurnFinished,
+    ]
+    _, thinking, plan, _, called, asked, changed, *_, mode, commands, options, info, usage, raw, end = events
+    assert isinstance(thinking, ThinkingAdded)
+    assert thinking.text == "hm"
+    assert isinstance(plan, PlanChanged)
+    assert plan.entries[0]["content"] == "look"
+    assert isinstance(called, ToolCalled)
+    assert (called.call.title, called.call.kind, called.call.status) == ("ls -l", "execute", "pending")
+    assert called.call.input == {"command": "ls -l"}
+    assert isinstance(asked, PermissionAsked)
+    assert asked.call == called.call
+    assert asked.chosen is not None
+    assert asked.chosen.kind == "allow_once"
+    assert isinstance(changed, ToolChanged)
+    assert changed.call.title == "ls -l"
+    assert changed.call.status == "completed"
+    assert changed.call.text == "README.md"
+    assert changed.call.diffs == (Diff("/a", "new", "old"),)
+    assert changed.call.terminals == ("term",)
+    assert isinstance(mode, ModeChanged)
+    assert mode.mode_id == "do"
+    assert isinstance(commands, CommandsChanged)
+    assert commands.commands[0]["name"] == "review"
+    assert isinstance(options, OptionsChanged)
+    assert options.options[0].value == "large"
+    assert isinstance(info, SessionInfoChanged)
+    assert info.title == "Looking"
+    assert isinstance(usage, UsageChanged)
+    assert (usage.used, usage.size) == (10, 100)
+    assert isinstance(raw, RawEvent)
+    assert (raw.kind, raw.data["depth"]) == ("hologram", 3)
+    assert isinstance(end, TurnFinished)
+    result = end.result
+    assert result.messages == ("Let me look.", "It is fine.")
+    assert result.text == "Let me look.\n\nIt is fine."
+    assert result.thinking == "hm"
+    assert result.tool_uses == (changed.call,)
+    assert (result.context_used, result.context_size, result.cost_usd) == (10, 100, 0.25)
+    assert result.to_wire()["toolCalls"] == [
+        {"id": "t1", "title": "ls -l", "kind": "execute", "status": "completed"}
+    ]
+
+
+async def test_nothing_that_an_agent_tells_is_taken_for_the_sessions_own(players: Players) -> None:
+    events = [event async for event in agents.stream("player", "forge", **players.options)]
+    assert [type(event) for event in events[1:]] == [RawEvent, RawEvent, RawEvent, TextAdded, TurnFinished]
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "content", "content": {"type": "text", "text": words}}
+
+
+async def test_a_command_that_was_allowed_has_its_output() -> None:
+    async def turn(turn: ScriptedTurn) -> None:
+        call = {"toolCallId": "c", "title": "make", "kind": "execute", "content": [text("Proposed: make")]}
+        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+        params = {"sessionId": turn.session_id, "toolCall": call, "options": options}
+        await turn.request("session/request_permission", params)
+        turn.tool("make", "execute", call="c", status="in_progress")
+        turn.tool_update("c", rawOutput={"stdout": "made", "formatted_output": "made", "exit_code": 0})
+
+    result = await agents.ask(ScriptedAgent([turn]), "go", permissions="auto-allow-once")
+    assert [(use.status, use.text) for use in result.tool_uses] == [("completed", "made")]
