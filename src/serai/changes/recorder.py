@@ -22,7 +22,7 @@ from serai.changes.diff import DIFF_TREE, parse
 from serai.changes.git import Answer, Git, TooMuchOutput
 from serai.changes.records import Change, Side
 from serai.changes.repository import EMPTY_TREES, IndexFacts, Repository
-from serai.errors import FolderTooLarge, GitFailed
+from serai.errors import FolderTooLarge, GitFailed, GitTimedOut
 
 __all__ = ["MAX_BYTES", "MAX_FILES", "MAX_FILE_BYTES", "Recorded", "Recorder"]
 
@@ -196,7 +196,7 @@ class Recorder:
                 doing="list the files",
                 max_bytes=_MAX_LISTED,
             )
-        except TooMuchOutput:
+        except (TooMuchOutput, GitTimedOut):
             raise self._is_too_large() from None
         names = dict.fromkeys(answer.names)
         if any(name.endswith((".gitignore", ".gitattributes")) for name in names):
