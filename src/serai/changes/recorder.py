@@ -24,7 +24,7 @@ from serai.changes.records import Change, Side
 from serai.changes.repository import EMPTY_TREES, IndexFacts, Repository
 from serai.errors import FolderTooLarge, GitFailed, GitTimedOut
 
-__all__ = ["MAX_BYTES", "MAX_FILES", "MAX_FILE_BYTES", "Recorded", "Recorder"]
+__all__ = ["MAX_BYTES", "MAX_FILES", "MAX_FILE_BYTES", "FolderRecorder", "Recorded"]
 
 MAX_FILES = 100_000
 """Most files that a folder may have for its changes to be recorded."""
@@ -51,7 +51,7 @@ class Recorded:
     """Files that are too large or unreadable."""
 
 
-class Recorder:
+class FolderRecorder:
     """Records one folder, for one session. It does one thing at a time: whoever uses it has a lock.
 
     Args:
@@ -329,7 +329,7 @@ class Recorder:
             other: The folder of that session's recorder.
             keys: How the names of the trees begin.
         """
-        source = Recorder(
+        source = FolderRecorder(
             self._git, other, self._directory, repository=self._repository, settings={}, home=self._home
         )
         await source.open()
