@@ -22,8 +22,8 @@ class Limits:
     """The longest message that is read."""
     messages_per_tick: int = 64
     """How many frames of one connection are dealt with before others have their turn."""
-    strangers: int = 128
-    """Connections at once that have not shown a token."""
+    strangers: int = 512
+    """Connections at once that have not shown a token; never more than a quarter of the descriptors."""
     handshake_timeout: float = 10.0
     """How long a connection has to show one."""
     ping_interval: float = 20.0
