@@ -105,6 +105,10 @@ class Peer(Protocol):
         """
         ...
 
+    def holds_up(self, go_on: Callable[[], None]) -> bool:
+        """Whether the connection should read no more for now. If so, `go_on` is called when it may."""
+        ...
+
     def disconnected(self) -> None:
         """The connection is not open any more. Called exactly once, never from within `send` or `close`."""
         ...
