@@ -15,7 +15,7 @@ from changes.test_folder import begun
 from serai.changes import trash as trash_module
 from serai.changes.catalogue import SESSION
 from serai.changes.folder import FolderChanges
-from serai.changes.recorder import Recorder
+from serai.changes.recorder import FolderRecorder
 from serai.changes.trash import KEPT_SECONDS, Discard, DiscardStep, Trash
 from serai.errors import DiscardBusy, FolderMoved, GitFailed
 
@@ -114,7 +114,7 @@ async def test_when_git_fails_everything_is_given_back(
     async def fail(*_: Any, **__: Any) -> None:
         raise GitFailed("it failed")
 
-    monkeypatch.setattr(Recorder, "check_out", fail)
+    monkeypatch.setattr(FolderRecorder, "check_out", fail)
     with pytest.raises(GitFailed, match="it failed"):
         await discard(changes)
     assert (repo.top / "a.txt").read_text() == "mine\n"
@@ -131,7 +131,7 @@ async def test_what_git_cannot_write_is_named_and_given_back(
     async def write_nothing(*_: Any, **__: Any) -> None:
         return
 
-    monkeypatch.setattr(Recorder, "check_out", write_nothing)
+    monkeypatch.setattr(FolderRecorder, "check_out", write_nothing)
     assert await discard(changes) == {"a.txt": "git could not write it"}
     assert (repo.top / "a.txt").read_text() == "mine\n"
 

@@ -491,3 +491,12 @@ async def test_recording_that_is_cancelled_can_be_done_again(
         await task
     await changes.begin_session()
     assert await seen(changes) == []
+
+
+async def test_a_folder_that_its_repository_ignores_is_recorded_as_one_without(repo: Repo, own: Path) -> None:
+    repo.write(".gitignore", "*.tmp\n")
+    repo.write("out.tmp/sub/x", "x\n")
+    changes = await begun(repo.top / "out.tmp/sub", own)
+    assert not changes.has_git
+    repo.write("out.tmp/sub/y", "y\n")
+    assert await seen(changes) == ["added y +1 -0"]

@@ -22,7 +22,7 @@ from serai.ahp.types import (
     TurnState,
 )
 from serai.contract import DeliveryMode
-from serai.harness.demo import COMMANDS, Command, DemoHarness, find, split
+from serai.harness.demo import COMMANDS, DemoCommand, DemoHarness, find, split
 from serai.harness.demo.stage import PACES, words
 from serai.host.host import Host
 
@@ -47,7 +47,7 @@ class TestHelp:
         assert {usage: rows.get(usage) for usage in USAGES} == {c.usage: c.does for c in COMMANDS}
 
     @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-    def test_each_command_is_found_by_its_own_name(self, command: Command) -> None:
+    def test_each_command_is_found_by_its_own_name(self, command: DemoCommand) -> None:
         assert find(f"{command.name.upper()}  some  thing") == (command, "some  thing")
         assert find(command.name) == (command, "")
 

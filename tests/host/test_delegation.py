@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import pytest
 
@@ -30,7 +31,8 @@ class Nobody(Subscriber):
 class Inn:
     """A host whose parent agent is given by each test."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.as_uri()
         self.parent: Answer = self._nothing
         self.child: Answer = self._nothing
         self.outcome: asyncio.Future[object] = asyncio.get_running_loop().create_future()
@@ -52,7 +54,7 @@ class Inn:
 
     async def begin(self) -> Session:
         params = CreateSessionParams(
-            channel="ahp-session:/p", provider="parent", working_directory="file:///tmp"
+            channel="ahp-session:/p", provider="parent", working_directory=self.folder
         )
         session = await self.host.create(params, "c")
         await session.ready()
@@ -68,8 +70,8 @@ class Broken(CallbackHarness):
 
 
 @pytest.fixture
-async def inn() -> AsyncGenerator[Inn]:
-    inn = Inn()
+async def inn(tmp_path: Path) -> AsyncGenerator[Inn]:
+    inn = Inn(tmp_path)
     await inn.host.open()
     async with asyncio.timeout(WITHIN):
         yield inn

@@ -520,3 +520,21 @@ async def test_recent_envelopes_are_replayed_above_a_number(journal: Journal, ke
     assert replayed is not None
     assert [msgspec.json.decode(made)["action"]["title"] for made in replayed] == ["b", "c"]
     assert journal.recent.after(last - 2, {"other"}) == []
+
+
+async def test_who_sends_much_is_held_up_while_the_disk_hangs_and_goes_on_afterwards(
+    journal: Journal, store: FaultyStore, kept: KeptSession
+) -> None:
+    went_on = asyncio.Event()
+    store.gate.clear()
+    do(journal, kept, title("a"))
+    await asyncio.wait({journal.ended}, timeout=0.02)  # so that the rest waits for the next batch
+    assert not journal.holds_up(went_on.set)
+    encoded = b" " * (1 << 20)
+    for _ in range(9):
+        journal.append(kept.uri, title("b"), encoded=encoded)
+    assert journal.holds_up(went_on.set)
+    store.gate.set()
+    await asyncio.wait_for(went_on.wait(), WITHIN)
+    await journal.committed()
+    assert not journal.holds_up(went_on.set)

@@ -48,12 +48,18 @@ class Recorder:
         self.arrived = asyncio.Event()
         self.gone = asyncio.Event()
         self.goodbyes = 0
+        self.is_behind = False
+        self.go_on: Callable[[], None] = lambda: None
 
     def received(self, data: bytes) -> None:
         self.messages.append(data)
         self.arrived.set()
         if self.echo:
             self.connection.respond(text_frame(data))
+
+    def holds_up(self, go_on: Callable[[], None]) -> bool:
+        self.go_on = go_on
+        return self.is_behind
 
     def disconnected(self) -> None:
         self.goodbyes += 1

@@ -240,6 +240,19 @@ class TestUpgrade:
 
 
 class TestFloods:
+    async def test_nothing_is_read_while_the_peer_holds_it_up(self) -> None:
+        line = offline()
+        line.peer.is_behind = True
+        line.receive(text(b"later"), text(b"and this"))
+        await tick()
+        assert not line.peer.messages
+        assert not line.transport.reading
+        line.peer.is_behind = False
+        line.peer.go_on()
+        await tick()
+        assert line.peer.messages == [b"later", b"and this"]
+        assert line.transport.reading
+
     async def test_each_connection_has_its_share_of_a_tick(self) -> None:
         line = offline(limits=Limits(messages_per_tick=64))
         line.receive(*[text(b"%d" % number) for number in range(1000)])

@@ -37,7 +37,7 @@ from serai.errors import (
     ProtocolError,
 )
 
-__all__ = ["AcpSession", "Surroundings", "history_told"]
+__all__ = ["AcpSession", "Surroundings"]
 
 _STATE: frozenset[type[TypedUpdate]] = frozenset(
     {AvailableCommandsUpdate, ConfigOptionUpdate, CurrentModeUpdate, SessionInfoUpdate, UsageUpdate}
@@ -168,8 +168,11 @@ class AcpSession:
 
     async def settle(self) -> None:
         """Wait until the agent has told all of the history, as far as one can know. Cancelling stops it."""
-        self._replayed_last = asyncio.get_running_loop().time()
-        await history_told(lambda: None if self._gone else self._replayed_last)
+        loop = asyncio.get_running_loop()
+        self._replayed_last = loop.time()
+        latest = loop.time() + _LONGEST_HISTORY
+        while not self._gone and (wait := min(self._replayed_last + _QUIET, latest) - loop.time()) > 0:  # noqa: ASYNC110 - it is the silence that is waited for
+            await asyncio.sleep(wait)
         self._replaying = False
 
     def heard(self) -> None:
@@ -413,15 +416,3 @@ class AcpSession:
     @property
     def _name(self) -> str:
         return self._connection.name
-
-
-async def history_told(last: Callable[[], float | None]) -> None:
-    """Wait until an agent has told all of its history, as far as one can know. Cancelling stops it.
-
-    Args:
-        last: When it has last told some, by the loop's clock; `None` when nothing more will come.
-    """
-    loop = asyncio.get_running_loop()
-    latest = loop.time() + _LONGEST_HISTORY
-    while (told := last()) is not None and (wait := min(told + _QUIET, latest) - loop.time()) > 0:  # noqa: ASYNC110 - it is the silence that is waited for
-        await asyncio.sleep(wait)

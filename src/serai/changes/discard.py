@@ -16,7 +16,7 @@ import stat
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from serai.changes.recorder import Recorder
+from serai.changes.recorder import FolderRecorder
 from serai.changes.records import Change, Side
 from serai.changes.trash import Discard, DiscardStep, Trash, checkpoint, is_there
 from serai.machine.paths import Identity, open_below
@@ -34,7 +34,7 @@ class _Plan:
 
 
 async def discard(
-    recorder: Recorder,
+    recorder: FolderRecorder,
     trash: Trash,
     changes: Sequence[Change],
     *,

@@ -26,7 +26,7 @@ from serai.ahp.types import URI
 from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
 from serai.changes.discard import discard
 from serai.changes.git import find_git, together
-from serai.changes.recorder import Recorded, Recorder
+from serai.changes.recorder import FolderRecorder, Recorded
 from serai.changes.records import UNSEEN, Change, ChangeKind, Changes, Outcome
 from serai.changes.repository import Repository, find_repository, read_settings
 from serai.changes.trash import Discard, Trash
@@ -94,7 +94,7 @@ async def open_folder(directory: str, session_id: str, *, folder: Path, home: Pa
     settings = await read_settings(git, real) if problem is None else {}
     known = f"{real}\0{place[1]}\0{repository.object_format if repository else 'sha1'}"
     private = folder / hashlib.sha256(os.fsencode(known)).hexdigest()[:16]
-    recorder = Recorder(git, private, real, repository=repository, settings=settings, home=trash.home)
+    recorder = FolderRecorder(git, private, real, repository=repository, settings=settings, home=trash.home)
     changes = FolderChanges(directory, session_id, place, recorder, repository, trash)
     changes.problem = problem
     has_same_objects = await recorder.open()
@@ -115,7 +115,7 @@ class FolderChanges:
         directory: str,
         session_id: str,
         place: Place,
-        recorder: Recorder,
+        recorder: FolderRecorder,
         repository: Repository | None,
         trash: Trash,
     ) -> None:

@@ -22,9 +22,9 @@ from serai.changes.diff import DIFF_TREE, parse
 from serai.changes.git import Answer, Git, TooMuchOutput
 from serai.changes.records import Change, Side
 from serai.changes.repository import EMPTY_TREES, IndexFacts, Repository
-from serai.errors import FolderTooLarge, GitFailed
+from serai.errors import FolderTooLarge, GitFailed, GitTimedOut
 
-__all__ = ["MAX_BYTES", "MAX_FILES", "MAX_FILE_BYTES", "Recorded", "Recorder"]
+__all__ = ["MAX_BYTES", "MAX_FILES", "MAX_FILE_BYTES", "FolderRecorder", "Recorded"]
 
 MAX_FILES = 100_000
 """Most files that a folder may have for its changes to be recorded."""
@@ -51,7 +51,7 @@ class Recorded:
     """Files that are too large or unreadable."""
 
 
-class Recorder:
+class FolderRecorder:
     """Records one folder, for one session. It does one thing at a time: whoever uses it has a lock.
 
     Args:
@@ -89,6 +89,8 @@ class Recorder:
         self._not_ignored: dict[str, tuple[int, ...]] = {}
         self._same: dict[tuple[str, str], bool] = {}
         self._too_large: FolderTooLarge | None = None
+        self._tree: str | None = None
+        """The tree of the index, while nothing has changed in it."""
 
     @property
     def empty_tree(self) -> str:
@@ -175,12 +177,12 @@ class Recorder:
         """
         left_out = await self._scan()
         try:
-            tree = await self._write_tree()
+            self._tree = self._tree or await self._write_tree()
         except GitFailed:  # the repository may have deleted objects that the index names
             await asyncio.to_thread((self.folder / "git/index").unlink, missing_ok=True)
             left_out = await self._scan()
-            tree = await self._write_tree()
-        return Recorded(tree, left_out)
+            self._tree = await self._write_tree()
+        return Recorded(self._tree, left_out)
 
     async def _scan(self) -> tuple[str, ...]:
         """Bring the private index up to date. Returns the files that were left out."""
@@ -194,21 +196,19 @@ class Recorder:
                 doing="list the files",
                 max_bytes=_MAX_LISTED,
             )
-        except TooMuchOutput:
+        except (TooMuchOutput, GitTimedOut):
             raise self._is_too_large() from None
         names = dict.fromkeys(answer.names)
         if any(name.endswith((".gitignore", ".gitattributes")) for name in names):
             self._forget()
-        if self._repository is not None:
-            with contextlib.suppress(GitFailed):  # told where it matters
-                facts = await self._repository.index_facts()
-                names |= dict.fromkeys(facts.forced if facts is not self._facts else ())
-                self._facts = facts
+        names |= dict.fromkeys(await self._newly_forced())
         if len(names) > MAX_FILES:
             raise self._is_too_large()
         there, gone, left_out, size = await asyncio.to_thread(self._sort, names)
         if size > MAX_BYTES:
             raise self._is_too_large()
+        if gone or there:
+            self._tree = None
         if gone:
             await self._run(
                 *("update-index", "--force-remove", "-z", "--stdin"), doing="record the files", data=gone
@@ -220,6 +220,15 @@ class Recorder:
                 data=there,
             )
         return left_out
+
+    async def _newly_forced(self) -> frozenset[str]:
+        """The ignored files that the person tracks all the same, once their index has changed."""
+        if self._repository is None:
+            return frozenset()
+        before = self._facts
+        with contextlib.suppress(GitFailed):  # told where it matters
+            self._facts = await self._repository.index_facts()
+        return self._facts.forced if self._facts is not before else frozenset()
 
     def _is_too_large(self) -> FolderTooLarge:
         self._too_large = FolderTooLarge(
@@ -320,7 +329,7 @@ class Recorder:
             other: The folder of that session's recorder.
             keys: How the names of the trees begin.
         """
-        source = Recorder(
+        source = FolderRecorder(
             self._git, other, self._directory, repository=self._repository, settings={}, home=self._home
         )
         await source.open()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -72,7 +72,7 @@ class Repository:
     async def head_tree(self) -> str | None:
         """What was committed last in the directory, as a tree; `None` when nothing was."""
         name = f"HEAD:{self.prefix}" if self.prefix else "HEAD^{tree}"
-        answer = await self._run(
+        answer = await self.run(
             "rev-parse", "-q", "--verify", name, doing="read the last commit", accept=(0, 1, 128)
         )
         return answer.output.decode().strip() if answer.code == 0 else None
@@ -87,9 +87,9 @@ class Repository:
         if seen != self._seen:
             doing = "read the index"
             is_sparse = await asyncio.to_thread(Path(self.git_dir, "info/sparse-checkout").exists)
-            unmerged = await self._run("ls-files", "-u", "-z", doing=doing)
-            ignored = await self._run("ls-files", "-i", "-c", "--exclude-standard", "-z", doing=doing)
-            tagged = (await self._run("ls-files", "-t", "-z", doing=doing)).names if is_sparse else []
+            unmerged = await self.run("ls-files", "-u", "-z", doing=doing)
+            ignored = await self.run("ls-files", "-i", "-c", "--exclude-standard", "-z", doing=doing)
+            tagged = (await self.run("ls-files", "-t", "-z", doing=doing)).names if is_sparse else []
             self._facts = IndexFacts(
                 frozenset(line.partition("\t")[2] for line in unmerged.names),
                 frozenset(ignored.names),
@@ -103,7 +103,7 @@ class Repository:
         news = [path for path in paths if path not in self._attributes]
         if news:
             asked = ("filter", "text", "crlf", "eol", "ident", "working-tree-encoding")
-            answer = await self._run(
+            answer = await self.run(
                 "check-attr", "-z", "--stdin", *asked, doing="read the attributes", data=_listed(news)
             )
             words = answer.names
@@ -127,7 +127,7 @@ class Repository:
         filtered, _ = await self.conversions(paths)
         chosen = [path for path in paths if path not in filtered]
         if chosen:
-            await self._run(
+            await self.run(
                 *("update-index", "--add", "--remove", "--replace", "-z", "--stdin"),
                 doing="stage the files",
                 data=_listed(chosen),
@@ -135,19 +135,21 @@ class Repository:
             )
         return dict.fromkeys(filtered, "a filter such as LFS converts it: stage it with git")
 
-    async def _run(
+    async def run(
         self,
         *arguments: str,
         doing: str,
         data: bytes = b"",
         accept: tuple[int, ...] = (0,),
         grace: float = 0,
+        variables: Mapping[str, str] | None = None,
     ) -> Answer:
+        """Run git in the person's repository (`Git.run`)."""
         return await self.git.run(
             *arguments,
             doing=doing,
             folder=self.directory,
-            environment={"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.top},
+            environment={"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.top, **(variables or {})},
             data=data,
             accept=accept,
             grace=grace,
@@ -202,18 +204,14 @@ def _is_same(one: str, other: str) -> bool:
 
 
 async def _is_ignored(repository: Repository) -> bool:
-    # This command knows no literal paths; with a dot before it, a path has no magic either.
-    answer = await repository.git.run(
+    # This command knows no literal paths; with dots before it, a path has no magic either.
+    name = repository.prefix.rstrip("/").rpartition("/")[2]
+    answer = await repository.run(
         *("check-ignore", "-q", "-z", "--stdin"),
         doing="see what is ignored",
-        folder=repository.top,
-        environment={
-            "GIT_DIR": repository.git_dir,
-            "GIT_WORK_TREE": repository.top,
-            "GIT_LITERAL_PATHSPECS": "0",
-        },
-        data=b"./" + os.fsencode(repository.prefix.rstrip("/")) + b"\0",
+        data=b"../" + os.fsencode(name) + b"\0",
         accept=(0, 1),
+        variables={"GIT_LITERAL_PATHSPECS": "0"},
     )
     return answer.code == 0
 

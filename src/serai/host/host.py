@@ -206,13 +206,13 @@ class Host:
         """Someone follows a channel that nobody followed before."""
         if (session := self.sessions.peek(uri)) is not None:
             session.customizations.attend()
-            session.changing.attend()
+            session.changes.attend()
 
     def left(self, uri: str, *, abandoned: bool = False) -> None:
         """Perhaps nobody follows a channel any more, nor is about to, unless someone comes back."""
         if (session := self.sessions.peek(uri)) is not None:
             session.customizations.attend()
-            session.changing.attend()
+            session.changes.attend()
         if not self.sessions.is_wanted(uri) and not self.journal.subscriptions.is_followed(uri):
             self.channels.left(uri, abandoned=abandoned)
             self.telemetry.left(uri)
@@ -311,7 +311,7 @@ class Host:
         self.journal.side.disposed.append(uri)
         self.root.removed(uri)
         await session.close()
-        await session.changing.forget()
+        await session.changes.forget()
         await self.terminals.dispose_of(uri)
         self.activity_changed()
 

@@ -36,11 +36,11 @@ _log = logging.getLogger(__name__)
 _MOST = 0.7
 """When so much of the wait is over, whatever comes ends it: that saves the loop from waking up once more."""
 _WAITING_BYTES = 8 * 1024 * 1024
-"""Past so many bytes that wait for a commit, agents are no longer read."""
+"""Past so many bytes that wait for a commit, neither agents nor clients are read."""
 _AROUND = 64
-"""About how many bytes an action has beside its text,"""
+"""About how many bytes an action has beside its text."""
 _ABOUT = 192
-"""and how many one has that is not looked at."""
+"""About how many bytes an action has that nobody has encoded yet."""
 _RETRY = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 """How long to wait before a batch is tried again while the disk is full, in seconds."""
 
@@ -83,6 +83,7 @@ class Journal:
         self._is_closing = False
         self._room = asyncio.Event()
         self._room.set()
+        self._held_up: set[Callable[[], None]] = set()
         self._ended: asyncio.Future[None] | None = None
 
     # -- opening and closing -------------------------------------------------------------------------------
@@ -254,6 +255,22 @@ class Journal:
         elif (unavailable := done.result()) is not None:
             raise unavailable
 
+    def holds_up(self, go_on: Callable[[], None]) -> bool:
+        """Whether so much waits for the disk that no more should be read now.
+
+        If so, `go_on` is called once there is room, or once it is known that nothing can be written: on a
+        full disk people are told so instead of being held up.
+        """
+        if self._room.is_set() or self.unavailable is not None:
+            return False
+        self._held_up.add(go_on)
+        return True
+
+    def _let_go_on(self) -> None:
+        held_up, self._held_up = self._held_up, set()
+        for go_on in held_up:
+            go_on()
+
     async def room(self) -> None:
         """Wait while too much waits for the disk: who produces much calls this first."""
         await self._room.wait()
@@ -331,6 +348,7 @@ class Journal:
                 self._stand_still(error, items, batch, attempt)
                 return
             self._room.set()
+            self._let_go_on()
             if self._standstill.reason is not None and (late := self._standstill.end()):
                 self._waiting += late
                 self._urgent = True
@@ -343,6 +361,7 @@ class Journal:
     ) -> None:
         self._standstill.begin(error)
         self._room.clear()
+        self._let_go_on()
         if self._is_closing:
             self.ended.cancel()
             return

@@ -22,8 +22,8 @@ class Limits:
     """The longest message that is read."""
     messages_per_tick: int = 64
     """How many frames of one connection are dealt with before others have their turn."""
-    strangers: int = 128
-    """Connections at once that have not shown a token."""
+    strangers: int = 512
+    """Connections at once that have not shown a token; never more than a quarter of the descriptors."""
     handshake_timeout: float = 10.0
     """How long a connection has to show one."""
     ping_interval: float = 20.0
@@ -103,6 +103,10 @@ class Peer(Protocol):
 
         If it raises, the error is logged and the connection is closed with 1011.
         """
+        ...
+
+    def holds_up(self, go_on: Callable[[], None]) -> bool:
+        """Whether the connection should read no more for now. If so, `go_on` is called when it may."""
         ...
 
     def disconnected(self) -> None:

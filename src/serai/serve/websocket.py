@@ -275,8 +275,11 @@ class WebSocket(asyncio.Protocol):
             self._pump_soon()
 
     def _is_held(self) -> bool:
-        """Whether so many answers wait for the client that it may not ask for more."""
-        return self._open and self._out.asked > self._limits.waiting_bytes
+        """Whether no more is read now: too many answers wait for the client, or too much for the disk."""
+        return self._open and (self._out.asked > self._limits.waiting_bytes or self._is_held_up())
+
+    def _is_held_up(self) -> bool:
+        return self._peer is not None and self._peer.holds_up(self._read_on)
 
     def _read_on(self) -> None:
         """Something was written: go on, if reading was held up by what waited."""
@@ -411,7 +414,7 @@ class WebSocket(asyncio.Protocol):
 
     def _judge(self, taken: int | None) -> None:
         """The time to answer a ping is over. Any byte is an answer: a pong may wait behind a long message."""
-        if self._heard or (taken is not None and self._out.taken > taken):
+        if self._heard or self._is_held_up() or (taken is not None and self._out.taken > taken):
             rest = max(0.0, self._limits.ping_interval - self._limits.ping_timeout)
             self._set_timer(rest, self._ping)
             return

@@ -102,12 +102,17 @@ class TestBetweenTurns:
         self, tmp_path: Path
     ) -> None:
         desk = Desk()
-        async with House(agent=agent) as house, house.client() as client, house.client("x") as other:
+        async with (
+            House(agent=agent) as house,
+            house.client() as client,
+            house.client("x") as other,
+            house.client() as third,
+        ):
             chat = chatting(client, desk)
             await desk.screen.shows("\n> ")
             asked = wish(other, tmp_path)
             await desk.screen.shows("Allow it?")
-            theirs = await the_session(other)
+            theirs = await the_session(third)
             [request] = theirs.state.input_requests or []
             await soon(theirs.answer(request.id, {"access": "day"}))
             await asked

@@ -13,7 +13,7 @@ from conformance.changesets.conftest import UNCOMMITTED, begin, follow, tell
 from conformance.client import Client
 from conformance.conftest import ONE
 from hosts import House
-from serai.changes.recorder import Recorder
+from serai.changes.recorder import FolderRecorder
 from serai.host.changes import session_changes
 
 WITHIN = 30.0
@@ -28,14 +28,14 @@ class Gate:
 
 @pytest.fixture
 async def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
-    gate, check_out = Gate(), Recorder.check_out
+    gate, check_out = Gate(), FolderRecorder.check_out
 
-    async def wait_first(self: Recorder, *arguments: Any, **options: Any) -> None:
+    async def wait_first(self: FolderRecorder, *arguments: Any, **options: Any) -> None:
         gate.reached.set()
         await gate.may.wait()
         await check_out(self, *arguments, **options)
 
-    monkeypatch.setattr(Recorder, "check_out", wait_first)
+    monkeypatch.setattr(FolderRecorder, "check_out", wait_first)
     return gate
 
 

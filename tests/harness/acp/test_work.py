@@ -196,7 +196,7 @@ async def test_whoever_waits_for_an_agent_that_does_not_stop_is_told_so_and_what
     inn: Inn, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("serai.harness.acp.session._SOON", 0.01)
-    inn.offer(timeouts={"cancel_timeout": 0.5})
+    inn.offer(timeouts={"cancel_timeout": 1.5})
     session = await inn.session(client)
     turn = await begin(client, session, "until_steered")
     await client.hear("delta", content="working")

@@ -124,5 +124,5 @@ def counted(session: Session) -> list[Any]:
 async def idle(inn: Inn, session: Session) -> None:
     """Wait until all is recorded and looked at; those who follow hear of it."""
     async with asyncio.timeout(WITHIN):
-        while session.changing.bases.is_busy or session.changing._looking is not None:
+        while session.changes.bases.is_busy or session.changes._looking is not None:
             await inn.host.journal.committed()

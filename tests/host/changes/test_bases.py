@@ -38,7 +38,7 @@ async def test_a_turn_that_moves_its_folder_ends_where_it_began_and_the_next_one
     inn.start(session)
     async with asyncio.timeout(WITHIN):
         await has_moved.wait()
-    session.changing.look_again()
+    session.changes.look_again()
     state = await inn.follow(OF_TURN)
     assert [file.id for file in state.files] == ["a.txt"]
     with pytest.raises(ProtocolError, match="another one by now"):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from serai.changes.folder import FolderChanges, open_folder, place_of
-from serai.host.changes.folder_watch import FolderWatch, WatchedPlace, places_to_watch
+from serai.host.changes.folder_watch import ChangesWatch, WatchedPlace, places_to_watch
 from serai.machine.watch.globs import PathFilter
 from serai.machine.watch.watch import Watches
 
@@ -41,10 +41,10 @@ class Ears:
         self._heard = asyncio.Event()
         self.ready = asyncio.Event()
 
-    def watch(self, watches: Watches, places: tuple[WatchedPlace, ...]) -> FolderWatch:
-        return FolderWatch(watches, "/", place_of("/"), places, self.ready.set, self._heard.set)
+    def watch(self, watches: Watches, places: tuple[WatchedPlace, ...]) -> ChangesWatch:
+        return ChangesWatch(watches, "/", place_of("/"), places, self.ready.set, self._heard.set)
 
-    async def watching(self, watches: Watches, places: tuple[WatchedPlace, ...]) -> FolderWatch:
+    async def watching(self, watches: Watches, places: tuple[WatchedPlace, ...]) -> ChangesWatch:
         """A watch that has begun."""
         watch = self.watch(watches, places)
         async with asyncio.timeout(WITHIN):

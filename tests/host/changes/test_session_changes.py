@@ -51,7 +51,7 @@ async def test_bursts_are_looked_at_once_and_one_look_follows_another(
     for number in range(500):
         (inn.work / f"{number}.txt").write_text("x\n")
         if number % 100 == 0:
-            session.changing.look_again()
+            session.changes.look_again()
             await asyncio.sleep(0)
     await inn.until(lambda: counted(session) == [500, 500, None])
     assert at_once[1] == 1
@@ -67,7 +67,7 @@ async def test_a_folder_is_not_watched_for_nobody_and_looked_at_for_the_next_one
             await inn.host.journal.committed()
     await idle(inn, session)
     (inn.work / "b.txt").write_text("x\n")
-    assert not session.changing.is_busy
+    assert not session.changes.is_busy
     inn.host.journal.subscriptions.add(URI, inn.someone)
     await inn.until(lambda: counted(session) == [1, 1, None])
 
@@ -170,7 +170,7 @@ async def test_a_turn_that_the_host_stopped_in_ends_there(inn: Inn) -> None:
     session = inn.host.sessions.get(URI)
     assert session is not None
     async with asyncio.timeout(WITHIN):
-        while session.changing.is_busy:
+        while session.changes.is_busy:
             await inn.host.journal.committed()
     (inn.work / "c.txt").write_text("x\n")
     assert [file.id for file in (await inn.follow(OF_TURN)).files] == ["b.txt"]
@@ -300,13 +300,13 @@ async def test_who_waits_for_an_operation_is_told_when_the_session_does_not(
 ) -> None:
     monkeypatch.setattr(session_changes, "STOPPING", 0.01)
     session = await inn.begin()
-    waiting = asyncio.create_task(session.changing.operate(asyncio.Event().wait()))
+    waiting = asyncio.create_task(session.changes.operate(asyncio.Event().wait()))
     await asyncio.sleep(0)
     assert session.is_busy
-    await session.changing.close()
+    await session.changes.close()
     with pytest.raises(SessionGone):
         await waiting
-    assert not session.changing.operations
+    assert not session.changes.operations
 
 
 def described(session: Session) -> str:

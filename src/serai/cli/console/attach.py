@@ -83,16 +83,21 @@ class _Visit:
         """The last switches between screens that were shown."""
 
     async def run(self) -> str:
+        # Before anything is shown: from then on a signal leaves as Ctrl-] does.
+        with _signals(
+            {signal.SIGWINCH: self._resize, signal.SIGTERM: self._leave, signal.SIGHUP: self._leave}
+        ):
+            return await self._run()
+
+    async def _run(self) -> str:
         loop = asyncio.get_running_loop()
         stop_hearing = self._client.on_event(self._connection)
         stop_listening = self._terminal.listen(self._show, self._ended)
         typing = asyncio.create_task(self._type())
         self._resize()
         loop.add_reader(self._keys, self._read)
-        signals = {signal.SIGWINCH: self._resize, signal.SIGTERM: self._leave, signal.SIGHUP: self._leave}
         try:
-            with _signals(signals):
-                left = await self._left
+            left = await self._left
             self._typed.end()
             if self._client.is_connected:
                 await asyncio.wait([typing], timeout=_PATIENCE)

@@ -159,7 +159,7 @@ class AcpAgentSession(BasicSession):
         await self._link.bring()
 
     async def wake(self) -> None:
-        """See `serai.host.agents.Drowsy`."""
+        """See `serai.host.session.turns.Drowsy`."""
         with contextlib.suppress(SeraiError):
             await self._link.bring()
 

@@ -28,16 +28,16 @@ from serai.ahp.types import (
 from serai.contract import ContentType, MessagingCapabilities
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.harness.demo import deeds, questions, talk, tools
-from serai.harness.demo.stage import APPROVE, PACE, Misuse, Stage, Stopped, lines
+from serai.harness.demo.stage import APPROVE, PACE, DemoStage, Misuse, Stopped, lines
 from serai.harness.demo.talk import DemoFailed
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
 from serai.host.turn import Turn
 
-__all__ = ["COMMANDS", "Command", "DemoFailed", "DemoHarness", "find", "split"]
+__all__ = ["COMMANDS", "DemoCommand", "DemoFailed", "DemoHarness", "find", "split"]
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class DemoCommand:
     """Something that the demo agent can be told to do."""
 
     name: str
@@ -46,7 +46,7 @@ class Command:
     """What may follow them; brackets for what need not."""
     does: str
     """What it does, for `help`."""
-    run: Callable[[Stage, str], Awaitable[None]]
+    run: Callable[[DemoStage, str], Awaitable[None]]
     """Does it, with what followed."""
     takes_line: bool = False
     """Whether all that follows on its line belongs to it, semicolons as well."""
@@ -57,7 +57,7 @@ class Command:
         return f"{self.name} {self.takes}".rstrip()
 
 
-async def _help(stage: Stage, _argument: str) -> None:
+async def _help(stage: DemoStage, _argument: str) -> None:
     """Tell what there is."""
     told = "\n".join(f"- `{command.usage}`: {command.does}" for command in COMMANDS)
     await stage.stream(
@@ -73,33 +73,35 @@ async def _help(stage: Stage, _argument: str) -> None:
     )
 
 
+_WORK = "works so long, and tells how far it is at each step"
+_RUN = "runs a command for real, in a terminal to follow"
 _TOOL = "wants to run a shell command: allow, deny or edit it (it only pretends)"
 _ASK = f"asks questions of every kind, or of one: {', '.join(questions.KINDS)}"
 
-COMMANDS: tuple[Command, ...] = (
-    Command("help", "", "tells what I can do", _help),
-    Command("think", "[about SOMETHING]", "streams reasoning, then an answer", talk.think),
-    Command("write", "N", "streams N words of Markdown", talk.write),
-    Command("work", "SECONDS [every MS]", "works so long, and tells how far it is at each step", talk.work),
-    Command("tool", "[COMMAND]", _TOOL, tools.shell),
-    Command("tool edit", "", "wants to edit a file, and shows the edit beforehand", tools.edit_file),
-    Command("tool result", "", "asks whether the result of a tool may be used", tools.ask_about_result),
-    Command("tool again", "", "asks again while the tool runs", tools.ask_again),
-    Command("tool live", "", "shows output while the tool runs", tools.live_output),
-    Command("tool big", "N", "returns N KiB of output", tools.big_output),
-    Command("tool image", "", "returns a picture", tools.picture),
-    Command("tool fail", "", "calls a tool that fails, and goes on", tools.failing_tool),
-    Command("run", "COMMAND", "runs a command for real, in a terminal to follow", deeds.run_command, True),
-    Command("read", "FILE", "reads a file of the session's folder", deeds.read_file),
-    Command("save", "FILE [TEXT]", "writes a file, so that a changeset appears", deeds.save_file, True),
-    Command("subagent", "[MESSAGE]", "has another demo agent do something", deeds.send_subagent),
-    Command("client tool", "NAME [INPUT]", "calls a tool that your client offers", tools.of_client),
-    Command("ask", "[KIND]", _ASK, questions.ask),
-    Command("usage", "N", "reports that N tokens were used", talk.usage),
-    Command("notice", "[TEXT]", "shows a notice", talk.notice),
-    Command("activity", "TEXT", "says what the session is doing, until the turn ends", talk.activity),
-    Command("fail", "[MESSAGE]", "ends the turn with an error", talk.fail),
-    Command("crash", "", "ends the turn with an exception that nobody expected", talk.crash),
+COMMANDS: tuple[DemoCommand, ...] = (
+    DemoCommand("help", "", "tells what I can do", _help),
+    DemoCommand("think", "[about SOMETHING]", "streams reasoning, then an answer", talk.think),
+    DemoCommand("write", "N", "streams N words of Markdown", talk.write),
+    DemoCommand("work", "SECONDS [every MS]", _WORK, talk.work),
+    DemoCommand("tool", "[COMMAND]", _TOOL, tools.shell),
+    DemoCommand("tool edit", "", "wants to edit a file, and shows the edit beforehand", tools.edit_file),
+    DemoCommand("tool result", "", "asks whether the result of a tool may be used", tools.ask_about_result),
+    DemoCommand("tool again", "", "asks again while the tool runs", tools.ask_again),
+    DemoCommand("tool live", "", "shows output while the tool runs", tools.live_output),
+    DemoCommand("tool big", "N", "returns N KiB of output", tools.big_output),
+    DemoCommand("tool image", "", "returns a picture", tools.picture),
+    DemoCommand("tool fail", "", "calls a tool that fails, and goes on", tools.failing_tool),
+    DemoCommand("run", "COMMAND", _RUN, deeds.run_command, True),
+    DemoCommand("read", "FILE", "reads a file of the session's folder", deeds.read_file),
+    DemoCommand("save", "FILE [TEXT]", "writes a file, so that a changeset appears", deeds.save_file, True),
+    DemoCommand("subagent", "[MESSAGE]", "has another demo agent do something", deeds.send_subagent),
+    DemoCommand("client tool", "NAME [INPUT]", "calls a tool that your client offers", tools.of_client),
+    DemoCommand("ask", "[KIND]", _ASK, questions.ask),
+    DemoCommand("usage", "N", "reports that N tokens were used", talk.usage),
+    DemoCommand("notice", "[TEXT]", "shows a notice", talk.notice),
+    DemoCommand("activity", "TEXT", "says what the session is doing, until the turn ends", talk.activity),
+    DemoCommand("fail", "[MESSAGE]", "ends the turn with an error", talk.fail),
+    DemoCommand("crash", "", "ends the turn with an exception that nobody expected", talk.crash),
 )
 """All that it can do."""
 
@@ -123,7 +125,7 @@ def _split_line(line: str) -> Iterator[str]:
             yield piece
 
 
-def find(piece: str) -> tuple[Command, str] | None:
+def find(piece: str) -> tuple[DemoCommand, str] | None:
     """The command that a piece of a message calls, and what follows its name."""
     given = piece.split()
     for command in _LONGEST_FIRST:
@@ -135,7 +137,7 @@ def find(piece: str) -> tuple[Command, str] | None:
 
 async def perform(turn: Turn) -> None:
     """Answer a turn: do what the message says, one after the other."""
-    stage = Stage(turn)
+    stage = DemoStage(turn)
     if turn.message.attachments:
         await talk.list_attachments(stage, turn.message.attachments)
     pieces = split(turn.message.text)
@@ -150,7 +152,7 @@ async def perform(turn: Turn) -> None:
         await stage.say("So I stop here.")
 
 
-async def _do(stage: Stage, piece: str) -> None:
+async def _do(stage: DemoStage, piece: str) -> None:
     found = find(piece)
     if found is None:
         await talk.echo(stage, piece)

@@ -12,14 +12,14 @@ from urllib.parse import quote
 from serai.ahp.commands import ContentEncoding
 from serai.ahp.types import FileEdit, Markdown, MarkdownResponsePart, TurnState, UserMessage
 from serai.errors import ProtocolError, SeraiError
-from serai.harness.demo.stage import Misuse, Stage, quoted
+from serai.harness.demo.stage import DemoStage, Misuse, quoted
 from serai.harness.demo.tools import field_of, file_edit, freely, made, may
 from serai.host.turn import Turn
 
 __all__ = ["read_file", "run_command", "save_file", "send_subagent"]
 
 
-async def run_command(stage: Stage, argument: str) -> None:
+async def run_command(stage: DemoStage, argument: str) -> None:
     """Run a shell command in a terminal that can be followed, once someone allows it."""
     if not argument:
         raise Misuse("it needs a command")
@@ -50,7 +50,7 @@ async def run_command(stage: Stage, argument: str) -> None:
     await stage.say(f"`{command}` ended with {code}.")
 
 
-async def read_file(stage: Stage, argument: str) -> None:
+async def read_file(stage: DemoStage, argument: str) -> None:
     """Read a file of the session's folder."""
     uri = _uri(stage.turn, argument)
     call = await freely(stage, "read", "Read a file", f"Read {argument}")
@@ -64,7 +64,7 @@ async def read_file(stage: Stage, argument: str) -> None:
     await stage.say(f"`{argument}` has {len(read.data):,} characters ({read.encoding}).")
 
 
-async def save_file(stage: Stage, argument: str) -> None:
+async def save_file(stage: DemoStage, argument: str) -> None:
     """Write a file of the session's folder, once someone allows it. What it changes becomes a changeset."""
     name, _, text = argument.partition(" ")
     uri = _uri(stage.turn, name)
@@ -104,7 +104,7 @@ async def _edit(turn: Turn, uri: str, text: str) -> FileEdit:
     return file_edit(turn, uri, read.data.encode() if is_text else base64.b64decode(read.data), text)
 
 
-async def send_subagent(stage: Stage, argument: str) -> None:
+async def send_subagent(stage: DemoStage, argument: str) -> None:
     """Have another demo agent do something, in a session of its own that can be followed."""
     errand = argument or "write 60"
     call = await freely(stage, "delegate", "Ask another agent", f"Have it done: {errand}")

@@ -23,7 +23,7 @@ from serai.ahp.types import (
     SessionInputTextQuestion,
 )
 from serai.ahp.wire import Unknown
-from serai.harness.demo.stage import Misuse, Stage, quoted
+from serai.harness.demo.stage import DemoStage, Misuse, quoted
 
 __all__ = ["KINDS", "QUESTIONS", "Question", "ask"]
 
@@ -109,7 +109,7 @@ KINDS = (*QUESTIONS, "url")
 """What `ask` can be told to ask: a kind of question, or to open an address."""
 
 
-async def ask(stage: Stage, kind: str) -> None:
+async def ask(stage: DemoStage, kind: str) -> None:
     """Ask everything, or one kind of thing, and repeat what was answered."""
     request = _request(stage.question_id(), kind.lower())
     reply = await stage.turn.ask(request)

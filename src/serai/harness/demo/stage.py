@@ -11,7 +11,7 @@ from serai.ahp.types import ToolCallConfirmationReason
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 
-__all__ = ["APPROVE", "PACE", "PACES", "Misuse", "Stage", "Stopped", "lines", "number", "quoted", "words"]
+__all__ = ["APPROVE", "PACE", "PACES", "DemoStage", "Misuse", "Stopped", "lines", "number", "quoted", "words"]
 
 PACE = "pace"
 """The setting that says how fast it speaks."""
@@ -30,7 +30,7 @@ class Stopped(Exception):
     """Someone steered with `stop`."""
 
 
-class Stage:
+class DemoStage:
     """A turn of the demo agent, and how it speaks in it."""
 
     def __init__(self, turn: Turn) -> None:

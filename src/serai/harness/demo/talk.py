@@ -16,7 +16,7 @@ from serai.ahp.types import (
     UsageInfo,
 )
 from serai.errors import SeraiError
-from serai.harness.demo.stage import Misuse, Stage, number, quoted, words
+from serai.harness.demo.stage import DemoStage, Misuse, number, quoted, words
 
 __all__ = ["DemoFailed"]
 
@@ -42,7 +42,7 @@ class DemoFailed(SeraiError):
     code: ClassVar[str] = "demo_failed"
 
 
-async def echo(stage: Stage, text: str) -> None:
+async def echo(stage: DemoStage, text: str) -> None:
     """Answer what is not a command: say it back, and say what this is."""
     said = f"You said {quoted(text)}." if text.strip() else "You said nothing, and that is fine."
     await stage.say(
@@ -51,7 +51,7 @@ async def echo(stage: Stage, text: str) -> None:
     )
 
 
-async def think(stage: Stage, about: str) -> None:
+async def think(stage: DemoStage, about: str) -> None:
     """Reason, then answer."""
     topic = quoted(re.sub(r"^about\s+", "", about)) if about else "nothing in particular"
     await stage.think(
@@ -61,7 +61,7 @@ async def think(stage: Stage, about: str) -> None:
     await stage.say(f"I have thought about {topic}. My thoughts are in a part of their own, above this one.")
 
 
-async def write(stage: Stage, argument: str) -> None:
+async def write(stage: DemoStage, argument: str) -> None:
     """Stream so many words of Markdown."""
     count = int(number(argument, most=_MOST_WORDS, what="a number of words"))
     pieces = list(itertools.islice(_markdown(), count))
@@ -81,7 +81,7 @@ def _markdown() -> Iterator[str]:
 _WORK = re.compile(r"(?P<seconds>\S+)(\s+every\s+(?P<every>\S+))?", re.IGNORECASE)
 
 
-async def work(stage: Stage, argument: str) -> None:
+async def work(stage: DemoStage, argument: str) -> None:
     """Work so long, and tell how far it is; whoever steers is heard at each step."""
     found = _WORK.fullmatch(argument)
     if found is None:
@@ -102,7 +102,7 @@ async def work(stage: Stage, argument: str) -> None:
     await stage.say(f"Done, after {steps} step{'' if steps == 1 else 's'}.")
 
 
-async def usage(stage: Stage, argument: str) -> None:
+async def usage(stage: DemoStage, argument: str) -> None:
     """Report so many tokens."""
     tokens = int(number(argument, most=_MOST_TOKENS, what="a number of tokens"))
     model = stage.turn.model.id if stage.turn.model else "demo-small"
@@ -112,12 +112,12 @@ async def usage(stage: Stage, argument: str) -> None:
     await stage.say(f"I report {tokens:,} tokens for {model}. They cost nothing: I made them up.")
 
 
-async def notice(stage: Stage, text: str) -> None:
+async def notice(stage: DemoStage, text: str) -> None:
     """Show a notice."""
     await stage.notice(text or "This is a notice. Neither you nor I have said it.")
 
 
-async def activity(stage: Stage, text: str) -> None:
+async def activity(stage: DemoStage, text: str) -> None:
     """Say what the session is doing. It stands until the turn ends."""
     if not text:
         raise Misuse("it needs a text")
@@ -125,12 +125,12 @@ async def activity(stage: Stage, text: str) -> None:
     await stage.say(f"Until this turn ends, a list of sessions shows that I am {quoted(text)}.")
 
 
-async def fail(_stage: Stage, message: str) -> None:
+async def fail(_stage: DemoStage, message: str) -> None:
     """End the turn with an error, as an agent does that knows what went wrong."""
     raise DemoFailed(message or "You told me to fail, and I have")
 
 
-async def crash(_stage: Stage, _argument: str) -> None:
+async def crash(_stage: DemoStage, _argument: str) -> None:
     """End the turn with an exception that nobody expected."""
     raise RuntimeError("the demo agent fell over, as it was told to")
 
@@ -138,7 +138,7 @@ async def crash(_stage: Stage, _argument: str) -> None:
 # -- attachments -------------------------------------------------------------------------------------------
 
 
-async def list_attachments(stage: Stage, attachments: list[MessageAttachment]) -> None:
+async def list_attachments(stage: DemoStage, attachments: list[MessageAttachment]) -> None:
     """Say what came with the message."""
     count = f"{len(attachments)} attachments" if len(attachments) > 1 else "one attachment"
     await stage.say(

@@ -19,7 +19,7 @@ from serai.ahp.types import (
     ToolResultFileEditContent,
     ToolResultTextContent,
 )
-from serai.harness.demo.stage import Misuse, Stage, number, quoted
+from serai.harness.demo.stage import DemoStage, Misuse, number, quoted
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 
@@ -63,13 +63,13 @@ OPTIONS = [
 # -- asking first ------------------------------------------------------------------------------------------
 
 
-async def may(stage: Stage, name: str, display_name: str, **how: Any) -> ToolCall | None:
+async def may(stage: DemoStage, name: str, display_name: str, **how: Any) -> ToolCall | None:
     """Begin a call that needs an approval; `None` when it was denied, and that has been said."""
     call = await stage.call(name, display_name, options=OPTIONS, **how)
     return await _heard(stage, call)
 
 
-async def _heard(stage: Stage, call: ToolCall) -> ToolCall | None:
+async def _heard(stage: DemoStage, call: ToolCall) -> ToolCall | None:
     """Do what the answer to a confirmation asks for, apart from running the tool."""
     if not call.approved:
         await stage.say("You said no, so I have not done it.")
@@ -95,7 +95,7 @@ def field_of(call: ToolCall, key: str, otherwise: str | None = None) -> str:
     return value.encode(errors="replace").decode() if isinstance(value, str) else json.dumps(value)
 
 
-async def _shell(stage: Stage, command: str, **how: Any) -> ToolCall | None:
+async def _shell(stage: DemoStage, command: str, **how: Any) -> ToolCall | None:
     return await may(
         stage,
         "shell",
@@ -108,7 +108,7 @@ async def _shell(stage: Stage, command: str, **how: Any) -> ToolCall | None:
     )
 
 
-async def shell(stage: Stage, argument: str) -> None:
+async def shell(stage: DemoStage, argument: str) -> None:
     """Pretend to run a shell command, once someone allows it."""
     call = await _shell(stage, argument or "ls -l")
     if call is None:
@@ -119,7 +119,7 @@ async def shell(stage: Stage, argument: str) -> None:
     await stage.say(f"I have pretended to run `{command}`; its output stands with the call.")
 
 
-async def edit_file(stage: Stage, _argument: str) -> None:
+async def edit_file(stage: DemoStage, _argument: str) -> None:
     """Pretend to edit a file, and show the edit beforehand."""
     uri, before = "demo-file:/notes.md", b"Rooms: twelve.\nWater: yes.\n"
     planned = "Rooms: fourteen.\nWater: yes.\nStables: two.\n"
@@ -165,7 +165,7 @@ def made(edit: FileEdit) -> ToolResultFileEditContent:
     return ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
 
 
-async def ask_about_result(stage: Stage, _argument: str) -> None:
+async def ask_about_result(stage: DemoStage, _argument: str) -> None:
     """Run a tool, and ask whether its result may be used."""
     call = await _shell(stage, "cat letter.txt")
     if call is None:
@@ -177,7 +177,7 @@ async def ask_about_result(stage: Stage, _argument: str) -> None:
         await stage.say("You kept the result from me, so I know nothing of any letter.")
 
 
-async def ask_again(stage: Stage, _argument: str) -> None:
+async def ask_again(stage: DemoStage, _argument: str) -> None:
     """Run a tool that needs a second permission when it is half done."""
     call = await _shell(stage, "make install")
     if call is None:
@@ -200,12 +200,12 @@ async def ask_again(stage: Stage, _argument: str) -> None:
 # -- not asking --------------------------------------------------------------------------------------------
 
 
-async def freely(stage: Stage, name: str, display_name: str, message: str) -> ToolCall:
+async def freely(stage: DemoStage, name: str, display_name: str, message: str) -> ToolCall:
     """Begin a call that nobody need be asked about."""
     return await stage.call(name, display_name, message=message, confirmed=_NOT_NEEDED)
 
 
-async def live_output(stage: Stage, _argument: str) -> None:
+async def live_output(stage: DemoStage, _argument: str) -> None:
     """Show what a tool has so far, while it runs."""
     call = await freely(stage, "tests", "Run the tests", "Run five tests")
     shown = ""
@@ -217,7 +217,7 @@ async def live_output(stage: Stage, _argument: str) -> None:
     await stage.say("All five pass. A client that shows live output showed each as it ended.")
 
 
-async def big_output(stage: Stage, argument: str) -> None:
+async def big_output(stage: DemoStage, argument: str) -> None:
     """Return so many KiB of text."""
     size = int(number(argument, most=_MOST_KIB, what="a size in KiB")) * 1024
     call = await freely(stage, "read_log", "Read a log", "Read a long log")
@@ -226,7 +226,7 @@ async def big_output(stage: Stage, argument: str) -> None:
     await stage.say(f"The log has {size:,} bytes. I have not read them all, to be honest.")
 
 
-async def picture(stage: Stage, _argument: str) -> None:
+async def picture(stage: DemoStage, _argument: str) -> None:
     """Return an image."""
     call = await freely(stage, "paint", "Paint a picture", "Paint a small picture")
     content = ToolResultEmbeddedResourceContent(data=_SUNSET, content_type="image/png")
@@ -242,7 +242,7 @@ _SUNSET = (
 """A picture that goes from blue to orange, 16 by 16 pixels, as a PNG in base64."""
 
 
-async def failing_tool(stage: Stage, _argument: str) -> None:
+async def failing_tool(stage: DemoStage, _argument: str) -> None:
     """Run a tool that fails, and go on."""
     call = await freely(stage, "fetch", "Fetch a page", "Fetch a page that is not there")
     await call.done("Could not fetch the page", error="the page is not there")
@@ -252,7 +252,7 @@ async def failing_tool(stage: Stage, _argument: str) -> None:
 # -- a client's tools --------------------------------------------------------------------------------------
 
 
-async def of_client(stage: Stage, argument: str) -> None:
+async def of_client(stage: DemoStage, argument: str) -> None:
     """Call a tool that the active client offers, and say what came of it."""
     name, _, tool_input = argument.partition(" ")
     if not name:

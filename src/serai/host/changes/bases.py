@@ -139,7 +139,7 @@ class Bases:
         try:
             source = await self._host.sessions.bring(fork.session)
             if source is not None:
-                await source.changing.bases.settled()
+                await source.changes.bases.settled()
             await changes.adopt(changes_folder(self._host.home, fork.session), inherited)
         except FAILURES as error:
             self._log_unrecorded(error)

@@ -86,7 +86,7 @@ class Changesets:
         if address is None:
             return None
         async with self._session(address.session_id) as session:
-            return await session.changing.follow(uri, address.which) if session else None
+            return await session.changes.follow(uri, address.which) if session else None
 
     @contextlib.asynccontextmanager
     async def _session(self, session_id: str) -> AsyncGenerator[Session | None]:
@@ -114,15 +114,15 @@ class Changesets:
         if address is None:
             raise _unknown(uri)
         async with self._session(address.session_id) as session:
-            if session is None or not await session.changing.offers(address.which):
+            if session is None or not await session.changes.offers(address.which):
                 raise _unknown(uri)
-            return await session.changing.operate(self._operate(session, address, operation_id, target))
+            return await session.changes.operate(self._operate(session, address, operation_id, target))
 
     async def _operate(
         self, session: Session, address: Address, operation_id: str, target: ChangesetOperationTarget | None
     ) -> InvokeChangesetOperationResult:
         try:
-            changes = await session.changing.in_hand()
+            changes = await session.changes.in_hand()
             result = await invoke(changes, address.which, operation_id, target)
         except ProtocolError:
             raise
@@ -147,7 +147,7 @@ class Changesets:
             if session is None:
                 raise _unknown(uri)
             try:
-                data = await (await session.changing.bases.current()).read(uri)
+                data = await (await session.changes.bases.current()).read(uri)
             except ProtocolError:
                 raise
             except (SeraiError, OSError) as error:

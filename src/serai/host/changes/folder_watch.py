@@ -22,7 +22,7 @@ from serai.changes.folder import FolderChanges, Place, place_of
 from serai.errors import ProtocolError
 from serai.machine.watch.watch import Watches
 
-__all__ = ["FolderWatch", "WatchedPlace", "places_to_watch"]
+__all__ = ["ChangesWatch", "WatchedPlace", "places_to_watch"]
 
 _log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ def _literally(path: str) -> str:
     return re.sub(r"[*?\[\]{},]", "?", path)
 
 
-class FolderWatch:
+class ChangesWatch:
     """Watches a folder until it is closed. It begins at once.
 
     Args:

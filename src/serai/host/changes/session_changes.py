@@ -21,7 +21,7 @@ from serai.errors import FolderMoved, GitUnavailable, SeraiError, SessionGone
 from serai.host.changes.bases import FAILURES, STOPPING, Bases, told_of
 from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
 from serai.host.changes.changesets import changes_folder, id_of_session
-from serai.host.changes.folder_watch import FolderWatch, WatchedPlace, places_to_watch
+from serai.host.changes.folder_watch import ChangesWatch, WatchedPlace, places_to_watch
 
 if TYPE_CHECKING:
     from serai.host.session.session import Session
@@ -59,7 +59,7 @@ class SessionChanges:
         self._channels: dict[URI, ChangesetChannel] = {}
         self._looked_at: FolderChanges | None = None
         self._can_undo = False
-        self._watch: FolderWatch | None = None
+        self._watch: ChangesWatch | None = None
         self._is_attending = False
         self._looked_unwatched = False
         self._closed = False
@@ -149,7 +149,7 @@ class SessionChanges:
         if self._watch is None or self._watch.places != places or self._watch.has_ended:
             self._unwatch()
             self._looked_unwatched = False
-            self._watch = FolderWatch(
+            self._watch = ChangesWatch(
                 self._host.watches,
                 str(self.bases.directory),
                 here,

@@ -157,7 +157,7 @@ class Session:
         door = Door(host.journal, kept.uri, summary.provider, host.redactor, telemetry)
         self.mailbox = Mailbox(door)
         self.customizations = SessionCustomizations(self, self.spawn)
-        self.changing = SessionChanges(self)
+        self.changes = SessionChanges(self)
         self.turns = Turns(core, door, self.mailbox, self.questions, self._around_turns())
         self.seat = Seat(
             core, self.turns, self.questions, processes=host.processes, read=self.read, fork=self._fork
@@ -178,7 +178,7 @@ class Session:
         """Whether something runs in it, or is about to, or a client lends it tools: it stays in memory."""
         head = self.live.head
         waits = head.lifecycle == SessionLifecycle.CREATING or head.active_client is not None or self.mailbox
-        runs = self.live.turn is not None or self.changing.is_busy
+        runs = self.live.turn is not None or self.changes.is_busy
         return bool(waits or runs or self.core.is_busy)
 
     @property
@@ -285,11 +285,11 @@ class Session:
     def _around_turns(self) -> AroundTurns:
         return AroundTurns(
             agent=self.agent,
-            record_base=self.changing.bases.turn_begins,
+            record_base=self.changes.bases.turn_begins,
             new_turn=lambda turn_id: Turn(self.core, self.questions, self._around_turn(), turn_id),
             began=self._turn_began,
-            ended=self.changing.bases.turn_ended,
-            taken_back=self.changing.bases.truncated,
+            ended=self.changes.bases.turn_ended,
+            taken_back=self.changes.bases.truncated,
             is_idle=self._is_idle,
             followed=self.followed,
         )
@@ -387,7 +387,7 @@ class Session:
         """Start the agent of a new session, and say so when it is there."""
         if not self.core.is_closed:
             self.customizations.begin()
-            self.changing.begin()
+            self.changes.begin()
             self.spawn(self._begin())
 
     async def _begin(self) -> None:
@@ -440,7 +440,7 @@ class Session:
         self.client_tools.close()
         self.turns.close()
         await self.core.end_tasks()
-        await self.changing.close()
+        await self.changes.close()
         agent, self._agent = self._agent, None
         if agent is not None and agent.capabilities.lifecycle.release:
             with contextlib.suppress(Exception):

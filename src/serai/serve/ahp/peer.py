@@ -134,6 +134,10 @@ class AhpPeer:
         if work is not None:
             self._in_line = asyncio.create_task(self._work(work))
 
+    def holds_up(self, go_on: Callable[[], None]) -> bool:
+        """Whether nothing should be read now: too much waits for the disk."""
+        return self.journal.holds_up(go_on)
+
     async def _work(self, work: _Work) -> None:
         while True:
             try:
