@@ -155,6 +155,10 @@ class _Subscriber:
     def received(self, data: bytes) -> None:
         """Clients say nothing here."""
 
+    def holds_up(self, go_on: Callable[[], None]) -> bool:  # noqa: ARG002 - nothing does
+        """Never."""
+        return False
+
     def disconnected(self) -> None:
         """They leave when the benchmark is over."""
 
