@@ -21,11 +21,11 @@ from serai.acp import (
     Elicitation,
     ElicitationAnswer,
     Event,
-    Failure,
     Finished,
     Item,
     Launch,
     PermissionRequest,
+    PromptFailure,
     ReadTextFile,
     WriteTextFile,
 )
@@ -180,7 +180,7 @@ class Conversation:
 
     @property
     def error(self) -> Exception:
-        assert isinstance(self.end, Failure), self.end
+        assert isinstance(self.end, PromptFailure), self.end
         return self.end.error
 
 
@@ -198,7 +198,7 @@ def converse() -> Converse:
         async with asyncio.timeout(20):
             async for item in session.updates():
                 items.append(item)
-                if isinstance(item, Finished | Failure):
+                if isinstance(item, Finished | PromptFailure):
                     return Conversation(items)
         raise AssertionError("the session ended without an end of the turn")
 

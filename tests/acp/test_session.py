@@ -14,9 +14,9 @@ from serai.acp import (
     Agent,
     AgentMessageChunk,
     ClientCapabilities,
-    Failure,
     Finished,
     Item,
+    PromptFailure,
     RawUpdate,
     ToolCallUpdate,
     UsageUpdate,
@@ -205,7 +205,7 @@ async def test_an_agent_that_falls_silent_fails_its_turn_and_is_told_to_stop(
     items: list[Item] = []
     async for item in session.updates():
         items.append(item)
-        if isinstance(item, Failure):
+        if isinstance(item, PromptFailure):
             break
     assert (await converse(session, "echo awake")).texts == ["awake"]
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from serai.acp.process.stderr import LINES, Tail
+from serai.acp.process.stderr import LINES, StderrTail
 
 
 def shown(*data: bytes) -> str:
-    tail = Tail(lambda text: text.replace("hunter2", "***"))
+    tail = StderrTail(lambda text: text.replace("hunter2", "***"))
     for each in data:
         tail.feed(each)
     tail.close()
@@ -31,6 +31,6 @@ def test_a_line_without_an_end_is_kept_only_in_part_and_cut_between_words() -> N
 
 def test_every_line_is_told_redacted() -> None:
     heard: list[str] = []
-    tail = Tail(lambda text: text.replace("hunter2", "***"), heard.append)
+    tail = StderrTail(lambda text: text.replace("hunter2", "***"), heard.append)
     tail.feed(b"a hunter2\nb\n")
     assert heard == ["a ***", "b"]

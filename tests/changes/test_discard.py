@@ -12,11 +12,11 @@ import pytest
 
 from changes.repositories import Repo, everything
 from changes.test_folder import begun
-from serai.changes import trash as trash_module
+from serai.changes import undo as undo_module
 from serai.changes.catalogue import SESSION
 from serai.changes.folder import FolderChanges
 from serai.changes.recorder import FolderRecorder
-from serai.changes.trash import KEPT_SECONDS, Discard, DiscardStep, Trash
+from serai.changes.undo import KEPT_SECONDS, Discard, DiscardStep, Trash
 from serai.errors import DiscardBusy, FolderMoved, GitFailed
 
 
@@ -150,14 +150,14 @@ async def test_what_was_written_since_the_discard_is_not_lost_by_its_undo(repo: 
 async def test_a_home_on_another_file_system_makes_no_difference(
     repo: Repo, own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rename = trash_module.rename_exclusively
+    rename = undo_module.rename_exclusively
 
     def within(source: str, destination: str, *, source_in: int, destination_in: int) -> None:
         if os.fstat(source_in).st_ino != os.fstat(destination_in).st_ino:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
         rename(source, destination, source_in=source_in, destination_in=destination_in)
 
-    monkeypatch.setattr(trash_module, "rename_exclusively", within)
+    monkeypatch.setattr(undo_module, "rename_exclusively", within)
     changes = await begun(repo.top, own)
     (repo.top / "a.txt").unlink()
     repo.write("a.txt/deep/file", "mine\n").chmod(0o640)
@@ -211,7 +211,7 @@ def test_after_a_week_a_discard_is_deleted(
     assert [one.id for one in trash.discards("s")] == [taken.id]
     assert trash.discards("other") == []
     later = taken.at + KEPT_SECONDS + 1
-    monkeypatch.setattr(trash_module.time, "time", lambda: later)
+    monkeypatch.setattr(undo_module.time, "time", lambda: later)
     assert trash.discards() == []
     trash.prune()
     assert not taken.place.exists()

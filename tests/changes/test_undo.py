@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from changes.repositories import Repo, everything
 from serai.changes import discard as discard_module
-from serai.changes import trash as trash_module
+from serai.changes import undo as undo_module
 from serai.changes.catalogue import SESSION
 from serai.changes.folder import FolderChanges, open_folder
-from serai.changes.trash import Trash
+from serai.changes.undo import Trash
 
 PATHS = ("a", "b", "d", "d/x", "d/y", "d/e/z", "n.log", "build/out", "build", "odd \udcff\n")
 """Some are ignored (`*.log`, `build`), and some are in each other's way."""
@@ -154,7 +154,7 @@ def in_a_child(work: Callable[[], Any], killed_at: int) -> bool:
             if left < 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        trash_module.checkpoint = discard_module.checkpoint = step  # type: ignore[attr-defined]
+        undo_module.checkpoint = discard_module.checkpoint = step  # type: ignore[attr-defined]
         try:
             work()
         finally:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from serai.changes.trash import DiscardStep, Trash
+from serai.changes.undo import DiscardStep, Trash
 from serai.cli import main
 
 

@@ -23,8 +23,8 @@ from serai.customizations.places import (
     MANIFESTS,
     PLACES,
     PLUGINS,
+    FilePlace,
     Format,
-    Place,
     PluginLayout,
     PluginPlace,
     Where,
@@ -41,7 +41,7 @@ HOOKS = {
 }
 
 
-def sample(place: Place) -> str:
+def sample(place: FilePlace) -> str:
     """What people write into such a file."""
     match place.format:
         case Format.HOOKS:
@@ -109,7 +109,7 @@ def test_instruction_files_are_rules(name: str, work: Path, look: Look, write: W
     assert (child.description, child.globs) == ("How we write.", ["**/*.py"])
 
 
-def rows() -> list[tuple[Place, Where]]:
+def rows() -> list[tuple[FilePlace, Where]]:
     scopes = {Where.BOTH: (Where.DIRECTORY, Where.HOME)}
     return [(place, where) for place in PLACES for where in scopes.get(place.where, (place.where,))]
 
@@ -120,7 +120,7 @@ def rows() -> list[tuple[Place, Where]]:
     ids=lambda value: value.name if isinstance(value, Where) else f"{value.folder}/{value.pattern}",
 )
 def test_each_place_is_found(
-    place: Place, where: Where, work: Path, home: Path, look: Look, write: Write
+    place: FilePlace, where: Where, work: Path, home: Path, look: Look, write: Write
 ) -> None:
     root = work if where is Where.DIRECTORY else home
     path = f"{place.folder}/{place.pattern}".lstrip("/").replace("**/", "").replace("*", "sample")
@@ -155,7 +155,7 @@ def test_each_place_is_found(
     ids=lambda value: value.name if isinstance(value, Where) else f"{value.folder}/{value.pattern}",
 )
 def test_places_of_any_depth_are_searched_in_depth(
-    place: Place, where: Where, work: Path, home: Path, look: Look, write: Write
+    place: FilePlace, where: Where, work: Path, home: Path, look: Look, write: Write
 ) -> None:
     root = work if where is Where.DIRECTORY else home
     path = f"{place.folder}/{place.pattern}".replace("**", "a/b").replace("*", "sample")

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from redact.test_shapes import PEM, PROVIDER_KEYS, rnd
 from redact.test_streams import FRAGMENTS, cuts, split
 from serai.redact import Redactor
-from serai.redact.finder import Finder, Found
+from serai.redact.finder import Found, PatternFinder
 from serai.redact.managed import SHORTEST, ManagedValues
 from serai.redact.patterns import DECIDED, Hints
 from serai.redact.shapes import SHAPES
 
-FINDER = Finder([shape.pattern for shape in SHAPES])
+FINDER = PatternFinder([shape.pattern for shape in SHAPES])
 
 # What terminals and agents write, with much in it that is almost a credential.
 ORDINARY = [

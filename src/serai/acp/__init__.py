@@ -41,10 +41,10 @@ from serai.acp.client_side import (
 from serai.acp.options import Choice, ConfigOption, Mode, Modes
 from serai.acp.process.connection import Launch
 from serai.acp.process.stream import Item
-from serai.acp.prompt import Failure, Finished, PromptTurn, fit_prompt, text_block
+from serai.acp.prompt import Finished, PromptFailure, PromptTurn, fit_prompt, text_block
 from serai.acp.servers import HttpServer, McpServer, SseServer, StdioServer, read_server
 from serai.acp.session import AcpSession
-from serai.acp.sessions import Opening, SessionInfo, SessionPage
+from serai.acp.sessions import SessionInfo, SessionOpening, SessionPage
 from serai.acp.updates import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -85,7 +85,6 @@ __all__ = [
     "Elicitation",
     "ElicitationAnswer",
     "Event",
-    "Failure",
     "Finished",
     "Handshake",
     "HttpServer",
@@ -95,16 +94,17 @@ __all__ = [
     "McpServer",
     "Mode",
     "Modes",
-    "Opening",
     "PermissionOption",
     "PermissionRequest",
     "PlanUpdate",
     "PromptCapabilities",
+    "PromptFailure",
     "PromptTurn",
     "RawUpdate",
     "ReadTextFile",
     "SessionInfo",
     "SessionInfoUpdate",
+    "SessionOpening",
     "SessionPage",
     "SseServer",
     "StdioServer",

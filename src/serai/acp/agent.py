@@ -26,7 +26,7 @@ from serai.acp.process.mask import mask_json
 from serai.acp.process.peer import Listener
 from serai.acp.requests import AgentRequests
 from serai.acp.session import AcpSession, Surroundings
-from serai.acp.sessions import Opening, SessionInfo, SessionPage, Sessions, read_page
+from serai.acp.sessions import SessionInfo, SessionOpening, SessionPage, Sessions, read_page
 from serai.acp.shapes import object_of, text_of
 from serai.acp.updates import Update
 from serai.errors import (
@@ -208,7 +208,7 @@ class Agent:
 
     # -- its sessions --------------------------------------------------------------------------------------
 
-    async def new_session(self, cwd: Path, **how: Unpack[Opening]) -> AcpSession:
+    async def new_session(self, cwd: Path, **how: Unpack[SessionOpening]) -> AcpSession:
         """A new session. Cancelling it stops the waiting; the agent may make the session all the same.
 
         Args:
@@ -224,7 +224,7 @@ class Agent:
         """
         return await self._sessions.make("session/new", cwd, how)
 
-    async def fork_session(self, session_id: str, cwd: Path, **how: Unpack[Opening]) -> AcpSession:
+    async def fork_session(self, session_id: str, cwd: Path, **how: Unpack[SessionOpening]) -> AcpSession:
         """A new session that begins where another one is. Otherwise as `new_session`.
 
         An agent that tells the other's history again is not misunderstood: see `AcpSession.replayed`.
@@ -236,7 +236,7 @@ class Agent:
         self._need(self.capabilities.fork_session, "sessionCapabilities.fork")
         return await self._sessions.make("session/fork", cwd, how, source=session_id, replaying=True)
 
-    async def load_session(self, session_id: str, cwd: Path, **how: Unpack[Opening]) -> AcpSession:
+    async def load_session(self, session_id: str, cwd: Path, **how: Unpack[SessionOpening]) -> AcpSession:
         """Open an earlier session. The agent tells its history again: that is in `AcpSession.replayed`.
 
         Otherwise as `new_session`.
@@ -248,7 +248,7 @@ class Agent:
         self._need(self.capabilities.load_session, "loadSession")
         return await self._sessions.reopen("session/load", session_id, cwd, how)
 
-    async def resume_session(self, session_id: str, cwd: Path, **how: Unpack[Opening]) -> AcpSession:
+    async def resume_session(self, session_id: str, cwd: Path, **how: Unpack[SessionOpening]) -> AcpSession:
         """Open an earlier session without its history. Otherwise as `new_session`.
 
         Some agents tell the history all the same: that, too, is in `AcpSession.replayed`.

@@ -22,7 +22,7 @@ from typing import Generic, Protocol, TypeVar
 from serai.acp.agent import Agent
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.session import AcpSession
-from serai.acp.sessions import Opening
+from serai.acp.sessions import SessionOpening
 from serai.errors import (
     AgentClosed,
     AgentInactive,
@@ -262,7 +262,7 @@ def _ways(offered: AgentCapabilities, wanted: Wanted) -> Iterator[OpenWay]:
 
 
 async def open_session(
-    agent: Agent, way: OpenWay, session_id: str | None, cwd: Path, how: Opening
+    agent: Agent, way: OpenWay, session_id: str | None, cwd: Path, how: SessionOpening
 ) -> AcpSession:
     """Open a session of a plain agent in one way.
 

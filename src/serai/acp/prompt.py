@@ -13,7 +13,7 @@ from serai.acp.tokens import SessionTokens, usage_in
 from serai.acp.updates import Block
 from serai.errors import AgentError
 
-__all__ = ["Failure", "Finished", "PromptTurn", "Silence", "fit_prompt", "text_block"]
+__all__ = ["Finished", "PromptFailure", "PromptTurn", "Silence", "fit_prompt", "text_block"]
 
 
 def text_block(text: str) -> Block:
@@ -72,7 +72,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class PromptFailure:
     """A prompt has failed."""
 
     error: AgentError
@@ -91,10 +91,10 @@ class PromptTurn:
         self.cancelled = False
         """Whether the agent was told to stop."""
         self._cancel = cancel
-        self._outcome: asyncio.Future[Finished | Failure] = asyncio.get_running_loop().create_future()
+        self._outcome: asyncio.Future[Finished | PromptFailure] = asyncio.get_running_loop().create_future()
 
     @property
-    def outcome(self) -> Finished | Failure | None:
+    def outcome(self) -> Finished | PromptFailure | None:
         """How it ended; `None` while it runs."""
         return self._outcome.result() if self._outcome.done() else None
 
@@ -107,7 +107,7 @@ class PromptTurn:
             AgentError: The turn has failed: the agent is gone, silent, or answered with an error.
         """
         outcome = await asyncio.shield(self._outcome)
-        if isinstance(outcome, Failure):
+        if isinstance(outcome, PromptFailure):
             raise outcome.error
         return outcome
 
@@ -115,7 +115,7 @@ class PromptTurn:
         """Tell the agent to stop, once. The turn goes on until the agent says that it has stopped."""
         self._cancel()
 
-    def end(self, outcome: Finished | Failure) -> bool:
+    def end(self, outcome: Finished | PromptFailure) -> bool:
         """It has ended. Returns `False` when it had before."""
         if self._outcome.done():
             return False

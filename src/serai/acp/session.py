@@ -13,7 +13,7 @@ from serai.acp.options import MODEL_OPTION, ConfigOption, Modes, read_models, re
 from serai.acp.process.connection import Connection
 from serai.acp.process.mask import mask_json
 from serai.acp.process.stream import Item, Stream
-from serai.acp.prompt import Failure, Finished, PromptTurn, Silence, fit_prompt, text_block
+from serai.acp.prompt import Finished, PromptFailure, PromptTurn, Silence, fit_prompt, text_block
 from serai.acp.requests import AgentRequests
 from serai.acp.shapes import object_of
 from serai.acp.tokens import SessionTokens
@@ -186,7 +186,7 @@ class AcpSession:
         turn = self._turn
         self._rest()
         if turn is not None:
-            self._conclude(turn, Failure(error()) if error else Finished("cancelled"))
+            self._conclude(turn, PromptFailure(error()) if error else Finished("cancelled"))
         self._stream.end()
 
     def _keep(self, update: Update) -> None:
@@ -296,10 +296,10 @@ class AcpSession:
         elif turn.cancelled:  # some agents call it an error to have been stopped
             outcome = Finished("cancelled", raw={"error": {"code": error.number, "message": error.message}})
         else:
-            outcome = Failure(self._connection.failures.of("session/prompt", error))
+            outcome = PromptFailure(self._connection.failures.of("session/prompt", error))
         self._conclude(turn, outcome)
 
-    def _conclude(self, turn: PromptTurn, outcome: Finished | Failure) -> None:
+    def _conclude(self, turn: PromptTurn, outcome: Finished | PromptFailure) -> None:
         if turn.end(outcome):
             self._stream.put(outcome)
 
@@ -315,13 +315,13 @@ class AcpSession:
             agent=self._name,
             elapsed=elapsed,
         )
-        self._conclude(turn, Failure(error))
+        self._conclude(turn, PromptFailure(error))
         self.cancel()
 
     def _ignored(self, turn: PromptTurn) -> None:
         limit = self._around.cancel_patience
         message = f"the agent {self._name!r} did not stop in {limit:g} s and was ended"
-        self._conclude(turn, Failure(CancelIgnored(message, agent=self._name)))
+        self._conclude(turn, PromptFailure(CancelIgnored(message, agent=self._name)))
         self._connection.break_off(
             lambda: self._connection.closed(f"did not stop in {limit:g} s and was ended")
         )

@@ -15,7 +15,7 @@ from serai.acp.shapes import line_of, object_of, objects_of, text_of
 from serai.acp.updates import Update
 from serai.errors import AgentError, SessionCreateFailed, SessionLoadFailed
 
-__all__ = ["Opening", "Servers", "SessionInfo", "SessionPage", "Sessions", "read_page"]
+__all__ = ["Servers", "SessionInfo", "SessionOpening", "SessionPage", "Sessions", "read_page"]
 
 _PAST = 1024
 """How many closed sessions are remembered, so that late news of them are not kept."""
@@ -23,7 +23,7 @@ _PAST = 1024
 Servers: TypeAlias = Sequence[McpServer | Mapping[str, Any]]
 
 
-class Opening(TypedDict, total=False):
+class SessionOpening(TypedDict, total=False):
     """What may be said when a session is opened."""
 
     mcp_servers: Servers
@@ -54,7 +54,13 @@ class Sessions:
     # -- opening -------------------------------------------------------------------------------------------
 
     async def make(
-        self, method: str, cwd: Path, how: Opening, *, source: str | None = None, replaying: bool = False
+        self,
+        method: str,
+        cwd: Path,
+        how: SessionOpening,
+        *,
+        source: str | None = None,
+        replaying: bool = False,
     ) -> AcpSession:
         """Open a session whose id the agent chooses. What it has told of it before is delivered then.
 
@@ -87,7 +93,7 @@ class Sessions:
             await _settled(made[0])
         return made[0]
 
-    async def reopen(self, method: str, session_id: str, cwd: Path, how: Opening) -> AcpSession:
+    async def reopen(self, method: str, session_id: str, cwd: Path, how: SessionOpening) -> AcpSession:
         """Open a session by its id. What is told of it before the answer, and at once after it, is history.
 
         Agents answer `session/load` too early, and some tell the history after `session/resume` as well.
@@ -117,7 +123,7 @@ class Sessions:
         await _settled(session)
         return session
 
-    def _params(self, cwd: Path, how: Opening, session_id: str | None) -> dict[str, Any]:
+    def _params(self, cwd: Path, how: SessionOpening, session_id: str | None) -> dict[str, Any]:
         """What the requests have in common. When it cannot be made, nothing is sent."""
         around = self.around
         root = cwd.absolute()
@@ -140,7 +146,7 @@ class Sessions:
     async def _call(self, method: str, params: Any, then: Callable[[Any, Any], None]) -> None:
         await self.around.connection.call(method, params, then=then, limit=self.around.patience)
 
-    def _register(self, session_id: str, cwd: Path, how: Opening, *, replaying: bool) -> AcpSession:
+    def _register(self, session_id: str, cwd: Path, how: SessionOpening, *, replaying: bool) -> AcpSession:
         on_update = how.get("on_update")
         session = AcpSession(
             self.around, session_id, cwd, on_update=on_update, replaying=replaying, forget=self._forget

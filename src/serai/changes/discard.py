@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from serai.changes.recorder import FolderRecorder
 from serai.changes.records import Change, Side
-from serai.changes.trash import Discard, DiscardStep, Trash, checkpoint, is_there
+from serai.changes.undo import Discard, DiscardStep, Trash, checkpoint, is_there
 from serai.machine.paths import Identity, open_below
 from serai.machine.processes.uninterrupted import to_its_end
 

@@ -29,7 +29,7 @@ from serai.changes.git import find_git, together
 from serai.changes.recorder import FolderRecorder, Recorded
 from serai.changes.records import UNSEEN, Change, ChangeKind, Changes, Outcome
 from serai.changes.repository import Repository, find_repository, read_settings
-from serai.changes.trash import Discard, Trash
+from serai.changes.undo import Discard, Trash
 from serai.changes.view import content_address
 from serai.errors import FileUnreadable, GitFailed, ProtocolError, SeraiError
 

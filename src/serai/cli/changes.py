@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from serai.changes.trash import Trash  # noqa: PLC0415 - help is quick
+    from serai.changes.undo import Trash  # noqa: PLC0415 - help is quick
 
     found = Trash(find_paths(options.home, os.environ).home).discards()
     for one in found:
@@ -37,7 +37,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _undo(options: argparse.Namespace) -> int:
-    from serai.changes.trash import Trash  # noqa: PLC0415 - help is quick
+    from serai.changes.undo import Trash  # noqa: PLC0415 - help is quick
 
     trash = Trash(find_paths(options.home, os.environ).home)
     found = [

@@ -23,7 +23,7 @@ from serai.customizations.containers import (
 )
 from serai.customizations.definitions import Customizations, Definition
 from serai.customizations.documents import read_document
-from serai.customizations.places import PLACES, PLUGINS, Format, Place, PluginLayout, PluginPlace, Where
+from serai.customizations.places import PLACES, PLUGINS, FilePlace, Format, PluginLayout, PluginPlace, Where
 from serai.customizations.plugins import has_what_runs, is_there, read_plugin
 from serai.customizations.servers import (
     members,
@@ -108,7 +108,7 @@ class _Look:
 
     def run(self) -> None:
         self._until = time.thread_time() + MAX_SECONDS
-        groups: dict[tuple[str, str, CustomizationType], list[Place]] = {}
+        groups: dict[tuple[str, str, CustomizationType], list[FilePlace]] = {}
         for place in PLACES:
             if place.where in {self._where, Where.BOTH}:
                 groups.setdefault((place.source, place.folder, place.contents), []).append(place)
@@ -120,7 +120,7 @@ class _Look:
 
     # -- folders -------------------------------------------------------------------------------------------
 
-    def _folder(self, source: str, folder: str, contents: CustomizationType, places: list[Place]) -> None:
+    def _folder(self, source: str, folder: str, contents: CustomizationType, places: list[FilePlace]) -> None:
         uri = self._tree.uri(folder)
         container = identity("directory", source, uri, contents)
         origin = Origin(self._tree, container, source, self._trusted, until=self._until)
@@ -150,7 +150,7 @@ class _Look:
             into.definitions,
         )
 
-    def _read_place(self, origin: Origin, place: Place, into: Contents) -> bool:
+    def _read_place(self, origin: Origin, place: FilePlace, into: Contents) -> bool:
         """Read the files of a row. Returns whether its folder is there, when the row is about a folder."""
         found = matching(origin.tree, place.folder, place.pattern)
         into.problems += found.problems
@@ -159,7 +159,7 @@ class _Look:
                 self._read_file(origin, path, place, into)
         return found.exists
 
-    def _read_file(self, origin: Origin, path: str, place: Place, into: Contents) -> None:
+    def _read_file(self, origin: Origin, path: str, place: FilePlace, into: Contents) -> None:
         match place.format:
             case Format.HOOKS:
                 read_hooks(origin, path, into)
@@ -173,7 +173,7 @@ class _Look:
                     origin, path, place.folder, place.contents, into, always=always, whole_name=whole_name
                 )
 
-    def _is_writable(self, places: list[Place]) -> bool:
+    def _is_writable(self, places: list[FilePlace]) -> bool:
         if all(place.is_one_file for place in places):
             return False
         real = self._tree.real(places[0].folder)

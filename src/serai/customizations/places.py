@@ -11,7 +11,7 @@ from enum import Enum, auto
 
 from serai.ahp.types import CustomizationType
 
-__all__ = ["MANIFESTS", "PLACES", "PLUGINS", "Format", "Place", "PluginLayout", "PluginPlace", "Where"]
+__all__ = ["MANIFESTS", "PLACES", "PLUGINS", "FilePlace", "Format", "PluginLayout", "PluginPlace", "Where"]
 
 
 class Where(Enum):
@@ -36,7 +36,7 @@ class Format(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FilePlace:
     """One conventional place.
 
     Attributes:
@@ -91,78 +91,80 @@ _AGENT, _SKILL, _PROMPT = CustomizationType.AGENT, CustomizationType.SKILL, Cust
 _RULE, _HOOK, _SERVER = CustomizationType.RULE, CustomizationType.HOOK, CustomizationType.MCP_SERVER
 _TOML, _HOOKS, _SERVERS = Format.TOML, Format.HOOKS, Format.SERVERS
 
-PLACES: tuple[Place, ...] = (
+PLACES: tuple[FilePlace, ...] = (
     # Neutral ground: AGENTS.md and .agents/
-    Place("AGENTS.md", _DIRECTORY, "", "AGENTS.md", _RULE, always=True),
-    Place(".agents", _BOTH, ".agents/agents", "**/*.md", _AGENT, offered=True),
-    Place(".agents", _BOTH, ".agents/skills", "*/SKILL.md", _SKILL, offered=True),
-    Place(".agents", _BOTH, ".agents/prompts", "**/*.md", _PROMPT, offered=True),
-    Place(".agents", _BOTH, ".agents/rules", "**/*.md", _RULE, offered=True),
+    FilePlace("AGENTS.md", _DIRECTORY, "", "AGENTS.md", _RULE, always=True),
+    FilePlace(".agents", _BOTH, ".agents/agents", "**/*.md", _AGENT, offered=True),
+    FilePlace(".agents", _BOTH, ".agents/skills", "*/SKILL.md", _SKILL, offered=True),
+    FilePlace(".agents", _BOTH, ".agents/prompts", "**/*.md", _PROMPT, offered=True),
+    FilePlace(".agents", _BOTH, ".agents/rules", "**/*.md", _RULE, offered=True),
     # Claude Code
-    Place("Claude Code", _DIRECTORY, "", "CLAUDE.md", _RULE, always=True),
-    Place("Claude Code", _DIRECTORY, "", "CLAUDE.local.md", _RULE, always=True),
-    Place("Claude Code", _BOTH, ".claude", "CLAUDE.md", _RULE, always=True),
-    Place("Claude Code", _BOTH, ".claude/rules", "**/*.md", _RULE, always=True),
-    Place("Claude Code", _BOTH, ".claude/agents", "**/*.md", _AGENT),
-    Place("Claude Code", _BOTH, ".claude/skills", "*/SKILL.md", _SKILL),
-    Place("Claude Code", _BOTH, ".claude/commands", "**/*.md", _PROMPT),
-    Place("Claude Code", _BOTH, ".claude", "settings.json", _HOOK, _HOOKS),
-    Place("Claude Code", _DIRECTORY, ".claude", "settings.local.json", _HOOK, _HOOKS),
-    Place("Claude Code", _DIRECTORY, "", ".mcp.json", _SERVER, _SERVERS, key="mcpServers"),
-    Place("Claude Code", _HOME, "", ".claude.json", _SERVER, _SERVERS, key="mcpServers", of_projects=True),
+    FilePlace("Claude Code", _DIRECTORY, "", "CLAUDE.md", _RULE, always=True),
+    FilePlace("Claude Code", _DIRECTORY, "", "CLAUDE.local.md", _RULE, always=True),
+    FilePlace("Claude Code", _BOTH, ".claude", "CLAUDE.md", _RULE, always=True),
+    FilePlace("Claude Code", _BOTH, ".claude/rules", "**/*.md", _RULE, always=True),
+    FilePlace("Claude Code", _BOTH, ".claude/agents", "**/*.md", _AGENT),
+    FilePlace("Claude Code", _BOTH, ".claude/skills", "*/SKILL.md", _SKILL),
+    FilePlace("Claude Code", _BOTH, ".claude/commands", "**/*.md", _PROMPT),
+    FilePlace("Claude Code", _BOTH, ".claude", "settings.json", _HOOK, _HOOKS),
+    FilePlace("Claude Code", _DIRECTORY, ".claude", "settings.local.json", _HOOK, _HOOKS),
+    FilePlace("Claude Code", _DIRECTORY, "", ".mcp.json", _SERVER, _SERVERS, key="mcpServers"),
+    FilePlace(
+        "Claude Code", _HOME, "", ".claude.json", _SERVER, _SERVERS, key="mcpServers", of_projects=True
+    ),
     # GitHub Copilot and VS Code
-    Place("Copilot", _DIRECTORY, ".github", "copilot-instructions.md", _RULE, always=True),
-    Place("Copilot", _DIRECTORY, ".github/instructions", "**/*.md", _RULE),
-    Place("Copilot", _DIRECTORY, ".github/prompts", "*.prompt.md", _PROMPT),
-    Place("Copilot", _DIRECTORY, ".github/agents", "*.md", _AGENT),
-    Place("Copilot", _DIRECTORY, ".github/chatmodes", "*.chatmode.md", _AGENT),
-    Place("Copilot", _DIRECTORY, ".github/skills", "*/SKILL.md", _SKILL),
-    Place("Copilot", _DIRECTORY, ".github/hooks", "*.json", _HOOK, _HOOKS),
-    Place("Copilot", _DIRECTORY, ".vscode", "mcp.json", _SERVER, _SERVERS, key="servers"),
-    Place("Copilot", _HOME, ".copilot", "copilot-instructions.md", _RULE, always=True),
-    Place("Copilot", _HOME, ".copilot/instructions", "**/*.instructions.md", _RULE),
-    Place("Copilot", _HOME, ".copilot/agents", "*.md", _AGENT),
-    Place("Copilot", _HOME, ".copilot/skills", "*/SKILL.md", _SKILL),
-    Place("Copilot", _HOME, ".copilot/hooks", "*.json", _HOOK, _HOOKS),
-    Place("Copilot", _HOME, ".copilot", "mcp-config.json", _SERVER, _SERVERS, key="mcpServers"),
+    FilePlace("Copilot", _DIRECTORY, ".github", "copilot-instructions.md", _RULE, always=True),
+    FilePlace("Copilot", _DIRECTORY, ".github/instructions", "**/*.md", _RULE),
+    FilePlace("Copilot", _DIRECTORY, ".github/prompts", "*.prompt.md", _PROMPT),
+    FilePlace("Copilot", _DIRECTORY, ".github/agents", "*.md", _AGENT),
+    FilePlace("Copilot", _DIRECTORY, ".github/chatmodes", "*.chatmode.md", _AGENT),
+    FilePlace("Copilot", _DIRECTORY, ".github/skills", "*/SKILL.md", _SKILL),
+    FilePlace("Copilot", _DIRECTORY, ".github/hooks", "*.json", _HOOK, _HOOKS),
+    FilePlace("Copilot", _DIRECTORY, ".vscode", "mcp.json", _SERVER, _SERVERS, key="servers"),
+    FilePlace("Copilot", _HOME, ".copilot", "copilot-instructions.md", _RULE, always=True),
+    FilePlace("Copilot", _HOME, ".copilot/instructions", "**/*.instructions.md", _RULE),
+    FilePlace("Copilot", _HOME, ".copilot/agents", "*.md", _AGENT),
+    FilePlace("Copilot", _HOME, ".copilot/skills", "*/SKILL.md", _SKILL),
+    FilePlace("Copilot", _HOME, ".copilot/hooks", "*.json", _HOOK, _HOOKS),
+    FilePlace("Copilot", _HOME, ".copilot", "mcp-config.json", _SERVER, _SERVERS, key="mcpServers"),
     # Cursor
-    Place("Cursor", _DIRECTORY, "", ".cursorrules", _RULE, always=True),
-    Place("Cursor", _DIRECTORY, ".cursor/rules", "**/*.mdc", _RULE),
-    Place("Cursor", _BOTH, ".cursor/commands", "**/*.md", _PROMPT),
-    Place("Cursor", _BOTH, ".cursor/agents", "*.md", _AGENT),
-    Place("Cursor", _BOTH, ".cursor/skills", "*/SKILL.md", _SKILL),
-    Place("Cursor", _BOTH, ".cursor", "hooks.json", _HOOK, _HOOKS),
-    Place("Cursor", _BOTH, ".cursor", "mcp.json", _SERVER, _SERVERS, key="mcpServers"),
+    FilePlace("Cursor", _DIRECTORY, "", ".cursorrules", _RULE, always=True),
+    FilePlace("Cursor", _DIRECTORY, ".cursor/rules", "**/*.mdc", _RULE),
+    FilePlace("Cursor", _BOTH, ".cursor/commands", "**/*.md", _PROMPT),
+    FilePlace("Cursor", _BOTH, ".cursor/agents", "*.md", _AGENT),
+    FilePlace("Cursor", _BOTH, ".cursor/skills", "*/SKILL.md", _SKILL),
+    FilePlace("Cursor", _BOTH, ".cursor", "hooks.json", _HOOK, _HOOKS),
+    FilePlace("Cursor", _BOTH, ".cursor", "mcp.json", _SERVER, _SERVERS, key="mcpServers"),
     # Codex
-    Place("Codex", _HOME, ".codex", "AGENTS.md", _RULE, always=True),
-    Place("Codex", _HOME, ".codex/prompts", "*.md", _PROMPT),
-    Place("Codex", _BOTH, ".codex/agents", "*.toml", _AGENT, _TOML),
-    Place("Codex", _BOTH, ".codex/skills", "*/SKILL.md", _SKILL),
-    Place("Codex", _BOTH, ".codex", "hooks.json", _HOOK, _HOOKS),
-    Place("Codex", _BOTH, ".codex", "config.toml", _SERVER, _SERVERS, key="mcp_servers"),
+    FilePlace("Codex", _HOME, ".codex", "AGENTS.md", _RULE, always=True),
+    FilePlace("Codex", _HOME, ".codex/prompts", "*.md", _PROMPT),
+    FilePlace("Codex", _BOTH, ".codex/agents", "*.toml", _AGENT, _TOML),
+    FilePlace("Codex", _BOTH, ".codex/skills", "*/SKILL.md", _SKILL),
+    FilePlace("Codex", _BOTH, ".codex", "hooks.json", _HOOK, _HOOKS),
+    FilePlace("Codex", _BOTH, ".codex", "config.toml", _SERVER, _SERVERS, key="mcp_servers"),
     # Gemini CLI
-    Place("Gemini", _DIRECTORY, "", "GEMINI.md", _RULE, always=True),
-    Place("Gemini", _HOME, ".gemini", "GEMINI.md", _RULE, always=True),
-    Place("Gemini", _BOTH, ".gemini/commands", "**/*.toml", _PROMPT, _TOML),
-    Place("Gemini", _BOTH, ".gemini/agents", "*.md", _AGENT),
-    Place("Gemini", _BOTH, ".gemini/skills", "*/SKILL.md", _SKILL),
-    Place("Gemini", _BOTH, ".gemini", "settings.json", _SERVER, _SERVERS, key="mcpServers"),
+    FilePlace("Gemini", _DIRECTORY, "", "GEMINI.md", _RULE, always=True),
+    FilePlace("Gemini", _HOME, ".gemini", "GEMINI.md", _RULE, always=True),
+    FilePlace("Gemini", _BOTH, ".gemini/commands", "**/*.toml", _PROMPT, _TOML),
+    FilePlace("Gemini", _BOTH, ".gemini/agents", "*.md", _AGENT),
+    FilePlace("Gemini", _BOTH, ".gemini/skills", "*/SKILL.md", _SKILL),
+    FilePlace("Gemini", _BOTH, ".gemini", "settings.json", _SERVER, _SERVERS, key="mcpServers"),
     # OpenCode, with the older names of its folders
-    Place("OpenCode", _DIRECTORY, ".opencode/agents", "**/*.md", _AGENT),
-    Place("OpenCode", _DIRECTORY, ".opencode/agent", "**/*.md", _AGENT),
-    Place("OpenCode", _DIRECTORY, ".opencode/commands", "**/*.md", _PROMPT),
-    Place("OpenCode", _DIRECTORY, ".opencode/command", "**/*.md", _PROMPT),
-    Place("OpenCode", _DIRECTORY, ".opencode/skills", "*/SKILL.md", _SKILL),
-    Place("OpenCode", _DIRECTORY, "", "opencode.json", _SERVER, _SERVERS, key="mcp"),
-    Place("OpenCode", _DIRECTORY, "", "opencode.jsonc", _SERVER, _SERVERS, key="mcp"),
-    Place("OpenCode", _HOME, ".config/opencode", "AGENTS.md", _RULE, always=True),
-    Place("OpenCode", _HOME, ".config/opencode/agents", "**/*.md", _AGENT),
-    Place("OpenCode", _HOME, ".config/opencode/agent", "**/*.md", _AGENT),
-    Place("OpenCode", _HOME, ".config/opencode/commands", "**/*.md", _PROMPT),
-    Place("OpenCode", _HOME, ".config/opencode/command", "**/*.md", _PROMPT),
-    Place("OpenCode", _HOME, ".config/opencode/skills", "*/SKILL.md", _SKILL),
-    Place("OpenCode", _HOME, ".config/opencode", "opencode.json", _SERVER, _SERVERS, key="mcp"),
-    Place("OpenCode", _HOME, ".config/opencode", "opencode.jsonc", _SERVER, _SERVERS, key="mcp"),
+    FilePlace("OpenCode", _DIRECTORY, ".opencode/agents", "**/*.md", _AGENT),
+    FilePlace("OpenCode", _DIRECTORY, ".opencode/agent", "**/*.md", _AGENT),
+    FilePlace("OpenCode", _DIRECTORY, ".opencode/commands", "**/*.md", _PROMPT),
+    FilePlace("OpenCode", _DIRECTORY, ".opencode/command", "**/*.md", _PROMPT),
+    FilePlace("OpenCode", _DIRECTORY, ".opencode/skills", "*/SKILL.md", _SKILL),
+    FilePlace("OpenCode", _DIRECTORY, "", "opencode.json", _SERVER, _SERVERS, key="mcp"),
+    FilePlace("OpenCode", _DIRECTORY, "", "opencode.jsonc", _SERVER, _SERVERS, key="mcp"),
+    FilePlace("OpenCode", _HOME, ".config/opencode", "AGENTS.md", _RULE, always=True),
+    FilePlace("OpenCode", _HOME, ".config/opencode/agents", "**/*.md", _AGENT),
+    FilePlace("OpenCode", _HOME, ".config/opencode/agent", "**/*.md", _AGENT),
+    FilePlace("OpenCode", _HOME, ".config/opencode/commands", "**/*.md", _PROMPT),
+    FilePlace("OpenCode", _HOME, ".config/opencode/command", "**/*.md", _PROMPT),
+    FilePlace("OpenCode", _HOME, ".config/opencode/skills", "*/SKILL.md", _SKILL),
+    FilePlace("OpenCode", _HOME, ".config/opencode", "opencode.json", _SERVER, _SERVERS, key="mcp"),
+    FilePlace("OpenCode", _HOME, ".config/opencode", "opencode.jsonc", _SERVER, _SERVERS, key="mcp"),
 )
 
 PLUGINS: tuple[PluginPlace, ...] = (

@@ -17,9 +17,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from serai.redact.patterns import DECIDED, VALUE, Hints, Pattern, Run, Value
+from serai.redact.patterns import DECIDED, VALUE, Hints, Pattern, Run, ValueStart
 
-__all__ = ["LOOK_BEHIND", "UNSEEN", "Finder", "Found"]
+__all__ = ["LOOK_BEHIND", "UNSEEN", "Found", "PatternFinder"]
 
 LOOK_BEHIND = 4
 """How many characters before its beginning a pattern may look at."""
@@ -54,11 +54,11 @@ class Found(NamedTuple):
     whole: bool
 
 
-class Finder:
+class PatternFinder:
     """Finds the first of several patterns. At one place, a pattern that stands earlier in the list wins."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
-        self._all_secret = [isinstance(pattern.pieces[0], Value) for pattern in patterns]
+        self._all_secret = [isinstance(pattern.pieces[0], ValueStart) for pattern in patterns]
         self._skim = _compile_anchors(patterns)
         self._glance = _compile_glance(patterns)
         self._hints = Hints(patterns)
@@ -196,7 +196,7 @@ def _compile_glance(patterns: Sequence[Pattern]) -> re.Pattern[str]:
 
 def _compile_ends(patterns: Sequence[Pattern]) -> re.Pattern[str]:
     """Where at the end of a text a secret may have begun that is still shorter than an anchor."""
-    secrets = [pattern for pattern in patterns if isinstance(pattern.pieces[0], Value)]
+    secrets = [pattern for pattern in patterns if isinstance(pattern.pieces[0], ValueStart)]
     expressions: list[tuple[str, list[str]]] = []
     for first, group in _by_first(secrets):
         where = _word_begins(first) if all(pattern.at_word for pattern in group) else ""
@@ -232,11 +232,11 @@ def _anchor(pattern: Pattern) -> str:
 
 def _after_first(pattern: Pattern, first: str, *, final: bool) -> str:
     """All of a pattern but its first character, which has matched already."""
-    atoms: list[str | Run | Value] = []
+    atoms: list[str | Run | ValueStart] = []
     for piece in pattern.pieces:
         atoms.extend(piece if isinstance(piece, str) else [piece])
     where = _word_begins(first) if pattern.at_word else ""
-    if isinstance(atoms[0], Value):  # its group stands one character late
+    if isinstance(atoms[0], ValueStart):  # its group stands one character late
         atoms[:2] = [VALUE]
     else:
         del atoms[0]
@@ -249,7 +249,7 @@ def _word_begins(first: str) -> str:
     return rf"(?:(?<![A-Za-z0-9]{c})|(?<=\\[nrtbf]{c})|(?<=%[0-9A-F][0-9A-F]{c})|(?<=[0-9\[]m{c}))"
 
 
-def _rest(atoms: Sequence[str | Run | Value], pattern: Pattern, *, final: bool) -> str:
+def _rest(atoms: Sequence[str | Run | ValueStart], pattern: Pattern, *, final: bool) -> str:
     expression = "()"
     if pattern.tail and not final:
         expression = r"(?:\Z|())"  # the run may go on
@@ -258,9 +258,9 @@ def _rest(atoms: Sequence[str | Run | Value], pattern: Pattern, *, final: bool) 
     return expression
 
 
-def _before(atom: str | Run | Value, rest: str, pattern: Pattern, *, final: bool) -> str:
+def _before(atom: str | Run | ValueStart, rest: str, pattern: Pattern, *, final: bool) -> str:
     match atom:
-        case Value():
+        case ValueStart():
             return "()" + rest
         case Run(chars, low, high):
             run = f"[{chars}]{{{low},{'' if high is None else high}}}+"

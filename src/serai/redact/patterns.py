@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["DECIDED", "VALUE", "Hints", "Pattern", "Piece", "Run", "Value"]
+__all__ = ["DECIDED", "VALUE", "Hints", "Pattern", "Piece", "Run", "ValueStart"]
 
 
 class Run(NamedTuple):
@@ -29,13 +29,13 @@ class Run(NamedTuple):
     high: int | None = None
 
 
-class Value(NamedTuple):
+class ValueStart(NamedTuple):
     """The place where the secret begins: what stands before it is kept and need not be held back."""
 
 
-VALUE = Value()
+VALUE = ValueStart()
 
-Piece: TypeAlias = str | Run | Value
+Piece: TypeAlias = str | Run | ValueStart
 
 
 class Pattern(NamedTuple):
@@ -231,7 +231,7 @@ def _expression(pattern: Pattern, pieces: Iterable[Piece], room: int) -> str:
     expression = ""
     for piece in pieces:
         match piece:
-            case Value():
+            case ValueStart():
                 continue
             case str():
                 room -= len(piece)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from serai.redact.finder import LOOK_BEHIND, UNSEEN, Finder, Found
+from serai.redact.finder import LOOK_BEHIND, UNSEEN, Found, PatternFinder
 from serai.redact.shapes import LIMIT, PRIVATE_KEY, SHAPES, Shape
 
 __all__ = ["ShapeStage", "redact_shapes"]
@@ -42,8 +42,8 @@ def redact_shapes(text: str) -> str:
 
 
 @cache
-def _finder() -> Finder:
-    return Finder([shape.pattern for shape in SHAPES])
+def _finder() -> PatternFinder:
+    return PatternFinder([shape.pattern for shape in SHAPES])
 
 
 @cache

@@ -28,7 +28,7 @@ if sys.platform == "win32":
 else:
     import resource
 
-__all__ = ["Door", "Strangers", "http_class", "raise_descriptor_limit"]
+__all__ = ["PortDoor", "Strangers", "http_class", "raise_descriptor_limit"]
 
 _log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class Strangers:
         cast("asyncio.Transport", transport).abort()
 
 
-class Door:
+class PortDoor:
     """Accepts connections on one socket.
 
     asyncio's own loop tries an `accept` that fails for want of descriptors hundreds of times in a row, with a

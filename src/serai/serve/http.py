@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from serai.serve.guard import Guard, Refusal
 from serai.version import __version__
 
-__all__ = ["Guarded", "Readiness", "create_app"]
+__all__ = ["GuardedApp", "Readiness", "create_app"]
 
 Readiness = Callable[[], tuple[bool, dict[str, Any]]]
 """Whether the host is ready, and what a person who asks should know about it. It must not block."""
@@ -66,10 +66,10 @@ def create_app(guard: Guard, readiness: Readiness, known: Callable[[Any], None])
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _expected, Exception: _unexpected})
     app.router.redirect_slashes = False
-    return Guarded(app, guard, known)
+    return GuardedApp(app, guard, known)
 
 
-class Guarded:
+class GuardedApp:
     """An application behind the guard. It sees only requests that the guard lets pass."""
 
     def __init__(self, app: ASGIApp, guard: Guard, known: Callable[[Any], None]) -> None:

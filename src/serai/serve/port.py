@@ -21,7 +21,7 @@ import uvicorn
 
 from serai.errors import ConfigInvalid
 from serai.serve import Limits, PeerFactory
-from serai.serve.door import Door, Strangers, http_class
+from serai.serve.door import PortDoor, Strangers, http_class
 from serai.serve.guard import Guard, refuse_open_bind
 from serai.serve.http import Readiness, create_app
 from serai.serve.websocket import websocket_class
@@ -127,7 +127,7 @@ class _Server(uvicorn.Server):
             made = self.config.http_protocol_class
             return made(config=self.config, server_state=self.server_state, app_state={})  # type: ignore[call-arg]
 
-        doors = [Door(one, create_protocol, self._strangers) for one in sockets or ()]
+        doors = [PortDoor(one, create_protocol, self._strangers) for one in sockets or ()]
         self.servers = cast("list[asyncio.Server]", doors)  # uvicorn does nothing but close them
         try:
             self._on_started()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from serai.acp import PermissionOption
-from serai.harness.acp.tool_calls import choose, offered
+from serai.harness.acp.call_actions import choose, offered
 
 
 def test_an_option_of_an_unknown_kind_is_for_who_chooses_it_and_never_a_no() -> None:

@@ -19,7 +19,7 @@ from serai.changes import recorder
 from serai.changes.catalogue import ChangesetKind, Which, uri_of
 from serai.changes.folder import FolderChanges
 from serai.changes.records import Outcome
-from serai.changes.trash import KEPT_SECONDS, DiscardStep, Trash
+from serai.changes.undo import KEPT_SECONDS, DiscardStep, Trash
 from serai.errors import ProtocolError, SessionGone
 from serai.host.changes import bases, session_changes
 from serai.host.changes.changesets import id_of_session, session_of_id

@@ -15,7 +15,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.paths import Identity
-from serai.machine.watch.events import Event
+from serai.machine.watch.events import WatchEvent
 
 if sys.platform != "linux":
     pytest.skip("about inotify", allow_module_level=True)
@@ -36,7 +36,7 @@ class Listening:
 
     def __init__(self, root: Path, prunes: Callable[[str], bool] = lambda _: False) -> None:
         self.root = root
-        self.told_: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.told_: queue.SimpleQueue[WatchEvent] = queue.SimpleQueue()
         self.open_: queue.SimpleQueue[None] = queue.SimpleQueue()
         self.over_: queue.SimpleQueue[ProtocolError | None] = queue.SimpleQueue()
         self.prunes = prunes
@@ -46,7 +46,7 @@ class Listening:
         assert identity == identity_at(self.root)
         self.open_.put(None)
 
-    def told(self, events: Sequence[Event]) -> None:
+    def told(self, events: Sequence[WatchEvent]) -> None:
         for event in events:
             self.told_.put(event)
 
@@ -157,7 +157,7 @@ def test_one_that_cannot_take_what_it_is_told_fails_and_harms_no_other(
     listening.begin()
     failing = Listening(listening.root)
 
-    def told(events: Sequence[Event]) -> None:
+    def told(events: Sequence[WatchEvent]) -> None:
         raise ZeroDivisionError(events)
 
     monkeypatch.setattr(failing, "told", told)

@@ -8,7 +8,7 @@ import pytest
 from watchfiles import Change
 
 from serai.ahp.types import ResourceChangeType
-from serai.machine.watch.events import Event
+from serai.machine.watch.events import WatchEvent
 from serai.machine.watch.portable import in_order
 
 ADDED, UPDATED, DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
@@ -36,4 +36,4 @@ def test_the_disk_decides_what_came_last(
     if there:
         file.write_text("1")
     found = {(kind, str(file)) for kind in kinds}
-    assert in_order(found, lambda _: iter(())) == [Event(kind, str(file)) for kind in outcome]
+    assert in_order(found, lambda _: iter(())) == [WatchEvent(kind, str(file)) for kind in outcome]

@@ -15,7 +15,7 @@ from typing import Any
 from serai.acp.process.failures import Failures
 from serai.acp.process.peer import AgentPeer, Listener, Then
 from serai.acp.process.pipes import Pipes
-from serai.acp.process.stderr import Tail
+from serai.acp.process.stderr import StderrTail
 from serai.acp.prompt import Silence
 from serai.errors import (
     AgentClosed,
@@ -99,7 +99,7 @@ class Connection:
         self.name = launch.name
         self._on_stderr = on_stderr
         has_patterns = bool(launch.auth_patterns or launch.usage_patterns)
-        self.tail = Tail(mask, self._logged if has_patterns else on_stderr)
+        self.tail = StderrTail(mask, self._logged if has_patterns else on_stderr)
         self._overhear = overhear
         self._overheard = Lines()
         self.failures = Failures(launch.name, mask)

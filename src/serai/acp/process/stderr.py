@@ -9,7 +9,7 @@ from collections.abc import Callable
 from serai.acp.process.mask import masking
 from serai.jsonrpc import Lines
 
-__all__ = ["LINES", "Tail"]
+__all__ = ["LINES", "StderrTail"]
 
 LINES = 64
 """How many lines are kept."""
@@ -21,7 +21,7 @@ _ESCAPES = re.compile(
 )
 
 
-class Tail:
+class StderrTail:
     """The last lines of a log, with a bound on their size. Secrets are taken out when they are looked at.
 
     Args:

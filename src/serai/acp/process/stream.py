@@ -8,14 +8,14 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import TypeAlias
 
-from serai.acp.prompt import Failure, Finished
+from serai.acp.prompt import Finished, PromptFailure
 from serai.acp.updates import Update
 
 __all__ = ["FULL", "MOST_UNKNOWN", "Item", "Limbo", "Stream"]
 
 _log = logging.getLogger(__name__)
 
-Item: TypeAlias = Update | Finished | Failure
+Item: TypeAlias = Update | Finished | PromptFailure
 """An update, or the end of a turn."""
 
 FULL = 8 * 1024 * 1024

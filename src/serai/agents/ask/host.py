@@ -26,7 +26,7 @@ from serai.acp import (
     SessionPage,
 )
 from serai.acp.link import OpenWay, open_session
-from serai.acp.sessions import Opening as AcpOpening
+from serai.acp.sessions import SessionOpening as AcpOpening
 from serai.agents.ask.options import (
     Options,
     SessionOptions,

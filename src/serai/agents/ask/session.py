@@ -15,11 +15,11 @@ from serai.acp import (
     AgentCapabilities,
     ConfigOption,
     CurrentModeUpdate,
-    Failure,
     Finished,
     Item,
     Modes,
     PermissionRequest,
+    PromptFailure,
     Update,
     UsageUpdate,
 )
@@ -399,7 +399,7 @@ class WireSession(Closing):
         match running.end:
             case Finished() as finished:
                 result = self._result(running, finished)
-            case Failure(error):
+            case PromptFailure(error):
                 raise running.verdict or error
             case None:
                 raise AgentClosed(f"the session {self.id} was closed", agent=self.host.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from serai.acp import Failure, Finished, Item, PromptTurn, RawUpdate, UsageUpdate
+from serai.acp import Finished, Item, PromptFailure, PromptTurn, RawUpdate, UsageUpdate
 from serai.acp.tool_calls import ToolCalls, ToolUse
 from serai.agents.ask.costs import Meter
 from serai.agents.ask.events import (
@@ -55,7 +55,7 @@ class RunningTurn:
         self.is_asking = is_asking
         self.turn: PromptTurn | None = None
         """The prompt, once it was sent."""
-        self.end: Finished | Failure | None = None
+        self.end: Finished | PromptFailure | None = None
         """How it ended, once that has been taken."""
         self.verdict: SeraiError | None = None
         """Why it was stopped, when it was not the caller who did."""
@@ -87,7 +87,7 @@ class RunningTurn:
     def take(self, item: Item) -> Event | None:
         """The event that an item is; `None` for its beginning, its end, and what has been told already."""
         match item:
-            case Finished() | Failure():
+            case Finished() | PromptFailure():
                 self.end = item
                 return None
             case TurnMark():

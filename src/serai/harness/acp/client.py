@@ -30,8 +30,8 @@ from serai.ahp.commands import ContentEncoding
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import SessionInputRequest, SessionInputResponseKind, ToolResultContent
 from serai.errors import ProtocolError
+from serai.harness.acp.call_actions import Permission
 from serai.harness.acp.forms import questions_of, values_of
-from serai.harness.acp.tool_calls import Permission
 from serai.harness.acp.turn import RunningPrompt
 from serai.host.seat import Seat
 from serai.host.surroundings.terminals import HostTerminal

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from serai.acp import AcpSession, Agent, AgentCapabilities, Opening
+from serai.acp import AcpSession, Agent, AgentCapabilities, SessionOpening
 from serai.acp import link as acp
 from serai.acp.link import OpenWay, Wanted
 from serai.acp.shapes import texts_of
@@ -167,7 +167,7 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
     async def _open_in(self, process: AgentProcess, way: OpenWay, session_id: str | None) -> AcpSession:
         settings = self._seat.settings
         directories = texts_of(settings.get(ADDITIONAL_DIRECTORIES))
-        how = Opening(
+        how = SessionOpening(
             mcp_servers=settings.get(MCP_SERVERS) or (),
             additional_directories=[directory_of(each) or Path(each) for each in directories],
         )

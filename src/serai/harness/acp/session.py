@@ -18,10 +18,10 @@ from serai.acp import (
     AvailableCommandsUpdate,
     ConfigOptionUpdate,
     CurrentModeUpdate,
-    Failure,
     Finished,
     Handshake,
     Item,
+    PromptFailure,
     SessionInfoUpdate,
     Update,
     fit_prompt,
@@ -356,7 +356,7 @@ class AcpAgentSession(BasicSession):
                 self._ended(opened)
                 if work is not None:
                     await work.finish(item, cancelled=not work.turn.is_running)
-            case Failure(error=error):
+            case PromptFailure(error=error):
                 await self._failed(opened, error)
             case BeginMark(work=begun):
                 process.work, process.is_replaying = begun, False

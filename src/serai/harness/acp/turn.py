@@ -23,8 +23,8 @@ from serai.acp import (
 from serai.acp.shapes import is_object, object_of, text_of
 from serai.ahp.types import Markdown, ToolResultContent, UsageInfo, UserMessage
 from serai.contract import AgentSessionEvent, Delivered, Failed, MessageReceipt, UsageUpdated
+from serai.harness.acp.call_actions import TurnCalls
 from serai.harness.acp.content import bytes_of, in_words
-from serai.harness.acp.tool_calls import TurnCalls
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 

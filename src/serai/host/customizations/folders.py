@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from serai.customizations import Customizations, Watched, discover, watched
 from serai.errors import ProtocolError, SeraiError
-from serai.machine.watch.events import Event
+from serai.machine.watch.events import WatchEvent
 from serai.machine.watch.watch import FolderWatch
 
 __all__ = ["CustomizedFolder", "CustomizedFolders", "FolderEar", "listen"]
@@ -345,7 +345,7 @@ class FolderEar:
         self._is_open = False
         await self._watch.close()
 
-    def _hear(self, events: Sequence[Event]) -> Callable[[], None] | None:
+    def _hear(self, events: Sequence[WatchEvent]) -> Callable[[], None] | None:
         return self._changed if any(self._places.concerns(event.path) for event in events) else None
 
     def _end(self, error: ProtocolError | None) -> None:

@@ -26,7 +26,7 @@ from serai.host.telemetry import SessionTelemetry
 from serai.journal.journal import Journal
 from serai.redact import Redactor
 
-__all__ = ["Deferred", "Delivery", "Door", "deliveries_channel"]
+__all__ = ["DeferredAction", "Delivery", "Door", "deliveries_channel"]
 
 
 def deliveries_channel(session: str) -> str:
@@ -87,11 +87,11 @@ class Door:
         told = self._redactor.redact_value(to_wire(receipt), observed=True)
         self._record(f"delivery.{told['status']}", delivery_id, receipt=told)
 
-    def defer(self, deferred_id: str, action: StateAction, origin: ActionOrigin) -> Deferred:
+    def defer(self, deferred_id: str, action: StateAction, origin: ActionOrigin) -> DeferredAction:
         """Record that an action waits for the end of the turn: it must not be lost with the host."""
         fields = {"action": wire.to_json(action), "origin": wire.to_json(origin)}
         size = self._record("action.deferred", deferred_id, **fields)
-        return Deferred(deferred_id, action, origin, size)
+        return DeferredAction(deferred_id, action, origin, size)
 
     def applied(self, deferred_id: str) -> None:
         """Record that it waits no longer."""
@@ -104,7 +104,7 @@ class Door:
         return len(record)
 
 
-class Deferred(NamedTuple):
+class DeferredAction(NamedTuple):
     """An action of a client that waits for the end of the turn."""
 
     id: str

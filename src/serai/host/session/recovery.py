@@ -12,7 +12,7 @@ from serai.ahp.actions import ActionOrigin, StateAction
 from serai.ahp.types import SessionLifecycle
 from serai.contract import Failed, MessageContext, RelayMessage
 from serai.host.session.core import SessionCore, error_info
-from serai.host.session.deliveries import Deferred, Delivery
+from serai.host.session.deliveries import DeferredAction, Delivery
 from serai.host.session.mailbox import Waiting
 from serai.host.session.questions import Questions
 from serai.host.session.turns import HELD, Turns
@@ -26,7 +26,7 @@ class Unsettled(NamedTuple):
 
     deliveries: list[str]
     """Those that were on their way to the agent, oldest first."""
-    deferred: list[Deferred]
+    deferred: list[DeferredAction]
     held: list[Delivery]
     """Those that waited for their moment, and go on waiting."""
 
@@ -48,7 +48,7 @@ def unsettled(rows: list[StoredRow]) -> Unsettled:
     created: dict[str, _Record] = {}
     under_way: dict[str, None] = {}
     held: dict[str, None] = {}
-    deferred: dict[str, Deferred] = {}
+    deferred: dict[str, DeferredAction] = {}
     for row in rows:
         record = _read_record(row.action)
         match record.type:
@@ -62,7 +62,7 @@ def unsettled(rows: list[StoredRow]) -> Unsettled:
                 held.pop(record.delivery_id, None)
                 under_way[record.delivery_id] = None
             case "action.deferred":
-                deferred[record.delivery_id] = Deferred(
+                deferred[record.delivery_id] = DeferredAction(
                     record.delivery_id,
                     wire.decode(bytes(record.action), StateAction),
                     wire.decode(bytes(record.origin), ActionOrigin),

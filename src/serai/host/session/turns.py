@@ -17,7 +17,7 @@ from serai.ahp.types import Turn as AhpTurn
 from serai.contract import AgentSession, Delivered, DeliveryMode, Failed, MessageReceipt
 from serai.errors import AgentClosed, SeraiError, SessionGone
 from serai.host.session.core import SessionCore, error_info
-from serai.host.session.deliveries import Deferred, Delivery, Door
+from serai.host.session.deliveries import DeferredAction, Delivery, Door
 from serai.host.session.mailbox import Mailbox, Waiting
 from serai.host.session.questions import Questions
 from serai.host.tool_call import ends_of_calls
@@ -82,7 +82,7 @@ class Turns:
         """Deliveries that are on their way to the agent, and have no receipt yet."""
         self._ends: dict[str, asyncio.Future[AhpTurn]] = {}
         """Who waits for the end of a turn, by its id."""
-        self._deferred: list[Deferred] = []
+        self._deferred: list[DeferredAction] = []
         self._interrupted: str | None = None
         """Why the last turn was not completed; `None` when it was, or runs."""
 
@@ -412,7 +412,7 @@ class Turns:
         size = sum(deferred.size for deferred in self._deferred)
         return len(self._deferred) >= _MOST_DEFERRED or size >= _MOST_DEFERRED_BYTES
 
-    def defer(self, deferred: Deferred) -> None:
+    def defer(self, deferred: DeferredAction) -> None:
         """An action waits for the end of the turn."""
         self._deferred.append(deferred)
 

@@ -14,8 +14,8 @@ from serai.machine.paths import Identity
 __all__ = [
     "LONGEST",
     "QUIET",
-    "Event",
     "Sink",
+    "WatchEvent",
     "not_found",
     "replaced",
     "watch_failed",
@@ -29,7 +29,7 @@ LONGEST = 0.05
 """Longest time in seconds that a batch is held back."""
 
 
-class Event(NamedTuple):
+class WatchEvent(NamedTuple):
     """A change of a path. `updated` on the root also says that it is not known what changed below."""
 
     kind: ResourceChangeType
@@ -45,7 +45,7 @@ class Sink(Protocol):
         """What happens from now on in this folder will be told."""
         ...
 
-    def told(self, events: Sequence[Event]) -> None:
+    def told(self, events: Sequence[WatchEvent]) -> None:
         """A batch, in the order in which things happened."""
         ...
 

@@ -26,7 +26,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.paths import MAX_DEPTH, Identity, PathRefused, identity, open_below
-from serai.machine.watch.events import LONGEST, QUIET, Event, Sink, not_found, watch_failed, watch_limit
+from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, not_found, watch_failed, watch_limit
 
 __all__ = ["Inotify", "InotifyEvent", "watch_folder"]
 
@@ -169,7 +169,7 @@ class _WatchedTree:
         """The folders, by their watches."""
         self.identity: Identity | None = None
         """What the root is, once it is watched."""
-        self.events: list[Event] = []
+        self.events: list[WatchEvent] = []
         """What has happened and was not told yet."""
         self._prunes = prunes
         self._start = len(root.rstrip("/")) + 1
@@ -342,7 +342,7 @@ class _Hub:
                 for entry in entries:
                     below = f"{path.rstrip('/')}/{entry.name}"
                     if tells:
-                        tree.events.append(Event(_ADDED, below))
+                        tree.events.append(WatchEvent(_ADDED, below))
                     if entry.is_dir(follow_symlinks=False) and tree.enters(below):
                         folders.append(entry.name)
         except OSError:  # it is gone already, or may not be listed
@@ -379,21 +379,21 @@ class _Hub:
         mask, folder = event.mask, tree.paths[event.watch]
         if not event.name:
             if folder == tree.root:
-                tree.events.append(Event(_DELETED if mask & _GONE else _UPDATED, folder))
+                tree.events.append(WatchEvent(_DELETED if mask & _GONE else _UPDATED, folder))
             return
         path = f"{folder.rstrip('/')}/{event.name}"
         if mask & _NEW:
-            tree.events.append(Event(_ADDED, path))
+            tree.events.append(WatchEvent(_ADDED, path))
             if mask & _ISDIR and tree.enters(path):
                 self._enter_new(tree, path)
         elif mask & _GONE:
             is_moved = bool(mask & _MOVED_FROM and mask & _ISDIR)
-            tree.events.append(Event(_DELETED, path, whole=is_moved))
+            tree.events.append(WatchEvent(_DELETED, path, whole=is_moved))
             if is_moved:  # what happens in it is no longer meant
                 for watch in [at for at, each in tree.paths.items() if f"{each}/".startswith(f"{path}/")]:
                     self._leave(tree, watch)
         else:
-            tree.events.append(Event(_UPDATED, path))
+            tree.events.append(WatchEvent(_UPDATED, path))
 
     def _enter_new(self, tree: _WatchedTree, path: str) -> None:
         try:
@@ -423,7 +423,7 @@ class _Hub:
                     if error.number != AhpErrorCode.NOT_FOUND:
                         raise
                     kind = _DELETED
-                tree.events.append(Event(kind, tree.root))
+                tree.events.append(WatchEvent(kind, tree.root))
         self._has_happened()
 
     # -- batches -------------------------------------------------------------------------------------------

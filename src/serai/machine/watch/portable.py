@@ -16,7 +16,7 @@ from watchfiles import Change, watch
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.paths import identity
-from serai.machine.watch.events import LONGEST, QUIET, Event, Sink, not_found, watch_failed
+from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, not_found, watch_failed
 
 __all__ = ["in_order", "watch_folder"]
 
@@ -89,28 +89,28 @@ def _listed(path: str, prunes: Callable[[str], bool]) -> Iterator[str]:
             yield f"{folder}{os.sep}{name}"
 
 
-def in_order(found: set[tuple[Change, str]], listed: Callable[[str], Iterator[str]]) -> list[Event]:
+def in_order(found: set[tuple[Change, str]], listed: Callable[[str], Iterator[str]]) -> list[WatchEvent]:
     """What a set of changes means, given what is on the disk now. Folders come before what is in them."""
     kinds: defaultdict[str, set[int]] = defaultdict(set)
     for kind, path in found:
         kinds[path].add(kind)
-    events: list[Event] = []
+    events: list[WatchEvent] = []
     for path in sorted(kinds):
         here = kinds[path]
         if not os.path.lexists(path):
             # Without a word of its own it went with the folder that it was in.
             if Change.deleted in here:
-                events += [Event(_ADDED, path)] * (Change.added in here)
-                events.append(Event(_DELETED, path))
+                events += [WatchEvent(_ADDED, path)] * (Change.added in here)
+                events.append(WatchEvent(_DELETED, path))
             continue
         if Change.deleted in here:
-            events.append(Event(_DELETED, path))
-            events.append(Event(_ADDED, path))
+            events.append(WatchEvent(_DELETED, path))
+            events.append(WatchEvent(_ADDED, path))
         elif Change.added in here:
-            events.append(Event(_ADDED, path))
+            events.append(WatchEvent(_ADDED, path))
         else:
-            events.append(Event(_UPDATED, path))
+            events.append(WatchEvent(_UPDATED, path))
             continue
         if not os.path.islink(path):  # noqa: PTH114 - a str
-            events += (Event(_ADDED, below) for below in listed(path))
+            events += (WatchEvent(_ADDED, below) for below in listed(path))
     return events

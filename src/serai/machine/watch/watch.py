@@ -24,7 +24,7 @@ from urllib.parse import quote_from_bytes
 from serai.ahp.types import ResourceChange, ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.paths import Identity
-from serai.machine.watch.events import Event, not_found, replaced, watch_failed, watch_folder
+from serai.machine.watch.events import WatchEvent, not_found, replaced, watch_failed, watch_folder
 from serai.machine.watch.globs import PathFilter
 from serai.machine.watch.pending import Pending
 from serai.uris import uri_of
@@ -51,7 +51,7 @@ class FolderWatch:
         *,
         recursive: bool,
         prunes: Callable[[str], bool],
-        hear: Callable[[Sequence[Event]], Callable[[], None] | None],
+        hear: Callable[[Sequence[WatchEvent]], Callable[[], None] | None],
         end: Callable[[ProtocolError | None], None],
     ) -> None:
         self._root = root
@@ -76,7 +76,7 @@ class FolderWatch:
         """See `Sink`."""
         self._call(lambda: None if self.ready.done() else self.ready.set_result(identity))
 
-    def told(self, events: Sequence[Event]) -> None:
+    def told(self, events: Sequence[WatchEvent]) -> None:
         """See `Sink`."""
         if self._gone:
             return
@@ -189,7 +189,7 @@ class Watch:
         """
         return await asyncio.shield(self._folder_watch.ready)
 
-    def _hear(self, events: Sequence[Event]) -> Callable[[], None] | None:
+    def _hear(self, events: Sequence[WatchEvent]) -> Callable[[], None] | None:
         """Pick what is meant, in the thread of the watch."""
         chosen: list[tuple[str, ResourceChangeType, bool]] = []
         gone = False

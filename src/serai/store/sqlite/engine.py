@@ -24,7 +24,7 @@ from serai.store.sqlite.reader import Reader
 from serai.store.sqlite.worker import Worker
 from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL, Writer
 
-__all__ = ["CHECKPOINT_PAGES", "Checkpoints", "Engine", "Settings"]
+__all__ = ["CHECKPOINT_PAGES", "Checkpoints", "Engine", "EngineSettings"]
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ _OVERDUE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class EngineSettings:
     """How a store is opened."""
 
     path: Path
@@ -66,7 +66,7 @@ class Engine:
     writer: Writer
     reader: Reader
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: EngineSettings) -> None:
         self.settings = settings
         self.writing = Worker("serai-store-writer")
         self.reading = Worker("serai-store-reader")

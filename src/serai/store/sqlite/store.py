@@ -31,7 +31,7 @@ from serai.store.contract import (
 from serai.store.sqlite import care
 from serai.store.sqlite.backup import copy_to_new_file
 from serai.store.sqlite.connection import Database, read_fault
-from serai.store.sqlite.engine import CHECKPOINT_PAGES, Engine, Settings
+from serai.store.sqlite.engine import CHECKPOINT_PAGES, Engine, EngineSettings
 from serai.store.sqlite.migrations import MIGRATIONS, Migration
 from serai.store.sqlite.prune import Pace, make_plan
 from serai.store.sqlite.reader import Reader
@@ -78,7 +78,7 @@ class SqliteStore:
         now: Callable[[], float] = time.time,
         was_used: bool = False,
     ) -> None:
-        self._settings = Settings(
+        self._settings = EngineSettings(
             path.resolve(),
             key,
             address,

@@ -286,11 +286,11 @@ class Trash:
         shutil.rmtree(discard.place, ignore_errors=True)
 
     def prune(self) -> None:
-        """Delete what cannot be undone any more."""
+        """Delete what cannot be undone any more. What cannot be read is kept as long as the rest."""
         known = {one.place for one in self.discards()}
         with contextlib.suppress(OSError):
             for place in self._folder.iterdir():
-                if place not in known and place.stat().st_mtime < time.time() - 60:
+                if place not in known and place.stat().st_mtime < time.time() - KEPT_SECONDS:
                     shutil.rmtree(place, ignore_errors=True)
 
 
