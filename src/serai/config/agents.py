@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 import msgspec
 from msgspec import Meta
 
-from serai.config.showing import briefly
+from serai.config.toml import briefly
 from serai.errors import ConfigInvalid
 
 __all__ = ["AgentSettings", "is_agent_name", "read_agents"]

@@ -20,10 +20,9 @@ from typing import Any
 import msgspec
 
 from serai.config.agents import AgentSettings, read_agents
-from serai.config.loosetoml import BrokenToml, read_toml
 from serai.config.paths import CONFIG_NAME, Paths, real
 from serai.config.settings import FROM_PROJECTS, UNTRUSTED, Narrowing, Settings, is_loopback, narrows
-from serai.config.showing import briefly
+from serai.config.toml import BrokenToml, briefly, read_toml
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 

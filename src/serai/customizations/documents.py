@@ -13,7 +13,7 @@ from serai.ahp.types import (
     RuleCustomization,
     SkillCustomization,
 )
-from serai.config.loosetoml import BrokenToml, read_toml
+from serai.config.toml import BrokenToml, read_toml
 from serai.customizations.containers import Contents, Origin, clean, identity, in_one_line, read_text
 from serai.customizations.definitions import TextDefinition
 from serai.customizations.frontmatter import BrokenFrontmatter, first_paragraph, read

@@ -17,7 +17,7 @@ from serai.ahp.types import (
     TextPosition,
     TextRange,
 )
-from serai.config.loosetoml import BrokenToml, read_toml
+from serai.config.toml import BrokenToml, read_toml
 from serai.customizations.containers import Contents, Origin, identity, in_one_line, read_text
 from serai.customizations.definitions import HookDefinition, McpServerDefinition
 from serai.customizations.trees import MAX_FILE, real_path

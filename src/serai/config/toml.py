@@ -7,13 +7,14 @@ import tomllib
 from collections.abc import Iterable
 from typing import Any, cast
 
-from serai.config.showing import briefly
 from serai.depth import MAX_DEPTH
 
-__all__ = ["BrokenToml", "read_toml"]
+__all__ = ["BrokenToml", "briefly", "read_toml"]
 
 _MAX_TOML = 256 * 1024
 _MAX_PARTS = 16
+_MOST = 160
+"""Longest text of a stranger in a message."""
 _INTEGERS = range(-(2**63), 2**63)
 """What TOML has. Larger ones could be read, and then neither be shown nor be turned into a float."""
 _TOO_LONG = "it has an integer of more than 64 bits"
@@ -56,6 +57,13 @@ def read_toml(text: str) -> dict[str, Any]:
         raise BrokenToml(_TOO_LONG) from None
     _check(table)
     return table
+
+
+def briefly(text: str) -> str:
+    """What a stranger has written, in one line, not too long, and with no sign that a terminal would obey."""
+    if len(text) > _MOST:
+        text = f"{text[: _MOST // 2]} … {text[-_MOST // 2 :]}"
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def _flat(found: re.Match[str]) -> str:

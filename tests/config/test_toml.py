@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from serai.config.loosetoml import BrokenToml, read_toml
+from serai.config.toml import BrokenToml, briefly, read_toml
 
 MANY = '"!".' * 60_000
 
@@ -67,3 +67,21 @@ def test_dots_count_in_keys_alone() -> None:
     assert table["longer"].endswith(f"\n{dots}\\'")
     assert table["many"][-1]["a"] == {"b.c": {"d.e": dots}}
     assert table["a"]["b"]["c"]
+
+
+def test_a_short_text_stays_as_it_is() -> None:
+    assert briefly("Grüße, 'x'") == "Grüße, 'x'"
+
+
+def test_of_a_long_text_beginning_and_end_are_shown() -> None:
+    shown = briefly("<" + "x" * 200_000 + ">")
+    assert shown.startswith("<xxx")
+    assert shown.endswith("xxx>")
+    assert len(shown) < 200
+
+
+@pytest.mark.parametrize("sign", ["\x1b", "\n", "\x00", "\x9b", "\u202e", "\ud800"])
+def test_what_a_terminal_would_obey_is_escaped(sign: str) -> None:
+    shown = briefly(f"a{sign}b")
+    assert shown.isprintable()
+    assert shown == f"a{repr(sign)[1:-1]}b"
