@@ -7,6 +7,7 @@ it, and then masked.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
@@ -106,7 +107,7 @@ class _Activity:
         return max(0, self._activities.now_ns() - self._start_ns) / 1e9
 
 
-class _Operation(_Activity):
+class _Operation(_Activity, ABC):
     """An operation of an agent: it completes, is cancelled, or fails."""
 
     operation: ClassVar[str]
@@ -132,9 +133,9 @@ class _Operation(_Activity):
             labels = self.labels | ({"error.type": error_type} if error_type else {})
             self._activities.metrics.operation_time.record(seconds, tuple(labels.items()))
 
+    @abstractmethod
     def _count(self, outcome: str) -> None:
         """Count what is particular to the operation."""
-        raise NotImplementedError
 
 
 class TurnSpan(_Operation):
