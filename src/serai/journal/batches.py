@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard
 
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from serai.ahp.actions import (
 )
 from serai.errors import StorageUnavailable
 from serai.journal.subscriptions import Subscriber
-from serai.store.contract import Batch, Row
+from serai.store.contract import Batch, RelayWrite, Row
 
 if TYPE_CHECKING:
     from serai.journal.sessions import KeptSession
@@ -41,7 +41,19 @@ def is_delta(action: object) -> TypeGuard[Delta]:
 class Item:
     """An action, or another record, that takes a number."""
 
-    __slots__ = ("_pieces", "_size", "action", "channel", "json", "kept", "only_to", "origin", "rejection")
+    __slots__ = (
+        "_pieces",
+        "_size",
+        "action",
+        "channel",
+        "json",
+        "kept",
+        "only_to",
+        "origin",
+        "rejection",
+        "told",
+        "writes",
+    )
 
     def __init__(
         self,
@@ -64,6 +76,10 @@ class Item:
         """The one subscriber that hears of it: who sent what was rejected."""
         self.json = action if isinstance(action, bytes) else encoded
         """What is told and kept of it; empty as long as it is not written."""
+        self.writes: Sequence[RelayWrite] = ()
+        """What of the relay's tables is written with it."""
+        self.told: Callable[[int], None] | None = None
+        """Is called with its number once it is committed: for records, which are not published."""
         self._pieces: list[str] | None = None
         self._size = 0
 
@@ -143,6 +159,8 @@ def fill(batch: Batch, items: list[Item | Barrier], touched: Iterable[KeptSessio
     sizes: dict[str, int] = {}
     for item in items:
         if isinstance(item, Item):
+            for write in item.writes:
+                batch.relay.append(write._replace(item=len(batch.items)))
             batch.items.append(row := item.row())
             if row is not None:
                 sizes[row.channel] = sizes.get(row.channel, 0) + len(row.action)

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from serai.ahp.actions import ActionOrigin, StateAction
@@ -24,7 +24,7 @@ from serai.journal.envelopes import origin_json
 from serai.journal.publisher import Publisher
 from serai.journal.standstill import Standstill
 from serai.journal.subscriptions import Subscriber
-from serai.store.contract import Batch, Opening, Store
+from serai.store.contract import Batch, Opening, RelayWrite, Store
 
 if TYPE_CHECKING:
     from serai.journal.sessions import KeptSession
@@ -170,9 +170,26 @@ class Journal:
         whose = origin_json(origin) if origin else None
         self._wait(Item(channel, action, origin=whose, kept=kept, encoded=encoded), urgent=urgent)
 
-    def record(self, channel: str, record: bytes) -> None:
-        """Keep a record that is no action: it has its place in the order, and is not published."""
-        self._wait(Item(channel, record), urgent=True)
+    def record(
+        self,
+        channel: str,
+        record: bytes,
+        *,
+        writes: Sequence[RelayWrite] = (),
+        told: Callable[[int], None] | None = None,
+    ) -> None:
+        """Keep a record that is no action: it has its place in the order, and is not published.
+
+        Args:
+            channel: Whose record it is.
+            record: JSON.
+            writes: Changes of the relay's tables that are committed with it.
+            told: Is called with its number once it is committed. If it raises, that is logged.
+        """
+        item = Item(channel, record)
+        item.writes, item.told = writes, told
+        self._count(len(record))
+        self._wait(item, urgent=True)
 
     @property
     def is_crowded(self) -> bool:

@@ -68,10 +68,12 @@ class Publisher:
             if isinstance(item, Barrier):
                 self._deliver(run, seq)
                 run = []
-                _do(item, seq)
+                _do(item.then, seq)
                 continue
             seq += 1
             if isinstance(item.action, bytes):
+                if item.told is not None:
+                    _do(item.told, seq)
                 continue
             if item.only_to is None:
                 if self.subscriptions.is_followed(item.channel):
@@ -95,8 +97,8 @@ class Publisher:
             self._writes += self.subscriptions.deliver(run)
 
 
-def _do(barrier: Barrier, seq: int) -> None:
+def _do(effect: Callable[[int], None], seq: int) -> None:
     try:
-        barrier.then(seq)
+        effect(seq)
     except Exception:  # noqa: BLE001 - one effect that fails must not stop the journal for all
         _log.exception("an effect failed after number %d", seq)

@@ -23,6 +23,7 @@ __all__ = [
     "HeadRow",
     "MarkRow",
     "Opening",
+    "RelayWrite",
     "Row",
     "SessionRow",
     "Store",
@@ -114,6 +115,16 @@ class BlobRow(NamedTuple):
     """Whose content it is. It is erased with the last session that uses it; without one it is kept."""
 
 
+class RelayWrite(NamedTuple):
+    """A change of the relay's tables: a named statement of `sqlite/sql/relay.sql`."""
+
+    statement: str
+    values: tuple[Any, ...]
+    """What it is given, after the number of its record."""
+    item: int = 0
+    """The index of the batch's item that it belongs to: that item's number is its first value."""
+
+
 class Batch(Struct):
     """One transaction."""
 
@@ -135,6 +146,8 @@ class Batch(Struct):
     marks: list[MarkRow] = []
     clients: list[ClientRow] = []
     blobs: list[BlobRow] = []
+    relay: list[RelayWrite] = []
+    """In order, after the items."""
 
     @property
     def is_empty(self) -> bool:
@@ -153,6 +166,7 @@ class Batch(Struct):
             or self.marks
             or self.clients
             or self.blobs
+            or self.relay
         )
 
 
@@ -243,7 +257,15 @@ class Store(Protocol):
         """Large content by its digest."""
         ...
 
+    async def relay(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a named query of the relay (`sqlite/sql/relay.sql`)."""
+        ...
+
     # -- care ----------------------------------------------------------------------------------------------
+
+    async def index_words(self) -> bool:
+        """Index some messages and turns for searching, if any are new. Returns whether more are left."""
+        ...
 
     async def purge(self, uri: str) -> None:
         """Erase all that is kept of a session, for good.

@@ -13,7 +13,11 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
+
+import apsw
 
 from serai.errors import Fenced, SeraiError, StorageUnavailable
 from serai.store.contract import (
@@ -28,6 +32,9 @@ from serai.store.contract import (
     failed,
     settled,
 )
+from serai.store.sqlite import relay
+from serai.store.sqlite.connection import SQL, Database, open_database
+from serai.store.sqlite.migrations import MIGRATIONS
 from serai.store.upkeep import RECORDS, ROOT, day_of, first_day_kept, terminals_of, without
 
 __all__ = ["MemoryStore"]
@@ -79,6 +86,15 @@ class MemoryStore:
         # Which sessions use a blob; `None` among them keeps it for good.
         self._users: defaultdict[str, set[str | None]] = defaultdict(set)
 
+    @cached_property
+    def _tables(self) -> Database:
+        """The relay's tables, and the turns that it searches: the same SQL as on a disk."""
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        database = open_database(":memory:", flags=flags, vfs=None, statements=100)
+        for step in MIGRATIONS:
+            database.execute(step.script)
+        return database
+
     async def open(self) -> Opening:
         """See `Store`."""
         opening = Opening(self._last(), self._next if self._clean else self._ceiling, self._clean)
@@ -126,6 +142,10 @@ class MemoryStore:
         for blob in batch.blobs:
             self._blobs.setdefault(blob.digest, blob._replace(session=None))
             self._users[blob.digest].add(blob.session)
+        if batch.turns:
+            self._tables.executemany(SQL["add_turn"], batch.turns)
+        if batch.relay:
+            relay.write(self._tables, batch.relay, first)
         return first
 
     def _note_day(self, first: int) -> None:
@@ -206,7 +226,15 @@ class MemoryStore:
         """See `Store`."""
         return self._blobs.get(digest)
 
+    async def relay(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """See `Store`."""
+        return relay.read(self._tables, query, values)
+
     # -- care ----------------------------------------------------------------------------------------------
+
+    async def index_words(self) -> bool:
+        """See `Store`."""
+        return relay.index_words(self._tables)
 
     async def purge(self, uri: str) -> None:
         """See `Store`."""

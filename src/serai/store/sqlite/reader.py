@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Sequence
+from typing import Any
 
 from serai.store.contract import BlobRow, ClientRow, HeadRow, SessionRow, StoredRow, TurnRow
+from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database, table_of
 from serai.store.sqlite.locator import Tail, numbers_after
 
@@ -86,6 +88,10 @@ class Reader:
         """Large content by its digest."""
         row = self._db.execute(SQL["blob"], (digest,)).fetchone()
         return None if row is None else BlobRow(*row)
+
+    def relay(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The rows of a named query of the relay."""
+        return relay.read(self._db, query, values)
 
     def _find(self, channels: Sequence[str], after: int) -> tuple[dict[int, str], array[int]]:
         """The names of channels by their ids, and their numbers above one, ascending.

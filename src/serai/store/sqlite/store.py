@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
@@ -183,7 +183,16 @@ class SqliteStore:
         """See `Store`."""
         return await self._read(lambda reader: reader.blob(digest))
 
+    async def relay(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """See `Store`."""
+        return await self._read(lambda reader: reader.relay(query, values))
+
     # -- care ----------------------------------------------------------------------------------------------
+
+    async def index_words(self) -> bool:
+        """See `Store`."""
+        engine = self._opened()
+        return await engine.writing.run(engine.writer.index_words)
 
     async def purge(self, uri: str) -> None:
         """Erase all that is kept of a session, for good. The file is written anew, and writing waits for it.

@@ -13,6 +13,7 @@ import apsw
 
 from serai.errors import Fenced, StorageFailed, StorageUnavailable
 from serai.store.contract import Batch, Opening, Row
+from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database, beside, write_fault
 from serai.store.sqlite.file import HighWater
 from serai.store.sqlite.locator import Group, Tail
@@ -343,6 +344,8 @@ class Writer:
         if batch.blobs:
             many(SQL["add_blob"], [(blob.digest, blob.content_type, blob.data) for blob in batch.blobs])
             many(SQL["use_blob"], [(blob.session or "", blob.digest) for blob in batch.blobs])
+        if batch.relay:
+            relay.write(self._db, batch.relay, first)
 
     def _new_day(self) -> int | None:
         """Today, if nothing was written today yet."""
@@ -387,6 +390,23 @@ class Writer:
             self._commits = _COMMITS_UNTOLD  # it may have been much
             piece.seconds = self._clock() - began
             return piece
+
+    def index_words(self) -> bool:
+        """Index some messages and turns for searching. Returns whether more are left.
+
+        It is not synced: if it is lost it is done again.
+
+        Raises:
+            StorageUnavailable: Nothing was indexed.
+        """
+        with self._lock:
+            if self.failure is not None:
+                raise self.failure
+            try:
+                self._sync_with(full=False)
+                return relay.index_words(self._db)
+            except apsw.Error as error:
+                raise self._fault(error, committing=True) from error
 
     def forget(self, uri: str, channels: dict[str, int]) -> None:
         """Forget what is known of a session that was erased."""

@@ -1,0 +1,95 @@
+"""The relay's tables: the named statements of `sql/relay.sql`, on any connection that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from serai.store.contract import RelayWrite
+from serai.store.sqlite.connection import Database, parse
+
+__all__ = ["SQL", "index_words", "read", "write"]
+
+SQL = parse(files("serai.store.sqlite").joinpath("sql", "relay.sql").read_text(encoding="utf-8"))
+"""The statements of the relay."""
+
+_INDEXED_AT_ONCE = 200
+"""How many messages, and how many turns, are indexed in one step: a batch may have to wait for it."""
+
+
+def write(db: Database, writes: Iterable[RelayWrite], first: int) -> None:
+    """Carry out what a batch has for the relay, in its order, inside the batch's transaction.
+
+    Args:
+        db: Where.
+        writes: What. Each knows which item of its batch it belongs to.
+        first: The number of the batch's first item.
+
+    Raises:
+        apsw.Error: Something does not fit.
+    """
+    for statement, group in groupby(writes, key=lambda one: one.statement):
+        db.executemany(SQL[statement], [(first + one.item, *one.values) for one in group])
+
+
+def read(db: Database, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The rows of a named query.
+
+    Raises:
+        apsw.Error: They cannot be read.
+    """
+    return db.execute(SQL[query], values).fetchall()
+
+
+class _Said(msgspec.Struct):
+    text: str = ""
+
+
+class _TurnWords(msgspec.Struct, rename="camel"):
+    """What a completed turn says: the question and the text of the answer."""
+
+    user_message: _Said
+    response_parts: list[_Part] = []
+
+
+class _Part(msgspec.Struct):
+    kind: str = ""
+    content: msgspec.Raw = msgspec.Raw(b"")
+
+
+_read_message = msgspec.json.Decoder(_Said).decode
+_read_turn = msgspec.json.Decoder(_TurnWords).decode
+
+
+def index_words(db: Database) -> bool:
+    """Index the next few messages and turns, in a transaction of its own. Returns whether more are left.
+
+    Raises:
+        apsw.Error: Nothing was indexed.
+    """
+    with db:
+        messages, turns = db.execute(SQL["indexed"]).fetchall()[0]
+        new_messages = db.execute(SQL["messages_to_index"], (messages, _INDEXED_AT_ONCE)).fetchall()
+        new_turns = db.execute(SQL["turns_to_index"], (turns, _INDEXED_AT_ONCE)).fetchall()
+        if not new_messages and not new_turns:
+            return False
+        words = [(2 * seq, _read_message(message).text) for seq, message in new_messages]
+        words += [(2 * row + 1, words_of_turn(turn)) for row, turn in new_turns]
+        db.executemany(SQL["add_words"], words)
+        until = new_messages[-1][0] if new_messages else messages
+        db.execute(SQL["set_indexed"], (until, new_turns[-1][0] if new_turns else turns))
+    return max(len(new_messages), len(new_turns)) == _INDEXED_AT_ONCE
+
+
+def words_of_turn(turn: bytes) -> str:
+    """What was asked and answered in a turn, to be searched."""
+    read_turn = _read_turn(turn)
+    said = [read_turn.user_message.text]
+    for part in read_turn.response_parts:
+        if part.kind == "markdown" and bytes(part.content).startswith(b'"'):
+            said.append(msgspec.json.decode(part.content, type=str))
+    return "\n".join(said)

@@ -1,0 +1,163 @@
+-- The relay's statements, by name. In those that write, ?1 is the number of the record that they belong to.
+
+-- put_identity --
+INSERT INTO identities (number, id, name_key, session, gone, identity) VALUES (?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT (number) DO UPDATE SET
+    name_key = excluded.name_key, session = excluded.session, gone = excluded.gone, identity = excluded.identity
+
+-- put_room --
+INSERT INTO rooms (number, key, room) VALUES (?2, ?3, ?4)
+ON CONFLICT (number) DO UPDATE SET room = excluded.room
+
+-- put_member --
+INSERT INTO members (room, identity, muted, read_until) VALUES (?2, ?3, ?4, ?5)
+ON CONFLICT (room, identity) DO UPDATE SET
+    muted = excluded.muted, read_until = max(read_until, excluded.read_until)
+
+-- remove_member --
+DELETE FROM members WHERE room = ?2 AND identity = ?3
+
+-- add_message --
+INSERT INTO messages (seq, id, room, thread, sender, key, message)
+VALUES (?1, ?2, ?3, (SELECT seq FROM messages WHERE id = ?4), ?5, ?6, ?7)
+
+-- retract_message --
+UPDATE messages SET retracted = 1, message = ?3 WHERE id = ?2
+
+-- add_mention --
+INSERT OR IGNORE INTO mentions (identity, message) VALUES (?2, ?1)
+
+-- react --
+INSERT OR IGNORE INTO reactions (message, emoji, identity, at)
+SELECT seq, ?3, ?4, ?5 FROM messages WHERE id = ?2
+
+-- unreact --
+DELETE FROM reactions
+WHERE message = (SELECT seq FROM messages WHERE id = ?2) AND emoji = ?3 AND identity = ?4
+
+-- read_until --
+UPDATE members SET read_until = max(read_until, (SELECT seq FROM messages WHERE id = ?4))
+WHERE room = ?2 AND identity = ?3
+
+-- add_delivery --
+INSERT INTO deliveries (seq, id, message, agent, open, state, mode, urgent, due, record)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+
+-- put_delivery --
+UPDATE deliveries SET open = ?3, state = ?4, mode = ?5, due = ?6, record = ?7 WHERE id = ?2
+
+-- put_token --
+INSERT INTO tokens (digest, token, revoked) VALUES (?2, ?3, ?4)
+ON CONFLICT (digest) DO UPDATE SET token = excluded.token, revoked = excluded.revoked
+
+-- identities --
+SELECT number, session, gone, identity FROM identities ORDER BY number
+
+-- rooms --
+SELECT number, key, room FROM rooms ORDER BY number
+
+-- members --
+SELECT room, identity, muted FROM members
+
+-- tokens --
+SELECT digest, token FROM tokens WHERE NOT revoked
+
+-- message --
+SELECT seq, message FROM messages WHERE id = ?1
+
+-- message_by_key --
+SELECT seq, message FROM messages WHERE sender = ?1 AND key = ?2
+
+-- messages_of_room --
+-- Newest first, so that a limit keeps the last ones.
+SELECT seq, message FROM messages WHERE room = ?1 AND seq < ?2 AND thread IS NULL ORDER BY seq DESC LIMIT ?3
+
+-- messages_of_thread --
+SELECT seq, message FROM messages WHERE thread = (SELECT seq FROM messages WHERE id = ?1) ORDER BY seq LIMIT ?2
+
+-- messages_by_number --
+SELECT seq, message FROM messages WHERE seq IN (SELECT value FROM json_each(?1)) ORDER BY seq
+
+-- reactions_of --
+SELECT m.id, r.emoji, r.identity FROM reactions AS r JOIN messages AS m ON m.seq = r.message
+WHERE m.id IN (SELECT value FROM json_each(?1)) ORDER BY r.at
+
+-- replies_of --
+SELECT p.id, count(*) FROM messages AS p JOIN messages AS c ON c.thread = p.seq
+WHERE p.id IN (SELECT value FROM json_each(?1)) GROUP BY p.seq
+
+-- readers_of --
+SELECT m.id, count(*) FROM messages AS m JOIN members AS r ON r.room = m.room AND r.read_until >= m.seq
+WHERE m.id IN (SELECT value FROM json_each(?1)) AND r.identity != m.sender GROUP BY m.seq
+
+-- unread_rooms --
+SELECT r.room, count(*), max(m.seq) FROM members AS r JOIN messages AS m
+ON m.room = r.room AND m.seq > r.read_until
+WHERE r.identity = ?1 AND m.sender != ?1 GROUP BY r.room ORDER BY max(m.seq) DESC
+
+-- unread_mentions --
+SELECT m.seq, m.message FROM mentions AS n JOIN messages AS m ON m.seq = n.message
+LEFT JOIN members AS r ON r.room = m.room AND r.identity = n.identity
+WHERE n.identity = ?1 AND m.seq > coalesce(r.read_until, 0) ORDER BY m.seq DESC LIMIT ?2
+
+-- recent_reactions --
+SELECT m.id, r.emoji, r.identity, r.at FROM reactions AS r JOIN messages AS m ON m.seq = r.message
+WHERE m.sender = ?1 AND r.identity != ?1 ORDER BY r.at DESC LIMIT ?2
+
+-- delivery --
+SELECT seq, record FROM deliveries WHERE id = ?1
+
+-- deliveries_of_message --
+SELECT seq, record FROM deliveries WHERE message = ?1 ORDER BY seq
+
+-- open_deliveries --
+-- What waits for one agent, urgent ones first. ?2 is a mode, or empty for any.
+SELECT seq, record FROM deliveries WHERE open AND agent = ?1 AND (?2 = '' OR mode = ?2)
+ORDER BY urgent DESC, seq LIMIT ?3
+
+-- count_open --
+SELECT count(*) FROM deliveries WHERE open AND agent = ?1
+
+-- agents_with_open --
+SELECT DISTINCT agent FROM deliveries WHERE open
+
+-- due_deliveries --
+SELECT seq, record FROM deliveries WHERE due <= ?1 ORDER BY due LIMIT ?2
+
+-- next_due --
+SELECT min(due) FROM deliveries WHERE due IS NOT NULL
+
+-- list_deliveries --
+-- Newest first; ?1 an agent or null, ?2 a state or empty, ?3 only those with a number below.
+SELECT seq, record FROM deliveries
+WHERE (?1 IS NULL OR agent = ?1) AND (?2 = '' OR state = ?2) AND seq < ?3 ORDER BY seq DESC LIMIT ?4
+
+-- list_open --
+SELECT seq, record FROM deliveries WHERE open AND (?1 IS NULL OR agent = ?1) ORDER BY seq LIMIT ?2
+
+-- purge_deliveries --
+DELETE FROM deliveries WHERE agent IN (SELECT number FROM identities WHERE session = ?1) AND message IS NULL
+
+-- indexed --
+SELECT messages, turns FROM indexed WHERE id = 1
+
+-- messages_to_index --
+SELECT seq, message FROM messages WHERE seq > ?1 ORDER BY seq LIMIT ?2
+
+-- turns_to_index --
+SELECT rowid, turn FROM turns WHERE rowid > ?1 ORDER BY rowid LIMIT ?2
+
+-- add_words --
+INSERT INTO words (rowid, text) VALUES (?1, ?2)
+
+-- remove_words --
+DELETE FROM words WHERE rowid = ?1
+
+-- set_indexed --
+UPDATE indexed SET messages = ?1, turns = ?2 WHERE id = 1
+
+-- search --
+SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT ?2
+
+-- turns_by_row --
+SELECT rowid, uri, turn_id, turn FROM turns WHERE rowid IN (SELECT value FROM json_each(?1)) AND NOT truncated
