@@ -7,6 +7,7 @@
     negotiation       what may therefore be asked of it, and what is checked before it may take part
     messages          what participants send each other, and what the workspace hears of deliveries
     delivery          modes, contexts and receipts
+    delivery_record   what is kept of a delivery, and how a receipt changes it
     session           the protocols: sessions, harnesses, adapters, the delivery runner
 
 All of it is values and rules. Nothing here waits, reads a clock or touches the world. Each module lists what
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 from serai.contract.capabilities import *
 from serai.contract.delivery import *
+from serai.contract.delivery_record import *
 from serai.contract.events import *
 from serai.contract.identity import *
 from serai.contract.messages import *

@@ -49,6 +49,21 @@
     │   ├── MethodNotFound      method_not_found          -32601  no such command
     │   └── InvalidParams       invalid_params            -32602  a field is missing or wrong
     ├── Rejected                rejected                  the host refused an action
+    ├── RelayError              relay_error               the relay refused a call
+    │   ├── DeadlineExceeded    deadline_exceeded         its deadline has passed already
+    │   ├── DeliveryFinal       delivery_final            a delivery has its last receipt already
+    │   ├── EmptyMessage        empty_message             a message has neither text nor an attachment
+    │   ├── Forbidden           forbidden                 whoever calls may not do this
+    │   ├── IdempotencyConflict idempotency_conflict      the key stands for another message
+    │   ├── LeaseLost           lease_lost                a delivery was offered to someone else
+    │   ├── MessageTooLarge     message_too_large         a message has too many bytes
+    │   ├── NameTaken           name_taken                someone else has this name
+    │   ├── RoomArchived        room_archived             nothing can be added to an archived room
+    │   ├── UnknownDelivery     unknown_delivery          there is no such delivery
+    │   ├── UnknownMessage      unknown_message           there is no such message
+    │   ├── UnknownMode         unknown_mode              there is no such delivery mode
+    │   ├── UnknownRoom         unknown_room              there is no such room
+    │   └── UnknownTarget       unknown_target            nobody has this name
     ├── SessionFailed           session_failed            a session could not be created
     ├── SessionGone             session_gone              a session is no longer there
     ├── StorageFailed           storage_failed            it is not known what was written: start again
@@ -117,6 +132,23 @@ from serai.errors.protocol import (
     ParseError,
     ProtocolError,
 )
+from serai.errors.relay import (
+    DeadlineExceeded,
+    DeliveryFinal,
+    EmptyMessage,
+    Forbidden,
+    IdempotencyConflict,
+    LeaseLost,
+    MessageTooLarge,
+    NameTaken,
+    RelayError,
+    RoomArchived,
+    UnknownDelivery,
+    UnknownMessage,
+    UnknownMode,
+    UnknownRoom,
+    UnknownTarget,
+)
 from serai.errors.sessions import (
     AccessRefused,
     CapabilityUnsupported,
@@ -160,22 +192,30 @@ __all__ = [
     "ContextTooLong",
     "DatabaseCorrupt",
     "DatabaseLocked",
+    "DeadlineExceeded",
+    "DeliveryFinal",
     "DiscardBusy",
     "DiscardUnknown",
+    "EmptyMessage",
     "Fenced",
     "FileUnreadable",
     "FolderMoved",
     "FolderTooLarge",
+    "Forbidden",
     "GitFailed",
     "GitTimedOut",
     "GitUnavailable",
+    "IdempotencyConflict",
     "IllegalTransition",
     "InvalidParams",
     "InvalidRequest",
     "JsonInvalid",
+    "LeaseLost",
     "LineTooLong",
+    "MessageTooLarge",
     "MethodNotFound",
     "Mismatch",
+    "NameTaken",
     "ParseError",
     "PermissionTimedOut",
     "ProcessNotStarted",
@@ -184,6 +224,8 @@ __all__ = [
     "ProtocolError",
     "RateLimited",
     "Rejected",
+    "RelayError",
+    "RoomArchived",
     "SchemaNewer",
     "SeraiError",
     "SessionCreateFailed",
@@ -194,6 +236,11 @@ __all__ = [
     "StorageUnavailable",
     "StorageUnreadable",
     "TerminalsUnavailable",
+    "UnknownDelivery",
+    "UnknownMessage",
+    "UnknownMode",
+    "UnknownRoom",
+    "UnknownTarget",
     "UsageLimitReached",
     "VersionMismatch",
     "WrongKey",

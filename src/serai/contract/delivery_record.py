@@ -1,0 +1,193 @@
+"""The record of one delivery, and how a receipt changes it: pure, so that a test can walk every path.
+
+    created ──→ accepted ⇄ deferred ──→ handing ──→ delivered
+       └───────────┴──────────┴────────────┴─────→ failed
+
+Any open state may become any other, except that none becomes `created` again: a harness may defer what it
+accepted, and what was handed over may come back as not taken. `delivered` and `failed` are final. A failure
+that may be tried again is not final: the record is `deferred` until then, with the error beside it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import field
+from msgspec.structs import replace
+
+from serai.contract.delivery import (
+    Accepted,
+    Deferred,
+    Delivered,
+    DeliveryMode,
+    DeliveryReason,
+    Failed,
+    MessageReceipt,
+    Priority,
+)
+from serai.contract.identity import AgentId
+from serai.contract.record import Metadata, Moment, Record, refuse_naive
+from serai.errors import DeliveryFinal
+
+__all__ = ["DeliveryAnswer", "DeliveryRecord", "DeliveryState", "KeptReceipt", "settled"]
+
+_MOST_RECEIPTS = 12
+"""How many receipts a record keeps: the first one, and the last ones."""
+
+
+class DeliveryState(StrEnum):
+    """How far a delivery has come."""
+
+    CREATED = "created"
+    """It is written down."""
+    ACCEPTED = "accepted"
+    """Someone holds it for its boundary."""
+    DEFERRED = "deferred"
+    """It cannot be held now; it is tried again at a known time."""
+    HANDING = "handing"
+    """It is on its way to another process, which has not said yet what became of it."""
+    DELIVERED = "delivered"
+    """It is in the agent's input. Final."""
+    FAILED = "failed"
+    """It was not delivered, and is not tried again. Final."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it never changes again."""
+        return self in {DeliveryState.DELIVERED, DeliveryState.FAILED}
+
+
+class KeptReceipt(Record):
+    """A receipt, and when it came."""
+
+    at: Moment
+    receipt: MessageReceipt
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.at)
+
+
+class DeliveryAnswer(Record):
+    """What came of the turn that a message began, or entered."""
+
+    turn_id: str
+    state: str
+    """How the turn ended: `complete`, `cancelled` or `error`."""
+    text: str = ""
+    reply_id: str | None = None
+    """The message by which the agent answered, where it did."""
+
+
+class DeliveryRecord(Record):
+    """All that is known of one delivery."""
+
+    id: str
+    message_id: str
+    agent: AgentId
+    sequence: int = 0
+    """Its place among all deliveries of its session. It is the journal's number, known once it is written."""
+    state: DeliveryState = DeliveryState.CREATED
+    mode: DeliveryMode
+    requested_mode: DeliveryMode | None = None
+    """What the sender asked for, where that is not what was possible."""
+    reason: DeliveryReason
+    priority: Priority = Priority.NORMAL
+    attempts: int = 0
+    next_attempt_at: Moment | None = None
+    available_at: Moment | None = None
+    deadline: Moment | None = None
+    expires_at: Moment | None = None
+    lease_until: Moment | None = None
+    """Until when whoever was handed it may answer."""
+    held_by: str | None = None
+    waits_for: str | None = None
+    """What must happen before it goes on: `idle`, `next-tool-call`, `next-message`, `flush`, `approval`, …"""
+    hops: int = 0
+    """How many messages of agents led to this one since a person spoke."""
+    evidence: Metadata = field(default_factory=dict)
+    error: str | None = None
+    redelivery_of: str | None = None
+    answer: DeliveryAnswer | None = None
+    receipts: tuple[KeptReceipt, ...] = ()
+    metadata: Metadata = field(default_factory=dict)
+    created_at: Moment
+    updated_at: Moment
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.created_at, self.updated_at, self.deadline, self.expires_at, self.available_at)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something may still become of it."""
+        return not self.state.is_final
+
+    @property
+    def due(self) -> datetime | None:
+        """The next moment at which something has to be done about it."""
+        if not self.is_open:
+            return None
+        moments = (self.next_attempt_at, self.available_at, self.lease_until, self.deadline, self.expires_at)
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    @property
+    def last_receipt(self) -> MessageReceipt | None:
+        """What was said last of it."""
+        return self.receipts[-1].receipt if self.receipts else None
+
+
+def settled(
+    record: DeliveryRecord, receipt: MessageReceipt, at: datetime, *, retry_at: datetime | None = None
+) -> DeliveryRecord:
+    """The record after a receipt.
+
+    Args:
+        record: As it was.
+        receipt: What was said of it. Said again, a final receipt changes nothing.
+        at: When.
+        retry_at: When to try again, if it failed and may be tried again; `None` when it was tried enough.
+
+    Raises:
+        DeliveryFinal: It is final, and the receipt says something else.
+    """
+    if not record.is_open:
+        last = record.last_receipt
+        if last is not None and last.status == receipt.status:
+            return record
+        raise DeliveryFinal(f"{record.id} is {record.state.value} already, and stays so")
+    kept = (*record.receipts, KeptReceipt(at=at, receipt=receipt))
+    if len(kept) > _MOST_RECEIPTS:
+        kept = (kept[0], *kept[1 - _MOST_RECEIPTS :])
+    record = replace(
+        record,
+        receipts=kept,
+        updated_at=at,
+        next_attempt_at=None,
+        available_at=None,
+        lease_until=None,
+        waits_for=None,
+        held_by=None,
+        error=None,
+    )
+    match receipt:
+        case Accepted(metadata=metadata):
+            return replace(
+                record,
+                state=DeliveryState.ACCEPTED,
+                held_by=metadata.get("heldBy"),
+                waits_for=metadata.get("waitsFor"),
+            )
+        case Delivered(metadata=metadata):
+            return replace(record, state=DeliveryState.DELIVERED, evidence=metadata)
+        case Deferred(available_at=available_at, reason=reason):
+            return replace(record, state=DeliveryState.DEFERRED, available_at=available_at, error=reason)
+        case Failed(reason=reason, retryable=True) if retry_at is not None:
+            return replace(
+                record,
+                state=DeliveryState.DEFERRED,
+                next_attempt_at=retry_at,
+                error=reason,
+                waits_for="retry",
+            )
+        case Failed(reason=reason):
+            return replace(record, state=DeliveryState.FAILED, error=reason)
