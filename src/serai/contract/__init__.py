@@ -24,4 +24,5 @@ from serai.contract.identity import *
 from serai.contract.messages import *
 from serai.contract.negotiation import *
 from serai.contract.record import *
+from serai.contract.relay_calls import *
 from serai.contract.session import *

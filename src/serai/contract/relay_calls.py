@@ -1,0 +1,461 @@
+"""The calls of the relay: what each method takes and gives back, once, for every way in.
+
+A method is `family.verb`. Names of rooms are written `#name`, those of participants as handles (`@name`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from msgspec import field
+
+from serai.contract.capabilities import AgentSessionCapabilities
+from serai.contract.delivery import DeliveryMode, Priority
+from serai.contract.delivery_record import DeliveryRecord, DeliveryState
+from serai.contract.identity import AgentIdentity, AgentStatus
+from serai.contract.messages import Attachment, RelayMessage
+from serai.contract.record import Metadata, Moment, Record
+
+__all__ = [
+    "METHODS",
+    "AgentInfo",
+    "AgentParams",
+    "AgentsListParams",
+    "AgentsResult",
+    "CancelParams",
+    "DeliveriesListParams",
+    "DeliveriesResult",
+    "DeliveryParams",
+    "Empty",
+    "FlushParams",
+    "HelloResult",
+    "Inbox",
+    "InboxParams",
+    "InviteParams",
+    "MembersResult",
+    "MessageParams",
+    "MessagesListParams",
+    "MessagesResult",
+    "MuteParams",
+    "ReactParams",
+    "ReadParams",
+    "RecentReaction",
+    "ReplyParams",
+    "Role",
+    "Room",
+    "RoomCreateParams",
+    "RoomKind",
+    "RoomParams",
+    "RoomUpdateParams",
+    "RoomsListParams",
+    "RoomsResult",
+    "SearchHit",
+    "SearchParams",
+    "SearchResult",
+    "SendParams",
+    "SendResult",
+    "TokenCreateParams",
+    "TokenInfo",
+    "TokenParams",
+    "TokenResult",
+    "TokensResult",
+    "UnreadRoom",
+    "WaitFor",
+]
+
+
+class Role(StrEnum):
+    """What a token lets its holder do."""
+
+    OWNER = "owner"
+    """Everything, also AHP."""
+    AGENT = "agent"
+    """What one participant may: its own messages, its own deliveries."""
+    OBSERVER = "observer"
+    """Read, and nothing else."""
+
+
+class WaitFor(StrEnum):
+    """How long a send waits before it is answered."""
+
+    ACCEPTED = "accepted"
+    DELIVERED = "delivered"
+    ANSWERED = "answered"
+
+
+class RoomKind(StrEnum):
+    """What sort of conversation it is."""
+
+    CHANNEL = "channel"
+    DM = "dm"
+    GROUP_DM = "group_dm"
+
+
+class Room(Record):
+    """A room, or a direct or group conversation."""
+
+    id: str
+    kind: RoomKind
+    name: str
+    """`#ops`; of a conversation, the handles of its members."""
+    topic: str | None = None
+    archived: bool = False
+    members: tuple[str, ...] = ()
+    """The handles of those who are in it."""
+    created_at: Moment
+
+
+# -- hello -------------------------------------------------------------------------------------------------
+
+
+class Empty(Record):
+    """Nothing."""
+
+
+class HelloResult(Record):
+    """Who calls, and where the events stand."""
+
+    workspace: str
+    identity: AgentIdentity | None = None
+    role: Role
+    last_event_id: str
+
+
+# -- messages ----------------------------------------------------------------------------------------------
+
+
+class _Sending(Record):
+    text: str = ""
+    sender: str | None = field(name="as", default=None)
+    """On whose behalf: a person or a service. Only the owner may say."""
+    mode: DeliveryMode | None = None
+    priority: Priority = Priority.NORMAL
+    deadline: Moment | None = None
+    attachments: tuple[Attachment, ...] = ()
+    idempotency_key: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+    wait_for: WaitFor = WaitFor.ACCEPTED
+    timeout_ms: int = 30_000
+
+
+class SendParams(_Sending):
+    """A new message: to `#room`, to `@handle`, or to several handles."""
+
+    to: str | tuple[str, ...]
+
+
+class ReplyParams(_Sending):
+    """An answer to a message: it begins a thread, or continues one."""
+
+    message_id: str
+
+
+class SendResult(Record):
+    """A message that is stored, and how far it has come to each recipient."""
+
+    message: RelayMessage
+    deliveries: tuple[DeliveryRecord, ...] = ()
+    unknown_mentions: tuple[str, ...] = ()
+
+
+class MessageParams(Record):
+    """One message."""
+
+    message_id: str
+
+
+class MessagesListParams(Record):
+    """The last messages of a room or conversation, before one of them."""
+
+    room: str
+    before: str | None = None
+    limit: int = 50
+
+
+class MessagesResult(Record):
+    """Messages, oldest first."""
+
+    messages: tuple[RelayMessage, ...]
+
+
+class ReactParams(Record):
+    """An emoji under a message."""
+
+    message_id: str
+    emoji: str
+    sender: str | None = field(name="as", default=None)
+
+
+class ReadParams(Record):
+    """All up to a message is read."""
+
+    message_id: str
+    sender: str | None = field(name="as", default=None)
+
+
+class SearchParams(Record):
+    """Words to look for, in messages and in completed turns."""
+
+    query: str
+    limit: int = 20
+
+
+class SearchHit(Record):
+    """A message, or a turn of a session, that has the words."""
+
+    message: RelayMessage | None = None
+    session: str | None = None
+    turn_id: str | None = None
+    text: str = ""
+    """Of a turn: what was asked and answered."""
+
+
+class SearchResult(Record):
+    """The best first."""
+
+    hits: tuple[SearchHit, ...]
+
+
+# -- inbox -------------------------------------------------------------------------------------------------
+
+
+class InboxParams(Record):
+    """Whose inbox; by default that of whoever calls. `peek` looks without receiving."""
+
+    sender: str | None = field(name="as", default=None)
+    limit: int = 50
+    peek: bool = False
+
+
+class UnreadRoom(Record):
+    """A room or conversation with messages that are not read."""
+
+    room: Room
+    unread: int
+
+
+class RecentReaction(Record):
+    """Someone reacted to a message of the inbox's owner."""
+
+    message_id: str
+    emoji: str
+    agent: str
+    at: Moment
+
+
+class Inbox(Record):
+    """What waits for a participant."""
+
+    rooms: tuple[UnreadRoom, ...] = ()
+    conversations: tuple[UnreadRoom, ...] = ()
+    mentions: tuple[RelayMessage, ...] = ()
+    messages: tuple[RelayMessage, ...] = ()
+    """What was delivered by fetching this inbox, oldest first."""
+    reactions: tuple[RecentReaction, ...] = ()
+
+
+# -- rooms -------------------------------------------------------------------------------------------------
+
+
+class RoomCreateParams(Record):
+    """A new room."""
+
+    name: str
+    topic: str | None = None
+
+
+class RoomsListParams(Record):
+    """Which rooms to list."""
+
+    archived: bool = False
+
+
+class RoomsResult(Record):
+    """Rooms, by name."""
+
+    rooms: tuple[Room, ...]
+
+
+class RoomParams(Record):
+    """One room, and who joins or leaves it; by default whoever calls."""
+
+    room: str
+    agent: str | None = None
+
+
+class RoomUpdateParams(Record):
+    """A room's new topic."""
+
+    room: str
+    topic: str
+
+
+class InviteParams(Record):
+    """Someone else is to be in a room."""
+
+    room: str
+    agent: str
+
+
+class MuteParams(Record):
+    """A member hears only of mentions from now on, or (`muted: false`) of all again."""
+
+    room: str
+    agent: str | None = None
+    muted: bool = True
+
+
+class MembersResult(Record):
+    """Who is in a room."""
+
+    members: tuple[AgentIdentity, ...]
+    muted: tuple[str, ...] = ()
+
+
+# -- agents ------------------------------------------------------------------------------------------------
+
+
+class AgentsListParams(Record):
+    """Which participants to list; those that are gone only if asked for."""
+
+    gone: bool = False
+
+
+class AgentParams(Record):
+    """One participant."""
+
+    agent: str
+
+
+class AgentInfo(Record):
+    """A participant as it is now."""
+
+    identity: AgentIdentity
+    session: str | None = None
+    status: AgentStatus | None = None
+    capabilities: AgentSessionCapabilities | None = None
+    waiting: int = 0
+    """How many deliveries wait for it."""
+
+
+class AgentsResult(Record):
+    """Participants, by name."""
+
+    agents: tuple[AgentInfo, ...]
+
+
+# -- deliveries --------------------------------------------------------------------------------------------
+
+
+class DeliveriesListParams(Record):
+    """Which deliveries to list: of an agent, in a state, or only those that are stuck."""
+
+    agent: str | None = None
+    state: DeliveryState | None = None
+    stuck: bool = False
+    limit: int = 50
+
+
+class DeliveriesResult(Record):
+    """Deliveries, newest first; those of a flush in their order."""
+
+    deliveries: tuple[DeliveryRecord, ...]
+
+
+class DeliveryParams(Record):
+    """One delivery."""
+
+    delivery_id: str
+
+
+class FlushParams(Record):
+    """What waits for an agent is delivered now, in one mode or in any."""
+
+    agent: str
+    mode: DeliveryMode | None = None
+
+
+class CancelParams(Record):
+    """A delivery is not wanted any more."""
+
+    delivery_id: str
+    reason: str | None = None
+
+
+# -- tokens ------------------------------------------------------------------------------------------------
+
+
+class TokenCreateParams(Record):
+    """A token for one participant, or for an observer."""
+
+    agent: str | None = None
+    label: str = ""
+
+
+class TokenResult(Record):
+    """A new token. It is shown this once."""
+
+    token: str
+    info: TokenInfo
+
+
+class TokenInfo(Record):
+    """A token, by the beginning of its digest."""
+
+    id: str
+    role: Role
+    agent: str | None = None
+    label: str = ""
+    created_at: Moment
+
+
+class TokenParams(Record):
+    """One token."""
+
+    id: str
+
+
+class TokensResult(Record):
+    """All tokens that are not revoked."""
+
+    tokens: tuple[TokenInfo, ...]
+
+
+METHODS: Mapping[str, tuple[type[Record], Any]] = {
+    "hello": (Empty, HelloResult),
+    "messages.send": (SendParams, SendResult),
+    "messages.reply": (ReplyParams, SendResult),
+    "messages.get": (MessageParams, RelayMessage),
+    "messages.list": (MessagesListParams, MessagesResult),
+    "messages.thread": (MessageParams, MessagesResult),
+    "messages.react": (ReactParams, RelayMessage),
+    "messages.unreact": (ReactParams, RelayMessage),
+    "messages.read": (ReadParams, Empty),
+    "messages.retract": (MessageParams, SendResult),
+    "messages.search": (SearchParams, SearchResult),
+    "inbox.get": (InboxParams, Inbox),
+    "rooms.create": (RoomCreateParams, Room),
+    "rooms.list": (RoomsListParams, RoomsResult),
+    "rooms.get": (RoomParams, Room),
+    "rooms.update": (RoomUpdateParams, Room),
+    "rooms.archive": (RoomParams, Room),
+    "rooms.join": (RoomParams, Room),
+    "rooms.leave": (RoomParams, Room),
+    "rooms.invite": (InviteParams, Room),
+    "rooms.members": (RoomParams, MembersResult),
+    "rooms.mute": (MuteParams, Room),
+    "agents.list": (AgentsListParams, AgentsResult),
+    "agents.get": (AgentParams, AgentInfo),
+    "deliveries.list": (DeliveriesListParams, DeliveriesResult),
+    "deliveries.get": (DeliveryParams, DeliveryRecord),
+    "deliveries.retry": (DeliveryParams, DeliveryRecord),
+    "deliveries.flush": (FlushParams, DeliveriesResult),
+    "deliveries.cancel": (CancelParams, DeliveryRecord),
+    "deliveries.redeliver": (DeliveryParams, DeliveryRecord),
+    "tokens.create": (TokenCreateParams, TokenResult),
+    "tokens.list": (Empty, TokensResult),
+    "tokens.revoke": (TokenParams, Empty),
+}
+"""Each method, with what it takes and what it gives back."""

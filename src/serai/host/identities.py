@@ -1,0 +1,209 @@
+"""Who takes part: each session of the host, its owner, and whoever else registers, each under one name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from serai.contract import (
+    AgentIdentity,
+    AgentSessionCapabilities,
+    IdentityKind,
+    Record,
+    decode,
+    encode,
+    handle_of,
+    name_key,
+)
+from serai.errors import NameTaken, UnknownTarget
+from serai.host.ledger import Ledger
+from serai.store.contract import RelayWrite
+
+__all__ = ["Identities", "Participant"]
+
+
+class Participant(Record):
+    """An identity, with what stands behind it now."""
+
+    number: int
+    identity: AgentIdentity
+    session: str | None = None
+    """The session of this host whose agent it is."""
+    capabilities: AgentSessionCapabilities | None = None
+    """What a session elsewhere has declared. What one of this host can do, its agent says."""
+    url: str | None = None
+    """Where messages for it are posted."""
+    gone: bool = False
+    """Its session was disposed of: nothing reaches it any more."""
+
+    @property
+    def handle(self) -> str:
+        """How it is written in text and in addresses."""
+        return self.identity.handle
+
+    @property
+    def is_person(self) -> bool:
+        """Whether a person stands behind it."""
+        return self.identity.kind == IdentityKind.HUMAN
+
+
+class _Kept(Record):
+    """What a row of identities holds."""
+
+    identity: AgentIdentity
+    capabilities: AgentSessionCapabilities | None = None
+    url: str | None = None
+
+
+class Identities:
+    """All who take part, or did. They are few, so all of them are in memory.
+
+    Args:
+        ledger: Where they are written down.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._by_number: dict[int, Participant] = {}
+        self._by_name: dict[str, int] = {}
+        self._by_id: dict[str, int] = {}
+        self._by_session: dict[str, int] = {}
+
+    async def open(self, sessions: Iterable[tuple[str, str]]) -> None:
+        """Read them, and give a name to each session that has none yet.
+
+        Args:
+            sessions: All sessions of the host, each with its provider.
+        """
+        for number, session, gone, data in await self._ledger.store.relay("identities"):
+            kept = decode(data, _Kept)
+            self._keep(
+                Participant(
+                    number=number,
+                    identity=kept.identity,
+                    session=session,
+                    capabilities=kept.capabilities,
+                    url=kept.url,
+                    gone=bool(gone),
+                )
+            )
+        for uri, provider in sessions:
+            if uri not in self._by_session:
+                self.enlist(self.free_name(provider), IdentityKind.AGENT, session=uri)
+
+    def __iter__(self) -> Iterator[Participant]:
+        return iter(list(self._by_number.values()))
+
+    # -- finding -------------------------------------------------------------------------------------------
+
+    def __getitem__(self, number: int) -> Participant:
+        return self._by_number[number]
+
+    def of_session(self, uri: str) -> Participant:
+        """The participant that is the agent of a session; it is given a name where it has none."""
+        number = self._by_session.get(uri)
+        if number is None:
+            return self.enlist(self.free_name("agent"), IdentityKind.AGENT, session=uri)
+        return self._by_number[number]
+
+    def find(self, name: str) -> Participant | None:
+        """Whoever has this handle, name or id."""
+        number = self._by_name.get(name_key(name.removeprefix("@")), self._by_id.get(name))
+        return None if number is None else self._by_number[number]
+
+    def get(self, name: str) -> Participant:
+        """Whoever has this handle, name or id.
+
+        Raises:
+            UnknownTarget: Nobody does.
+        """
+        found = self.find(name)
+        if found is None:
+            raise UnknownTarget(f"nobody is called {name!r}", remedy="'serai agents' lists who is there")
+        return found
+
+    # -- coming and going ----------------------------------------------------------------------------------
+
+    def free_name(self, wanted: str) -> str:
+        """A name that nobody has: the one that is wanted, or with a number behind it."""
+        if _key(wanted) not in self._by_name:
+            return wanted
+        number = 2
+        while _key(f"{wanted}-{number}") in self._by_name:
+            number += 1
+        return f"{wanted}-{number}"
+
+    def enlist(
+        self,
+        name: str,
+        kind: IdentityKind,
+        *,
+        session: str | None = None,
+        capabilities: AgentSessionCapabilities | None = None,
+        url: str | None = None,
+        described: AgentIdentity | None = None,
+    ) -> Participant:
+        """Take someone in under a name.
+
+        Args:
+            name: The name.
+            kind: What sort of participant it is.
+            session: The session of this host behind it.
+            capabilities: What it has declared, if it is elsewhere.
+            url: Where messages for it are posted.
+            described: What else is known of it.
+
+        Raises:
+            NameTaken: Someone has that name.
+        """
+        if _key(name) in self._by_name:
+            raise NameTaken(f"someone is called {name!r} already", remedy="Choose another name")
+        number = max(self._by_number, default=0) + 1
+        given = described or AgentIdentity(id="", name=name, handle="")
+        identity = replace(given, id=f"{kind.value}-{number}", name=name, handle=handle_of(name), kind=kind)
+        participant = Participant(
+            number=number, identity=identity, session=session, capabilities=capabilities, url=url
+        )
+        self.put(participant, "agent.registered")
+        return participant
+
+    def retire(self, uri: str) -> Participant | None:
+        """A session is gone for good. What was said to and by its agent stays."""
+        number = self._by_session.get(uri)
+        if number is None:
+            return None
+        gone = replace(self._by_number[number], gone=True)
+        self.put(gone, "session.released")
+        return gone
+
+    def put(self, participant: Participant, event: str) -> None:
+        """Keep what is new of someone, and tell of it."""
+        self._keep(participant)
+        identity = participant.identity
+        kept = _Kept(identity=identity, capabilities=participant.capabilities, url=participant.url)
+        values = (
+            participant.number,
+            identity.id,
+            _key(identity.name),
+            participant.session,
+            participant.gone,
+            encode(kept),
+        )
+        data = {"agent": msgspec.to_builtins(identity)}
+        if participant.session is not None:
+            data["sessionId"] = participant.session
+        self._ledger.event(event, data, subject=identity.id, writes=[RelayWrite("put_identity", values)])
+
+    def _keep(self, participant: Participant) -> None:
+        self._by_number[participant.number] = participant
+        self._by_name[_key(participant.identity.name)] = participant.number
+        self._by_id[participant.identity.id] = participant.number
+        if participant.session is not None:
+            self._by_session[participant.session] = participant.number
+
+
+def _key(name: str) -> str:
+    """The key of a name: as a handle writes it, since `a b` and `a-b` would be one handle."""
+    return name_key(handle_of(name).removeprefix("@"))

@@ -1,0 +1,193 @@
+"""The record of everything that enters a session, and of what the workspace hears of it.
+
+A delivery is a row of the relay's tables and some events in the journal, written in one transaction: with
+whatever else happens then. Nobody hears of it before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from serai.contract import (
+    Deferred,
+    DeliveryRecord,
+    DeliveryState,
+    Failed,
+    MessageReceipt,
+    decode,
+    encode,
+    settled,
+    to_wire,
+)
+from serai.journal.journal import Journal
+from serai.redact import Redactor
+from serai.store.contract import RelayWrite
+
+__all__ = ["RELAY", "Ledger", "ms", "record_of"]
+
+RELAY = "serai-relay"
+"""The channel on which the relay's events stand."""
+
+
+def ms(moment: datetime | None) -> int | None:
+    """A moment in milliseconds since 1970."""
+    return None if moment is None else round(moment.timestamp() * 1000)
+
+
+def record_of(row: Sequence[Any]) -> DeliveryRecord:
+    """The record that a row of deliveries holds."""
+    seq, record = row
+    return replace(decode(record, DeliveryRecord), sequence=seq)
+
+
+class Ledger:
+    """Writes the relay's events, and what is kept of deliveries.
+
+    Args:
+        journal: Where both go.
+        redactor: Masks secrets in what harnesses say.
+        now: The clock, in milliseconds since 1970.
+    """
+
+    def __init__(self, journal: Journal, redactor: Redactor, now: Callable[[], int]) -> None:
+        self.store = journal.store
+        self.heard: Callable[[int, dict[str, Any]], None] = lambda _number, _event: None
+        """Is called with each event and its number, once it is committed."""
+        self.settled: Callable[[DeliveryRecord], None] = lambda _record: None
+        """Is called with each record that a receipt has changed, once that is committed."""
+        self._journal = journal
+        self._redactor = redactor
+        self._now = now
+
+    @property
+    def now(self) -> datetime:
+        """The time."""
+        return datetime.fromtimestamp(self._now() / 1000, UTC)
+
+    def event(
+        self,
+        kind: str,
+        data: dict[str, Any],
+        *,
+        actor: str | None = None,
+        subject: str | None = None,
+        writes: Sequence[RelayWrite] = (),
+        told: Callable[[int], None] | None = None,
+    ) -> None:
+        """Record an event, with what it changes.
+
+        Args:
+            kind: Its type, such as `message.created`.
+            data: What it says. A message and a delivery are named by their ids.
+            actor: The id of who did it.
+            subject: The id of whom it is about.
+            writes: What changes with it.
+            told: Is called with its number once it is committed, before anyone hears of it.
+        """
+        event: dict[str, Any] = {"type": kind, "at": self.now, "data": data}
+        if actor is not None:
+            event["actor"] = actor
+        if subject is not None:
+            event["subject"] = subject
+
+        def tell(number: int) -> None:
+            if told is not None:
+                told(number)
+            self.heard(number, event)
+
+        self._journal.record(RELAY, msgspec.json.encode(event), writes=writes, told=tell)
+
+    # -- deliveries ----------------------------------------------------------------------------------------
+
+    def create(self, record: DeliveryRecord, agent: int, *, of_message: bool = True) -> None:
+        """Write down a delivery that begins.
+
+        Args:
+            record: What is known of it.
+            agent: The number of the identity that it is for.
+            of_message: Whether its message is one of the relay's. Else it stands in its session.
+        """
+        values = (
+            record.id,
+            record.message_id if of_message else None,
+            agent,
+            record.is_open,
+            record.state.value,
+            record.mode.value,
+            record.priority.value == "urgent",
+            ms(record.due),
+            encode(record),
+        )
+        data = {"deliveryId": record.id, "messageId": record.message_id, "mode": record.mode.value}
+        self.event(
+            "delivery.created", data, subject=record.agent, writes=[RelayWrite("add_delivery", values)]
+        )
+
+    def put(self, record: DeliveryRecord) -> None:
+        """Write down what has changed of a delivery, without telling anyone."""
+        self._journal.record(RELAY, _QUIET, writes=[_put(record)])
+
+    def settle(
+        self, record: DeliveryRecord, receipt: MessageReceipt, *, retry_at: datetime | None = None
+    ) -> DeliveryRecord:
+        """Write down a receipt, and tell of it. What a harness says in it has its secrets masked.
+
+        Raises:
+            DeliveryFinal: It has its last receipt already, and this one says something else.
+        """
+        told = self._redactor.redact_value(receipt, observed=True)
+        changed = settled(record, told, self.now, retry_at=retry_at)
+        if changed is record:
+            return record
+        data: dict[str, Any] = {"deliveryId": record.id, "messageId": record.message_id}
+        match told:
+            case Deferred(available_at=available_at, reason=reason):
+                data |= {"availableAt": available_at} | ({"reason": reason} if reason else {})
+            case Failed(reason=reason):
+                data |= {"reason": reason} | ({"retryable": True} if changed.is_open else {})
+            case _:
+                pass
+        if told.metadata:
+            data["metadata"] = to_wire(told)["metadata"]
+        self.event(
+            f"delivery.{told.status.value}",
+            data,
+            subject=record.agent,
+            writes=[_put(changed)],
+            told=lambda _number: self.settled(changed),
+        )
+        return changed
+
+    def handing(self, record: DeliveryRecord, **evidence: Any) -> DeliveryRecord:
+        """Write down that a message is about to leave for its agent, and what will show that it got there."""
+        changed = replace(
+            record,
+            state=DeliveryState.HANDING,
+            attempts=record.attempts + 1,
+            evidence=evidence,
+            waits_for=None,
+            updated_at=self.now,
+        )
+        self.put(changed)
+        return changed
+
+    async def delivery(self, delivery_id: str) -> DeliveryRecord | None:
+        """What is known of a delivery."""
+        rows = await self.store.relay("delivery", delivery_id)
+        return record_of(rows[0]) if rows else None
+
+
+_QUIET = b'{"type":"delivery.kept"}'
+"""The record of a change that nobody hears of."""
+
+
+def _put(record: DeliveryRecord) -> RelayWrite:
+    state, mode = record.state.value, record.mode.value
+    return RelayWrite(
+        "put_delivery", (record.id, record.is_open, state, mode, ms(record.due), encode(record))
+    )

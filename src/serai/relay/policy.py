@@ -1,0 +1,135 @@
+"""What the workspace lets happen to a message: pure rules over settings.
+
+Modes, from the one that disturbs most to the one that disturbs least:
+
+    immediate → next-tool-call → next-message → on-idle → manual
+
+A wish that cannot be granted goes to one that disturbs less, never to one that disturbs more.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict, deque
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+from serai.contract import AgentStatus, DeliveryMode, DeliveryRecord, IdentityKind
+
+__all__ = ["Inbound", "ModeChoice", "Rates", "RelayPolicy", "choose_mode", "retry_at"]
+
+_CALMER: dict[DeliveryMode, tuple[DeliveryMode, ...]] = {
+    # What reaches an agent by itself comes before what waits for a person.
+    DeliveryMode.IMMEDIATE: (DeliveryMode.NEXT_TOOL_CALL, DeliveryMode.ON_IDLE, DeliveryMode.NEXT_MESSAGE),
+    DeliveryMode.NEXT_TOOL_CALL: (DeliveryMode.ON_IDLE, DeliveryMode.NEXT_MESSAGE),
+    DeliveryMode.NEXT_MESSAGE: (DeliveryMode.ON_IDLE,),
+    DeliveryMode.ON_IDLE: (),
+    DeliveryMode.MANUAL: (),
+}
+
+
+class Inbound(StrEnum):
+    """What becomes of messages from a kind of sender."""
+
+    ACCEPT = "accept"
+    HOLD = "hold"
+    """They wait until a person flushes or cancels them."""
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class RelayPolicy:
+    """The settings of `[relay]`."""
+
+    me: str = "me"
+    """The name of the host's owner."""
+    default_mode: DeliveryMode | None = DeliveryMode.ON_IDLE
+    """The mode of messages that name none; without it, the first that the session declares."""
+    interrupt: frozenset[IdentityKind] = frozenset({IdentityKind.HUMAN})
+    """Who may interrupt a running turn."""
+    unsupported: Literal["downgrade", "fail"] = "downgrade"
+    """What becomes of a mode that a session lacks."""
+    images: Literal["describe", "fail"] = "describe"
+    """What becomes of an image for a session that takes none."""
+    inbound: dict[IdentityKind, Inbound] = field(default_factory=dict[IdentityKind, Inbound])
+    """What becomes of messages, by the kind of their sender; by default they are accepted."""
+    safe_states: frozenset[AgentStatus] = frozenset({AgentStatus.IDLE})
+    """In which states a session takes what waits for `on-idle`."""
+    max_hops: int = 8
+    """How many messages of agents may follow each other since a person spoke."""
+    rate: int = 60
+    """How many messages an agent may send to one other in a minute."""
+    mailbox: int = 100_000
+    """How many deliveries may wait for one session."""
+    attempts: int = 6
+    """How often a delivery is tried."""
+    max_age: timedelta = timedelta(days=7)
+    """How long a delivery may wait."""
+    lease: timedelta = timedelta(seconds=30)
+    """How long a session elsewhere may take to answer."""
+    message_bytes: int = 256 * 1024
+
+
+class ModeChoice(NamedTuple):
+    """In which mode a message is delivered, or why not at all."""
+
+    mode: DeliveryMode
+    problem: str | None = None
+    """`capability_unsupported`: the session has no such mode, and the policy says to fail."""
+
+
+def choose_mode(
+    policy: RelayPolicy,
+    requested: DeliveryMode | None,
+    declared: Collection[DeliveryMode],
+    sender: IdentityKind | None,
+    *,
+    is_busy: bool,
+) -> ModeChoice:
+    """In which mode a message surfaces.
+
+    Args:
+        policy: The workspace's.
+        requested: What the sender asked for.
+        declared: What the session can do, the first one being its favourite.
+        sender: What sort of participant sends.
+        is_busy: Whether a turn runs: only then does `immediate` interrupt.
+    """
+    wanted = requested or policy.default_mode or next(iter(declared))
+    may_interrupt = not is_busy or sender in policy.interrupt
+    if wanted in declared and (wanted != DeliveryMode.IMMEDIATE or may_interrupt):
+        return ModeChoice(wanted)
+    if wanted not in declared and requested is not None and policy.unsupported == "fail":
+        return ModeChoice(wanted, "capability_unsupported")
+    for mode in _CALMER[wanted]:
+        if mode in declared:
+            return ModeChoice(mode)
+    return ModeChoice(wanted, "capability_unsupported")
+
+
+def retry_at(policy: RelayPolicy, record: DeliveryRecord, now: datetime) -> datetime | None:
+    """When a delivery that failed is tried again; `None` when it was tried often enough."""
+    if record.attempts >= policy.attempts:
+        return None
+    wait = min(2 ** max(0, record.attempts - 1), 300)
+    return now + timedelta(seconds=wait * (0.75 + random.random() / 2))  # noqa: S311 - jitter, no secret
+
+
+class Rates:
+    """How many messages went from one participant to another in the last minute."""
+
+    def __init__(self) -> None:
+        self._sent: defaultdict[tuple[int, int], deque[datetime]] = defaultdict(deque)
+
+    def allow(self, sender: int, recipient: int, now: datetime, most: int) -> bool:
+        """Whether one more may be sent now; if so it counts."""
+        sent = self._sent[sender, recipient]
+        while sent and now - sent[0] >= timedelta(minutes=1):
+            sent.popleft()
+        if len(sent) >= most:
+            return False
+        sent.append(now)
+        return True

@@ -1,0 +1,157 @@
+"""Rooms, direct and group conversations: who is in them, who does not want to hear all of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from serai.contract import Room, RoomKind, decode, encode, to_wire
+from serai.errors import InvalidParams, NameTaken, RoomArchived, UnknownRoom
+from serai.host.identities import Identities, Participant
+from serai.host.ledger import Ledger
+from serai.store.contract import RelayWrite
+
+__all__ = ["KeptRoom", "Rooms"]
+
+_NAME = re.compile(r"#?[\w][\w.-]{0,79}")
+
+
+@dataclass(slots=True)
+class KeptRoom:
+    """A room, and who is in it."""
+
+    number: int
+    key: str
+    room: Room
+    members: dict[int, bool]
+    """The numbers of its members, and whether each has muted it."""
+
+
+class Rooms:
+    """All rooms and conversations. All of them are in memory; what was said in them is not.
+
+    Args:
+        ledger: Where they are written down.
+        identities: Who takes part.
+    """
+
+    def __init__(self, ledger: Ledger, identities: Identities) -> None:
+        self._ledger = ledger
+        self._identities = identities
+        self._by_number: dict[int, KeptRoom] = {}
+        self._by_key: dict[str, KeptRoom] = {}
+
+    async def open(self) -> None:
+        """Read them."""
+        for number, key, data in await self._ledger.store.relay("rooms"):
+            self._by_number[number] = self._by_key[key] = KeptRoom(number, key, decode(data, Room), {})
+        for room, identity, muted in await self._ledger.store.relay("members"):
+            self._by_number[room].members[identity] = bool(muted)
+
+    def __iter__(self) -> Iterator[KeptRoom]:
+        return iter(self._by_number.values())
+
+    def __getitem__(self, number: int) -> KeptRoom:
+        return self._by_number[number]
+
+    def shown(self, kept: KeptRoom) -> Room:
+        """A room as it is told, with the handles of its members."""
+        handles = tuple(self._identities[number].handle for number in sorted(kept.members))
+        name = kept.room.name if kept.room.kind == RoomKind.CHANNEL else ", ".join(handles)
+        return replace(kept.room, name=name, members=handles)
+
+    # -- finding -------------------------------------------------------------------------------------------
+
+    def find(self, name: str) -> KeptRoom | None:
+        """The room of this name or id."""
+        number = name.removeprefix("room-") if name.startswith("room-") else ""
+        if number.isdecimal() and (found := self._by_number.get(int(number))):
+            return found
+        return self._by_key.get(_key(name))
+
+    def get(self, name: str, *, to_write: bool = False) -> KeptRoom:
+        """The room of this name or id.
+
+        Raises:
+            UnknownRoom: There is none.
+            RoomArchived: It is archived, and something is to be added.
+        """
+        found = self.find(name)
+        if found is None:
+            raise UnknownRoom(f"there is no room {name!r}", remedy="'serai rooms' lists them")
+        if to_write and found.room.archived:
+            raise RoomArchived(f"{found.room.name} is archived: it can only be read")
+        return found
+
+    def conversation(self, members: Iterable[Participant]) -> KeptRoom:
+        """The conversation of exactly these, which begins where there is none yet."""
+        numbers = sorted({member.number for member in members})
+        kind = RoomKind.DM if len(numbers) <= 2 else RoomKind.GROUP_DM
+        key = f"{'dm' if kind == RoomKind.DM else 'group'}:{','.join(map(str, numbers))}"
+        found = self._by_key.get(key)
+        return found or self._add(key, kind, "", None, numbers)
+
+    # -- changing ------------------------------------------------------------------------------------------
+
+    def create(self, name: str, topic: str | None, creator: Participant | None) -> KeptRoom:
+        """Make a room. Whoever makes it is in it.
+
+        Raises:
+            InvalidParams: That is no name for a room.
+            NameTaken: There is one of that name.
+        """
+        if not _NAME.fullmatch(name):
+            message = "a room's name has letters, digits, '-', '_' and '.', at most 80 of them"
+            raise InvalidParams(message, field="name")
+        if (found := self._by_key.get(_key(name))) is not None:
+            archived = ", and archived" if found.room.archived else ""
+            raise NameTaken(f"there is a room {found.room.name} already{archived}")
+        name = f"#{name.removeprefix('#')}"
+        return self._add(_key(name), RoomKind.CHANNEL, name, topic, [creator.number] if creator else [])
+
+    def _add(
+        self, key: str, kind: RoomKind, name: str, topic: str | None, members: Iterable[int]
+    ) -> KeptRoom:
+        number = max(self._by_number, default=0) + 1
+        room = Room(id=f"room-{number}", kind=kind, name=name, topic=topic, created_at=self._ledger.now)
+        kept = self._by_number[number] = self._by_key[key] = KeptRoom(number, key, room, {})
+        self.update(kept, room, "room.created")
+        for member in members:
+            self.join(kept, self._identities[member])
+        return kept
+
+    def update(self, kept: KeptRoom, room: Room, event: str = "room.updated") -> None:
+        """Keep what is new of a room."""
+        kept.room = room
+        writes = [RelayWrite("put_room", (kept.number, kept.key, encode(room)))]
+        self._ledger.event(event, {"room": to_wire(room)}, writes=writes)
+
+    def join(self, kept: KeptRoom, member: Participant) -> None:
+        """Someone is in a room from now on."""
+        if member.number not in kept.members:
+            self._put(kept, member, muted=False, event="room.joined")
+
+    def leave(self, kept: KeptRoom, member: Participant) -> None:
+        """Someone is in a room no longer."""
+        if kept.members.pop(member.number, None) is not None:
+            self._tell("room.left", kept, member, RelayWrite("remove_member", (kept.number, member.number)))
+
+    def mute(self, kept: KeptRoom, member: Participant, *, muted: bool) -> None:
+        """A member hears only of mentions, or of all again."""
+        if kept.members.get(member.number) is not muted:
+            self._put(kept, member, muted=muted, event="room.muted" if muted else "room.unmuted")
+
+    def _put(self, kept: KeptRoom, member: Participant, *, muted: bool, event: str) -> None:
+        kept.members[member.number] = muted
+        self._tell(event, kept, member, RelayWrite("put_member", (kept.number, member.number, muted, 0)))
+
+    def _tell(self, event: str, kept: KeptRoom, member: Participant, write: RelayWrite) -> None:
+        data = {"room": kept.room.id, "name": kept.room.name, "agent": member.handle}
+        self._ledger.event(event, data, subject=member.identity.id, writes=[write])
+
+
+def _key(name: str) -> str:
+    return f"#{name.removeprefix('#').casefold()}" if not name.startswith(("dm:", "group:")) else name
