@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import field
 
@@ -56,13 +56,17 @@ __all__ = [
     "SearchResult",
     "SendParams",
     "SendResult",
+    "SubscribeParams",
+    "SubscribeResult",
     "TokenCreateParams",
     "TokenInfo",
     "TokenParams",
     "TokenResult",
     "TokensResult",
     "UnreadRoom",
+    "UnsubscribeParams",
     "WaitFor",
+    "WorkspaceEvent",
 ]
 
 
@@ -384,6 +388,49 @@ class CancelParams(Record):
     reason: str | None = None
 
 
+# -- events ------------------------------------------------------------------------------------------------
+
+
+class WorkspaceEvent(Record):
+    """Something that happened in the workspace. With its id as `after`, all later ones can be had again."""
+
+    id: str
+    workspace_id: str
+    type: str
+    at: Moment
+    actor: str | None = None
+    """The id of who did it."""
+    subject: str | None = None
+    """The id of whom it is about."""
+    data: Metadata = field(default_factory=dict)
+    correlation_id: str | None = None
+
+
+class SubscribeParams(Record):
+    """Which events to hear of: by type (`delivery.*`), agent and room, from now on or after one of them."""
+
+    types: tuple[str, ...] = ()
+    agent: str | None = None
+    room: str | None = field(name="in", default=None)
+    after: str | None = None
+
+
+class SubscribeResult(Record):
+    """Where the events of a subscription begin."""
+
+    subscription: str
+    source: Literal["live", "replay", "gap"] = field(name="from")
+    """`gap`: events after the one that was named are no longer there, up to `first`."""
+    first: str
+    """Every event that the subscription brings has this id, or a later one."""
+
+
+class UnsubscribeParams(Record):
+    """One subscription of the connection."""
+
+    subscription: str
+
+
 # -- tokens ------------------------------------------------------------------------------------------------
 
 
@@ -454,6 +501,8 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "deliveries.flush": (FlushParams, DeliveriesResult),
     "deliveries.cancel": (CancelParams, DeliveryRecord),
     "deliveries.redeliver": (DeliveryParams, DeliveryRecord),
+    "events.subscribe": (SubscribeParams, SubscribeResult),
+    "events.unsubscribe": (UnsubscribeParams, Empty),
     "tokens.create": (TokenCreateParams, TokenResult),
     "tokens.list": (Empty, TokensResult),
     "tokens.revoke": (TokenParams, Empty),

@@ -118,7 +118,7 @@ class Ledger:
             agent,
             record.is_open,
             record.state.value,
-            record.mode.value,
+            record.waits_for or "",
             record.priority.value == "urgent",
             ms(record.due),
             encode(record),

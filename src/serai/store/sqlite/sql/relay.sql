@@ -40,11 +40,11 @@ UPDATE members SET read_until = max(read_until, (SELECT seq FROM messages WHERE 
 WHERE room = ?2 AND identity = ?3
 
 -- add_delivery --
-INSERT INTO deliveries (seq, id, message, agent, open, state, mode, urgent, due, record)
+INSERT INTO deliveries (seq, id, message, agent, open, state, waits, urgent, due, record)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 
 -- put_delivery --
-UPDATE deliveries SET open = ?3, state = ?4, mode = ?5, due = ?6, record = ?7 WHERE id = ?2
+UPDATE deliveries SET open = ?3, state = ?4, waits = ?5, due = ?6, record = ?7 WHERE id = ?2
 
 -- put_token --
 INSERT INTO tokens (digest, token, revoked) VALUES (?2, ?3, ?4)
@@ -110,16 +110,18 @@ SELECT seq, record FROM deliveries WHERE id = ?1
 -- deliveries_of_message --
 SELECT seq, record FROM deliveries WHERE message = ?1 ORDER BY seq
 
--- open_deliveries --
--- What waits for one agent, urgent ones first. ?2 is a mode, or empty for any.
-SELECT seq, record FROM deliveries WHERE open AND agent = ?1 AND (?2 = '' OR mode = ?2)
+-- waiting_deliveries --
+-- What waits for one agent, urgent ones first. ?2 says for what, or is empty for anything.
+SELECT seq, record FROM deliveries
+WHERE open AND agent = ?1 AND message IS NOT NULL AND waits != '' AND (?2 = '' OR waits = ?2)
 ORDER BY urgent DESC, seq LIMIT ?3
 
--- count_open --
-SELECT count(*) FROM deliveries WHERE open AND agent = ?1
+-- entries_of_session --
+-- What has entered over AHP and is not settled, and what was on its way when the host was stopped.
+SELECT seq, record FROM deliveries WHERE open AND agent = ?1 AND (message IS NULL OR state = 'handing') ORDER BY seq
 
--- agents_with_open --
-SELECT DISTINCT agent FROM deliveries WHERE open
+-- counts_of_waiting --
+SELECT agent, waits, count(*) FROM deliveries WHERE open AND message IS NOT NULL GROUP BY agent, waits
 
 -- due_deliveries --
 SELECT seq, record FROM deliveries WHERE due <= ?1 ORDER BY due LIMIT ?2

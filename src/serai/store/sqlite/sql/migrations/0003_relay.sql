@@ -61,7 +61,7 @@ CREATE TABLE deliveries (
     agent INTEGER NOT NULL,
     open INTEGER NOT NULL,          -- 1 until it is delivered, or has failed for good
     state TEXT NOT NULL,
-    mode TEXT NOT NULL,
+    waits TEXT NOT NULL,            -- what it waits for: 'idle', 'approval', …; empty for nothing
     urgent INTEGER NOT NULL,
     due INTEGER,                    -- the next moment that matters, in milliseconds since 1970
     record BLOB NOT NULL            -- JSON

@@ -1,0 +1,298 @@
+"""The moments at which messages enter a session of the host.
+
+    immediate        now; a turn that runs is cancelled first
+    next-tool-call   in the turn that runs, as its steering message; when that turn ends, at idle
+    next-message     together with what a person says next
+    on-idle          when no turn runs and nothing of a person waits
+    manual           when someone flushes
+
+What waits is in the relay's tables. In memory is how much waits, and the few that could enter next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from serai.contract import (
+    Accepted,
+    AgentSessionCapabilities,
+    AgentStatus,
+    DeliveryMode,
+    DeliveryRecord,
+    Failed,
+    Priority,
+    RelayMessage,
+    decode,
+)
+from serai.host.host import Host
+from serai.host.identities import Participant
+from serai.host.ledger import record_of
+from serai.host.session.delegation import PARENT
+from serai.host.session.deliveries import Entry
+from serai.host.session.session import Session
+from serai.relay.header import MOST_MESSAGES, header, rendered, taken_together
+from serai.relay.policy import RelayPolicy
+
+__all__ = ["SessionBox", "Wakes"]
+
+_LOOKED_AT = 50
+"""How many of those that wait are looked at for one turn."""
+
+_WAITS_FOR = {
+    DeliveryMode.IMMEDIATE: "idle",
+    DeliveryMode.ON_IDLE: "idle",
+    DeliveryMode.NEXT_MESSAGE: "next-message",
+    DeliveryMode.NEXT_TOOL_CALL: "next-tool-call",
+    DeliveryMode.MANUAL: "flush",
+}
+
+
+class Wakes:
+    """Lets a few sleeping sessions wake at a time."""
+
+    def __init__(self, most: int = 4) -> None:
+        self.room = asyncio.Semaphore(most)
+
+
+class SessionBox:
+    """The box of a session of the host, whether it is in memory or not.
+
+    Args:
+        host: The host.
+        participant: The session's agent.
+        policy: When it may be disturbed.
+        wakes: Shared by all boxes.
+        identify: Finds a participant by its id.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        participant: Participant,
+        policy: RelayPolicy,
+        wakes: Wakes,
+        identify: Callable[[str], Participant],
+    ) -> None:
+        if participant.session is None:
+            raise ValueError(f"{participant.handle} is no session of this host")
+        self.uri = participant.session
+        self._host = host
+        self._ledger = host.ledger
+        self._participant = participant
+        self._policy = policy
+        self._wakes = wakes
+        self._identify = identify
+        self.waiting: Counter[str] = Counter()
+        """How many deliveries wait, by what they wait for."""
+        self._riding: list[Entry] = []
+        """Those that enter with a person's next message."""
+        self._steering: list[Entry] = []
+        """Those that enter before the next tool call; the first one is in the session's slot."""
+        self._pumping: asyncio.Task[None] | None = None
+
+    # -- what the runner asks ------------------------------------------------------------------------------
+
+    @property
+    def capabilities(self) -> AgentSessionCapabilities:
+        """What the agent declares, with the modes that the host gives to every session."""
+        return self._host.capabilities_of(self.uri)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn runs."""
+        session = self._session
+        return session is not None and session.live.turn is not None
+
+    @property
+    def hops(self) -> int:
+        """How many messages of agents led to the turn that runs."""
+        session = self._session
+        return session.turns.hops if session is not None else 0
+
+    @property
+    def _session(self) -> Session | None:
+        return self._host.sessions.peek(self.uri)
+
+    def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
+        """Have a message enter now, or wait for its boundary."""
+        if self.waiting.total() >= self._policy.mailbox:
+            return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"))
+        entry = Entry(record, message)
+        session = self._session
+        is_next = record.mode in {DeliveryMode.IMMEDIATE, DeliveryMode.ON_IDLE} and (
+            not self.waiting["idle"] or record.priority == Priority.URGENT
+        )
+        if record.mode == DeliveryMode.IMMEDIATE and session is not None and session.live.turn is not None:
+            interrupted = session.turns.interrupt_for_message()
+            return self._enter(session, [entry], interrupted=interrupted)[0]
+        if is_next and session is not None and self._may_enter(session):
+            return self._enter(session, [entry])[0]
+        if record.mode == DeliveryMode.NEXT_TOOL_CALL:
+            return self._steer(entry, session)
+        return self._hold(entry)
+
+    def drop(self, record: DeliveryRecord) -> None:
+        """A delivery does not wait any more."""
+        waits_for = record.waits_for or ""
+        if self.waiting[waits_for] > 0:
+            self.waiting[waits_for] -= 1
+        self._riding = [one for one in self._riding if one.record.id != record.id]
+        if self._steering and self._steering[0].record.id == record.id and self._session is not None:
+            self._session.turns.unsteer(record.id)
+        self._steering = [one for one in self._steering if one.record.id != record.id]
+
+    # -- waiting -------------------------------------------------------------------------------------------
+
+    def _hold(self, entry: Entry, **told: str) -> DeliveryRecord:
+        """Have a delivery wait, and say for what."""
+        record = entry.record
+        waits_for = _WAITS_FOR[record.mode]
+        metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode.value, **told}
+        held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata))
+        self.waiting[waits_for] += 1
+        if waits_for == "next-message" and len(self._riding) < MOST_MESSAGES:
+            self._riding.append(Entry(held, entry.message))
+        if waits_for == "idle":
+            self.pump()
+        return held
+
+    def _steer(self, entry: Entry, session: Session | None) -> DeliveryRecord:
+        """Have a message wait for the next tool call of the turn that runs; without one, for idle."""
+        if session is None or session.live.turn is None or len(self._steering) >= MOST_MESSAGES:
+            calm = replace(entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=entry.record.mode)
+            if session is not None and self._may_enter(session) and not self.waiting["idle"]:
+                return self._enter(session, [Entry(calm, entry.message)])[0]
+            return self._hold(Entry(calm, entry.message), why="no turn runs")
+        held = Entry(self._hold(entry), entry.message)
+        self._steering.append(held)
+        self._fill_slot(session)
+        return held.record
+
+    def _fill_slot(self, session: Session) -> None:
+        if self._steering and session.turns.can_steer:
+            entry = self._steering[0]
+            session.turns.steer(entry, self._text([entry], session))
+
+    # -- what the session tells ----------------------------------------------------------------------------
+
+    def riding(self) -> tuple[list[Entry], str]:
+        """What enters with a person's next message, and how it reads. It does not wait any more."""
+        session = self._session
+        if session is None or not self._riding:
+            return [], ""
+        count = taken_together([entry.message for entry in self._riding])
+        taken, self._riding = self._riding[:count], self._riding[count:]
+        self.waiting["next-message"] -= count
+        if not self._riding and self.waiting["next-message"] > 0:
+            self._host.run(self.read_riding())
+        return taken, self._text(taken, session)
+
+    async def read_riding(self) -> None:
+        """Read from the tables what could enter with a person's next message."""
+        await self._host.journal.committed()
+        self._riding = await self._waiting("next-message", MOST_MESSAGES)
+
+    def steered(self, delivery_id: str) -> None:
+        """The agent has the message that was in the slot: the next one may have it."""
+        self.waiting["next-tool-call"] -= 1
+        self._steering = [one for one in self._steering if one.record.id != delivery_id]
+        if (session := self._session) is not None:
+            self._fill_slot(session)
+
+    def turn_ended(self) -> None:
+        """What waited for a tool call of this turn waits for idle from now on."""
+        late, self._steering = self._steering, []
+        for entry in late:
+            self.waiting["next-tool-call"] -= 1
+            calm = replace(
+                entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=DeliveryMode.NEXT_TOOL_CALL
+            )
+            self._hold(Entry(calm, entry.message), why="the turn ended without a tool call")
+
+    def idle(self) -> None:
+        """The session may have become idle."""
+        if self.waiting["idle"]:
+            self.pump()
+
+    # -- entering ------------------------------------------------------------------------------------------
+
+    def pump(self) -> None:
+        """See to it that what waits for idle enters, once the session is there and idle."""
+        session = self._session
+        if session is not None and session.live.turn is not None:
+            return  # its end pumps
+        if self._pumping is None or self._pumping.done():
+            self._pumping = asyncio.create_task(self._pump())
+
+    async def close(self) -> None:
+        """Let nothing enter any more."""
+        if self._pumping is not None:
+            self._pumping.cancel()
+            await asyncio.wait({self._pumping})
+
+    async def _pump(self) -> None:
+        async with self._wakes.room:
+            release = self._host.sessions.hold([self.uri])
+            try:
+                session = await self._host.sessions.bring(self.uri)
+                if session is None:
+                    return
+                await session.began()
+                await self._host.journal.committed()
+                if self.waiting["idle"] and self._may_enter(session):
+                    entries = await self._waiting("idle", _LOOKED_AT)
+                    if entries and self._may_enter(session):
+                        count = taken_together([entry.message for entry in entries])
+                        self.waiting["idle"] -= count
+                        self._enter(session, entries[:count], waiting=entries[count:])
+                        await session.turns.handed_over()
+            finally:
+                release()
+
+    def _may_enter(self, session: Session) -> bool:
+        """Whether a message may begin a turn now: a person's own messages, and their stop, come first."""
+        return session.is_free and (
+            session.status in self._policy.safe_states or session.status == AgentStatus.IDLE
+        )
+
+    def _enter(
+        self,
+        session: Session,
+        entries: list[Entry],
+        *,
+        waiting: list[Entry] | None = None,
+        interrupted: str | None = None,
+    ) -> list[DeliveryRecord]:
+        text = self._text(entries, session, waiting or [])
+        return session.turns.enter(entries, text, interrupted=interrupted)
+
+    async def _waiting(self, waits_for: str, limit: int) -> list[Entry]:
+        store = self._ledger.store
+        rows = await store.relay("waiting_deliveries", self._participant.number, waits_for, limit)
+        entries: list[Entry] = []
+        for record in map(record_of, rows):
+            found = await store.relay("message", record.message_id)
+            if found:
+                entries.append(Entry(record, decode(found[0][1], RelayMessage)))
+        return entries
+
+    def _text(self, entries: list[Entry], session: Session, waiting: list[Entry] | None = None) -> str:
+        """Messages as the agent reads them."""
+        parent = (session.live.head.meta or {}).get(PARENT)
+        newer = Counter(entry.message.sender.id for entry in waiting or ())
+        parts: list[tuple[str, RelayMessage]] = []
+        for _, message in entries:
+            sender = self._identify(message.sender.id)
+            head = header(
+                message,
+                handle=sender.handle,
+                kind=sender.identity.kind,
+                is_parent=sender.session is not None and sender.session == parent,
+                newer=newer[message.sender.id],
+            )
+            parts.append((head, message))
+        return rendered(parts)

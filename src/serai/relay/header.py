@@ -1,0 +1,65 @@
+"""How messages of the relay look in an agent's input: each begins with a line of ours that says whose it is.
+
+    [relay] from @reviewer (agent) in #ops · 2026-11-17 22:03:10Z · msg_0192… · 2 newer from them wait
+
+A line of a message that begins like ours is moved by one sign, so that nobody can speak in another's name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from serai.contract import RelayMessage
+
+__all__ = ["MOST_BYTES", "MOST_MESSAGES", "harmless", "header", "rendered", "taken_together"]
+
+MOST_MESSAGES, MOST_BYTES = 20, 32 * 1024
+"""How much enters a session as one turn."""
+
+_MARK = "[relay]"
+_IMITATION = re.compile(r"^(\s*)\[(\s*relay\s*)\]", re.IGNORECASE | re.MULTILINE)
+
+
+def harmless(text: str) -> str:
+    """A text in which no line begins like a header of ours."""
+    return _IMITATION.sub(r"\1([\2]", text)
+
+
+def header(
+    message: RelayMessage, *, handle: str, kind: str | None, is_parent: bool = False, newer: int = 0
+) -> str:
+    """The line that stands before a message.
+
+    Args:
+        message: The message.
+        handle: Its sender's.
+        kind: What sort of participant that is.
+        is_parent: Whether the sender began the session that gets it.
+        newer: How many newer messages of this sender wait for the session.
+    """
+    who = f"{kind or 'agent'}{', your parent' if is_parent else ''}"
+    where = f" in {message.channel.name}" if message.channel else ""
+    thread = " · reply in a thread" if message.thread_id else ""
+    more = f" · {newer} newer from them wait" if newer else ""
+    return f"{_MARK} from {handle} ({who}){where}{thread} · {_time(message.created_at)} · {message.id}{more}"
+
+
+def rendered(parts: Sequence[tuple[str, RelayMessage]]) -> str:
+    """Several messages as one text, each behind its header."""
+    return "\n\n".join(f"{head}\n{harmless(message.text)}" for head, message in parts)
+
+
+def taken_together(waiting: Sequence[RelayMessage]) -> int:
+    """How many of the messages that wait enter as one turn: at least the first one."""
+    size = 0
+    for count, message in enumerate(waiting):
+        size += len(message.text.encode())
+        if count and (count >= MOST_MESSAGES or size > MOST_BYTES):
+            return count
+    return len(waiting)
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}Z"

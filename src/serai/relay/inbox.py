@@ -1,0 +1,266 @@
+"""What was said, for those who may see it: messages, threads, inbox, read marks, reactions, search.
+
+Rooms are open to everyone in the workspace. A direct or group conversation exists only for those who are in
+it, and for the owner of the host.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from serai.contract import (
+    Delivered,
+    Inbox,
+    Reaction,
+    RecentReaction,
+    RelayMessage,
+    Role,
+    RoomKind,
+    SearchHit,
+    UnreadRoom,
+    decode,
+)
+from serai.errors import InvalidParams, UnknownMessage, UnknownRoom
+from serai.host.identities import Identities, Participant
+from serai.host.ledger import Ledger, ms, record_of
+from serai.journal.journal import Journal
+from serai.relay.rooms import KeptRoom, Rooms
+from serai.relay.runner import Runner
+from serai.store.contract import RelayWrite
+from serai.store.sqlite.relay import words_of_turn
+
+__all__ = ["Caller", "Inboxes"]
+
+_MOST = 500
+_FETCHED = ("fetch", "flush")
+"""What waits for someone who asks."""
+_WORD = re.compile(r"\w+")
+_SHOWN_OF_TURN = 2000
+
+
+class Caller(NamedTuple):
+    """Who calls the relay, and as what."""
+
+    role: Role
+    participant: Participant | None = None
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether every conversation exists for this caller."""
+        return self.role == Role.OWNER
+
+
+class Inboxes:
+    """Reads what was said, and what waits for someone.
+
+    Args:
+        journal: What is answered has been committed there.
+        ledger: Where messages and deliveries are.
+        identities: Who takes part.
+        rooms: Where messages were said.
+        runner: Is told what was fetched.
+    """
+
+    def __init__(
+        self, journal: Journal, ledger: Ledger, identities: Identities, rooms: Rooms, runner: Runner
+    ) -> None:
+        self._journal = journal
+        self._ledger = ledger
+        self._store = ledger.store
+        self._identities = identities
+        self._rooms = rooms
+        self._runner = runner
+
+    # -- who may see what ----------------------------------------------------------------------------------
+
+    def may_see(self, caller: Caller, room: KeptRoom) -> bool:
+        """Whether a room exists for a caller."""
+        if caller.sees_all or room.room.kind == RoomKind.CHANNEL:
+            return True
+        return caller.participant is not None and caller.participant.number in room.members
+
+    def room(self, caller: Caller, name: str, *, to_write: bool = False) -> KeptRoom:
+        """A room that the caller may see.
+
+        Raises:
+            UnknownRoom: There is none.
+            RoomArchived: It is archived, and something is to be added.
+        """
+        room = self._rooms.get(name, to_write=to_write)
+        if not self.may_see(caller, room):
+            raise UnknownRoom(f"there is no room {name!r}", remedy="'serai rooms' lists them")
+        return room
+
+    async def message(self, caller: Caller, message_id: str) -> RelayMessage:
+        """A message that the caller may see.
+
+        Raises:
+            UnknownMessage: There is none.
+        """
+        await self._journal.committed()
+        rows = await self._store.relay("message", message_id)
+        if not rows:
+            raise UnknownMessage(f"there is no message {message_id!r}")
+        message = decode(rows[0][1], RelayMessage)
+        room = self._rooms.find(message.conversation_id or "")
+        if room is None or not self.may_see(caller, room):
+            raise UnknownMessage(f"there is no message {message_id!r}")
+        return (await self._shown([message]))[0]
+
+    # -- lists ---------------------------------------------------------------------------------------------
+
+    async def last(self, room: KeptRoom, before: str | None, limit: int) -> tuple[RelayMessage, ...]:
+        """The last messages of a room, oldest first, without those in threads."""
+        await self._journal.committed()
+        until = 1 << 62
+        if before is not None:
+            rows = await self._store.relay("message", before)
+            until = rows[0][0] if rows else until
+        rows = await self._store.relay("messages_of_room", room.number, until, _bounded(limit))
+        return await self._shown([decode(data, RelayMessage) for _, data in reversed(rows)])
+
+    async def thread(self, caller: Caller, message_id: str) -> tuple[RelayMessage, ...]:
+        """A message and all answers in its thread, oldest first."""
+        message = await self.message(caller, message_id)
+        first = await self.message(caller, message.thread_id) if message.thread_id else message
+        rows = await self._store.relay("messages_of_thread", first.id, _MOST)
+        return (first, *await self._shown([decode(data, RelayMessage) for _, data in rows]))
+
+    async def _shown(self, messages: Sequence[RelayMessage]) -> tuple[RelayMessage, ...]:
+        """Messages with their reactions, and with how many answers and readers they have."""
+        if not messages:
+            return ()
+        ids = msgspec.json.encode([message.id for message in messages]).decode()
+        reactions: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+        for message_id, emoji, identity in await self._store.relay("reactions_of", ids):
+            reactions[message_id][emoji].append(self._identities[identity].identity.name)
+        replies = dict(await self._store.relay("replies_of", ids))
+        readers = dict(await self._store.relay("readers_of", ids))
+        return tuple(
+            replace(
+                message,
+                reactions=tuple(
+                    Reaction(emoji=emoji, count=len(names), agents=tuple(names))
+                    for emoji, names in reactions[message.id].items()
+                ),
+                reply_count=replies.get(message.id),
+                read_by_count=readers.get(message.id),
+            )
+            for message in messages
+        )
+
+    # -- marks ---------------------------------------------------------------------------------------------
+
+    def read(self, participant: Participant, message: RelayMessage) -> None:
+        """Someone has read all up to a message."""
+        room = self._rooms.get(message.conversation_id or "")
+        values = (room.number, participant.number, message.id)
+        data = {"messageId": message.id, "by": participant.handle}
+        actor = participant.identity.id
+        self._ledger.event("message.read", data, actor=actor, writes=[RelayWrite("read_until", values)])
+
+    def react(self, participant: Participant, message: RelayMessage, emoji: str, *, on: bool) -> None:
+        """Someone puts an emoji under a message, or takes it away.
+
+        Raises:
+            InvalidParams: That is no emoji.
+        """
+        if not emoji.strip() or len(emoji) > 32:
+            raise InvalidParams("a reaction has 1 to 32 characters", field="emoji")
+        values: tuple[object, ...] = (message.id, emoji, participant.number)
+        statement = "react" if on else "unreact"
+        write = RelayWrite(statement, (*values, ms(self._ledger.now)) if on else values)
+        data = {"messageId": message.id, "emoji": emoji, "by": participant.handle, "on": on}
+        self._ledger.event("message.reacted", data, actor=participant.identity.id, writes=[write])
+
+    # -- inbox ---------------------------------------------------------------------------------------------
+
+    async def inbox(self, participant: Participant, limit: int, *, peek: bool = False) -> Inbox:
+        """What waits for a participant. What it fetches is delivered by that, unless it only peeks."""
+        await self._journal.committed()
+        number = participant.number
+        messages: list[RelayMessage] = []
+        for waits_for in _FETCHED:
+            rows = await self._store.relay("waiting_deliveries", number, waits_for, _bounded(limit))
+            for record in map(record_of, rows):
+                found = await self._store.relay("message", record.message_id)
+                messages += [decode(data, RelayMessage) for _, data in found]
+                if not peek:
+                    evidence = {"evidence": "fetched"}
+                    self._runner.drop(record)
+                    self._runner.settle(record, Delivered(delivery_id=record.id, metadata=evidence))
+        unread = [
+            UnreadRoom(room=self._rooms.shown(self._rooms[room]), unread=count)
+            for room, count, _ in await self._store.relay("unread_rooms", number)
+        ]
+        mentions = await self._store.relay("unread_mentions", number, _bounded(limit))
+        reactions = await self._store.relay("recent_reactions", number, 20)
+        await self._journal.committed()
+        return Inbox(
+            rooms=tuple(one for one in unread if one.room.kind == RoomKind.CHANNEL),
+            conversations=tuple(one for one in unread if one.room.kind != RoomKind.CHANNEL),
+            mentions=await self._shown([decode(data, RelayMessage) for _, data in mentions]),
+            messages=await self._shown(sorted(messages, key=lambda message: message.id)),
+            reactions=tuple(
+                RecentReaction(
+                    message_id=message_id,
+                    emoji=emoji,
+                    agent=self._identities[identity].handle,
+                    at=datetime.fromtimestamp(at / 1000, UTC),
+                )
+                for message_id, emoji, identity, at in reactions
+            ),
+        )
+
+    # -- search --------------------------------------------------------------------------------------------
+
+    async def search(self, caller: Caller, query: str, limit: int) -> tuple[SearchHit, ...]:
+        """Messages and turns that have all words of a query, the best first.
+
+        What is not indexed yet is indexed first.
+
+        Raises:
+            InvalidParams: There is no word in it.
+        """
+        words = _WORD.findall(query)
+        if not words:
+            raise InvalidParams("there is no word to look for", field="query")
+        await self._journal.committed()
+        while await self._store.index_words():
+            pass
+        match = " ".join(f'"{word}"' for word in words[:-1]) + f' "{words[-1]}"*'
+        rows = await self._store.relay("search", match, _bounded(limit) * 2)
+        numbers = [number for (number,) in rows]
+        found: dict[int, SearchHit] = {}
+        found |= await self._found_messages(caller, [n for n in numbers if n % 2 == 0])
+        if caller.sees_all:
+            found |= await self._found_turns([n for n in numbers if n % 2])
+        return tuple(found[number] for number in numbers if number in found)[:limit]
+
+    async def _found_messages(self, caller: Caller, numbers: Iterable[int]) -> dict[int, SearchHit]:
+        asked = msgspec.json.encode([number // 2 for number in numbers]).decode()
+        hits: dict[int, SearchHit] = {}
+        for seq, data in await self._store.relay("messages_by_number", asked):
+            message = decode(data, RelayMessage)
+            room = self._rooms.find(message.conversation_id or "")
+            if room is not None and self.may_see(caller, room):
+                hits[2 * seq] = SearchHit(message=message)
+        return hits
+
+    async def _found_turns(self, numbers: Iterable[int]) -> dict[int, SearchHit]:
+        asked = msgspec.json.encode([number // 2 for number in numbers]).decode()
+        return {
+            2 * row + 1: SearchHit(session=uri, turn_id=turn_id, text=words_of_turn(turn)[:_SHOWN_OF_TURN])
+            for row, uri, turn_id, turn in await self._store.relay("turns_by_row", asked)
+        }
+
+
+def _bounded(limit: int) -> int:
+    return max(1, min(limit, _MOST))

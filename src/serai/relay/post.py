@@ -1,0 +1,285 @@
+"""A message is checked, stored and becomes a delivery for each recipient: to all of them, or to none."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from serai.contract import (
+    AgentTarget,
+    ChannelTarget,
+    DeliveryReason,
+    DirectTarget,
+    GroupTarget,
+    MessageKind,
+    MessageTarget,
+    RelayMessage,
+    ReplyParams,
+    RoomKind,
+    RoomReference,
+    SenderReference,
+    SendParams,
+    SendResult,
+    decode,
+    encode,
+)
+from serai.errors import (
+    DeadlineExceeded,
+    EmptyMessage,
+    IdempotencyConflict,
+    MessageTooLarge,
+    UnknownMessage,
+    UnknownTarget,
+)
+from serai.host.identities import Identities, Participant
+from serai.host.ledger import Ledger, record_of
+from serai.redact import Redactor
+from serai.relay.policy import RelayPolicy
+from serai.relay.rooms import KeptRoom, Rooms
+from serai.relay.runner import Runner
+from serai.store.contract import RelayWrite
+
+__all__ = ["Post"]
+
+_MENTION = re.compile(r"(?<![\w@])@([\w][\w.-]*)")
+_RETRACTED = "(taken back)"
+
+
+class Post:
+    """Takes messages in.
+
+    Args:
+        ledger: Where they are written down.
+        identities: Who takes part.
+        rooms: Where messages are said.
+        runner: Delivers them.
+        redactor: Masks secrets.
+        policy: What is taken.
+        new_id: Makes ids that are in the order of time.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        identities: Identities,
+        rooms: Rooms,
+        runner: Runner,
+        redactor: Redactor,
+        policy: RelayPolicy,
+        new_id: Callable[[str], str],
+    ) -> None:
+        self._ledger = ledger
+        self._identities = identities
+        self._rooms = rooms
+        self._runner = runner
+        self._redactor = redactor
+        self._policy = policy
+        self._new_id = new_id
+        self._sending: dict[tuple[int, str], asyncio.Lock] = {}
+        """Who sends under an idempotency key at this moment."""
+
+    async def send(self, params: SendParams, sender: Participant) -> SendResult:
+        """Send a message. Sent again under the same key, it is the same message.
+
+        Raises:
+            RelayError: It cannot be sent; nothing was stored.
+        """
+        return await self._once(params, sender, lambda: self._send(params, sender))
+
+    async def reply(self, params: ReplyParams, sender: Participant) -> SendResult:
+        """Answer a message in its thread.
+
+        Raises:
+            RelayError: It cannot be sent; nothing was stored.
+        """
+        parent = await self.message(params.message_id)
+        return await self._once(params, sender, lambda: self._reply(params, sender, parent))
+
+    async def message(self, message_id: str) -> RelayMessage:
+        """A message as it was stored.
+
+        Raises:
+            UnknownMessage: There is none.
+        """
+        rows = await self._ledger.store.relay("message", message_id)
+        if not rows:
+            raise UnknownMessage(f"there is no message {message_id!r}")
+        return decode(rows[0][1], RelayMessage)
+
+    async def retract(self, message: RelayMessage) -> SendResult:
+        """Take a message back: whoever has not got it never does. What was delivered stays delivered."""
+        gone = replace(message, text=_RETRACTED, attachments=(), updated_at=self._ledger.now)
+        write = RelayWrite("retract_message", (message.id, encode(gone)))
+        self._ledger.event("message.updated", {"messageId": message.id, "retracted": True}, writes=[write])
+        rows = await self._ledger.store.relay("deliveries_of_message", message.id)
+        records = [record_of(row) for row in rows]
+        settled = [self._runner.cancel(one, "retracted") if one.is_open else one for one in records]
+        return SendResult(message=gone, deliveries=tuple(settled))
+
+    # -- one at a time under a key -------------------------------------------------------------------------
+
+    async def _once(
+        self, params: SendParams | ReplyParams, sender: Participant, send: Callable[[], SendResult]
+    ) -> SendResult:
+        key = params.idempotency_key
+        if key is None:
+            return send()
+        lock = self._sending.setdefault((sender.number, key), asyncio.Lock())
+        try:
+            async with lock:
+                rows = await self._ledger.store.relay("message_by_key", sender.number, key)
+                if not rows:
+                    result = send()
+                    await self._runner.committed()
+                    return result
+                return await self._repeated(decode(rows[0][1], RelayMessage), params, sender)
+        finally:
+            if not lock.locked():
+                self._sending.pop((sender.number, key), None)
+
+    async def _repeated(
+        self, earlier: RelayMessage, params: SendParams | ReplyParams, sender: Participant
+    ) -> SendResult:
+        text, attachments = self._masked(params, sender)
+        if (text, attachments) != (earlier.text, earlier.attachments) and earlier.text != _RETRACTED:
+            raise IdempotencyConflict(
+                f"the key {params.idempotency_key!r} stands for another message, {earlier.id}",
+                remedy="Use a new key for a new message",
+            )
+        rows = await self._ledger.store.relay("deliveries_of_message", earlier.id)
+        return SendResult(message=earlier, deliveries=tuple(map(record_of, rows)))
+
+    # -- sending -------------------------------------------------------------------------------------------
+
+    def _send(self, params: SendParams, sender: Participant) -> SendResult:
+        names = (params.to,) if isinstance(params.to, str) else params.to
+        if not names:
+            raise UnknownTarget("a message goes to someone", remedy="Name a #room or a @handle")
+        self._check(params)
+        if len(names) == 1 and names[0].startswith(("#", "room-", "dm:", "group:")):
+            room = self._rooms.get(names[0], to_write=True)
+        else:
+            others = [self._identities.get(name) for name in names]
+            if gone := next((other for other in others if other.gone), None):
+                raise UnknownTarget(f"{gone.handle} is gone: its session was disposed of")
+            room = self._rooms.conversation([sender, *others])
+        return self._store(params, sender, room, None)
+
+    def _reply(self, params: ReplyParams, sender: Participant, parent: RelayMessage) -> SendResult:
+        self._check(params)
+        room = self._rooms.get(parent.conversation_id or "", to_write=True)
+        return self._store(params, sender, room, parent)
+
+    def _check(self, params: SendParams | ReplyParams) -> None:
+        if not params.text.strip() and not params.attachments:
+            raise EmptyMessage("a message needs text or an attachment")
+        size = len(encode(params))
+        if size > self._policy.message_bytes:
+            most = self._policy.message_bytes // 1024
+            raise MessageTooLarge(
+                f"the message has {size} bytes, and {most} KiB are taken",
+                remedy="Put it into a file and name the file",
+            )
+        if params.deadline is not None and params.deadline <= self._ledger.now:
+            raise DeadlineExceeded(f"the deadline {params.deadline.isoformat()} has passed already")
+
+    def _masked(
+        self, params: SendParams | ReplyParams, sender: Participant
+    ) -> tuple[str, tuple[object, ...]]:
+        """What is stored of a message: without secrets."""
+        observed = not sender.is_person
+        text = self._redactor.redact_value(params.text, observed=observed)
+        return text, self._redactor.redact_value(params.attachments, observed=observed)
+
+    def _store(
+        self,
+        params: SendParams | ReplyParams,
+        sender: Participant,
+        room: KeptRoom,
+        parent: RelayMessage | None,
+    ) -> SendResult:
+        text, attachments = self._masked(params, sender)
+        mentioned, unknown = self._mentions(text)
+        self._rooms.join(room, sender)
+        hops = self._runner.hops_of(sender, parent)
+        now, message_id = self._ledger.now, self._new_id("msg")
+        is_channel = room.room.kind == RoomKind.CHANNEL
+        message = RelayMessage(
+            id=message_id,
+            kind=MessageKind.THREAD_REPLY if parent else MessageKind(room.room.kind.value),
+            text=text,
+            sender=SenderReference(id=sender.identity.id, name=sender.identity.name),
+            target=self._target(room, sender),
+            channel=RoomReference(id=room.room.id, name=room.room.name) if is_channel else None,
+            conversation_id=room.room.id,
+            thread_id=(parent.thread_id or parent.id) if parent else None,
+            parent_id=parent.id if parent else None,
+            mentions=tuple(one.handle for one in mentioned),
+            attachments=attachments,  # pyright: ignore[reportArgumentType] - masking keeps the types
+            mode=params.mode,
+            metadata=self._redactor.redact_value(params.metadata, observed=True)
+            | ({"hops": hops} if hops else {}),
+            created_at=now,
+        )
+        key = params.idempotency_key
+        values = (message_id, room.number, message.thread_id, sender.number, key, encode(message))
+        writes = [RelayWrite("add_message", values)]
+        writes += [RelayWrite("add_mention", (one.number,)) for one in mentioned]
+        self._ledger.event(
+            "message.created", {"messageId": message_id}, actor=sender.identity.id, writes=writes
+        )
+        deliveries = [
+            self._runner.deliver(message, recipient, reason, sender, params, hops=hops)
+            for recipient, reason in self._recipients(room, sender, mentioned, is_reply=parent is not None)
+        ]
+        return SendResult(message=message, deliveries=tuple(deliveries), unknown_mentions=unknown)
+
+    def _mentions(self, text: str) -> tuple[list[Participant], tuple[str, ...]]:
+        found: dict[int, Participant] = {}
+        unknown: list[str] = []
+        for name in dict.fromkeys(_MENTION.findall(text)):
+            participant = self._identities.find(name) or self._identities.find(name.rstrip(".-"))
+            if participant is None:
+                unknown.append(f"@{name}")
+            else:
+                found[participant.number] = participant
+        return list(found.values()), tuple(unknown)
+
+    def _target(self, room: KeptRoom, sender: Participant) -> MessageTarget:
+        match room.room.kind:
+            case RoomKind.CHANNEL:
+                return ChannelTarget(channel_name=room.room.name, channel_id=room.room.id)
+            case RoomKind.GROUP_DM:
+                return GroupTarget(conversation_id=room.room.id)
+            case RoomKind.DM:
+                others = [number for number in room.members if number != sender.number]
+                if not others:
+                    return DirectTarget(conversation_id=room.room.id)
+                other = self._identities[others[0]].identity
+                return AgentTarget(agent_name=other.name, agent_id=other.id)
+
+    def _recipients(
+        self, room: KeptRoom, sender: Participant, mentioned: Sequence[Participant], *, is_reply: bool
+    ) -> list[tuple[Participant, DeliveryReason]]:
+        """Who gets a message, and why: all members but its sender; those who muted the room if mentioned."""
+        named = {one.number for one in mentioned}
+        is_channel = room.room.kind == RoomKind.CHANNEL
+        members = [number for number, muted in room.members.items() if not muted or number in named]
+        # Rooms are open to all, so whoever is called by name hears of it.
+        numbers = dict.fromkeys([*members, *(named if is_channel else ())])
+        chosen: list[tuple[Participant, DeliveryReason]] = []
+        for number in numbers:
+            recipient = self._identities[number]
+            if number == sender.number or recipient.gone:
+                continue
+            if not is_channel:
+                reason = DeliveryReason.DM
+            elif is_reply:
+                reason = DeliveryReason.THREAD_REPLY
+            else:
+                reason = DeliveryReason.MENTION if number in named else DeliveryReason.MESSAGE
+            chosen.append((recipient, reason))
+        return chosen

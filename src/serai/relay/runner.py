@@ -1,0 +1,331 @@
+"""Delivers messages: checks what a session can do, applies the policy, finds the boundary, keeps the receipt.
+
+Whoever receives has a box. It takes a delivery and says at once what became of it: the message is in a turn,
+or waits there for its boundary. All else that becomes of it is settled later, in the same ledger.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from serai.contract import (
+    Accepted,
+    AgentSessionCapabilities,
+    ContentType,
+    DeliveryMode,
+    DeliveryReason,
+    DeliveryRecord,
+    DeliveryState,
+    Failed,
+    IdentityKind,
+    MessageReceipt,
+    RelayMessage,
+    ReplyParams,
+    SendParams,
+    TextAttachment,
+    WaitFor,
+    decode,
+    refusal,
+)
+from serai.errors import UnknownDelivery
+from serai.host.identities import Identities, Participant
+from serai.host.ledger import Ledger, record_of
+from serai.journal.journal import Journal
+from serai.relay.policy import Inbound, Rates, RelayPolicy, choose_mode, retry_at
+
+__all__ = ["Box", "Runner"]
+
+_DUE_AT_ONCE = 200
+
+
+class Box(Protocol):
+    """Where a participant gets its messages."""
+
+    @property
+    def capabilities(self) -> AgentSessionCapabilities:
+        """What can be delivered there, and how."""
+        ...
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether `immediate` would interrupt something."""
+        ...
+
+    @property
+    def hops(self) -> int:
+        """How many messages of agents led to what the participant does now, since a person spoke."""
+        ...
+
+    def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
+        """Take a delivery that was written down: hand it on, or hold it for its boundary."""
+        ...
+
+    def drop(self, record: DeliveryRecord) -> None:
+        """A delivery is not held any more: it was cancelled, or its time is up."""
+        ...
+
+
+class Runner:
+    """Brings messages to those who receive them: the contract's `DeliveryRunner`, with `cancel` beside it.
+
+    Args:
+        journal: What is answered has been committed there.
+        ledger: Where deliveries are written down.
+        identities: Who takes part.
+        policy: What may happen.
+        box_of: Where a participant gets its messages.
+        new_id: Makes ids that are in the order of time.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        ledger: Ledger,
+        identities: Identities,
+        policy: RelayPolicy,
+        box_of: Callable[[Participant], Box],
+        new_id: Callable[[str], str],
+    ) -> None:
+        self.committed = journal.committed
+        self._ledger = ledger
+        self._identities = identities
+        self._policy = policy
+        self._box_of = box_of
+        self._new_id = new_id
+        self._rates = Rates()
+        self._waiting_for: dict[str, list[tuple[WaitFor, asyncio.Future[DeliveryRecord]]]] = {}
+        self._due: asyncio.TimerHandle | None = None
+        self._due_at: datetime | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # -- delivering ----------------------------------------------------------------------------------------
+
+    def hops_of(self, sender: Participant, parent: RelayMessage | None) -> int:
+        """How many messages of agents led to one that is sent now, with itself; 0 when a person speaks."""
+        if sender.identity.kind != IdentityKind.AGENT:
+            return 0
+        before = int(parent.metadata.get("hops", 0)) if parent else 0
+        return max(before, self._box_of(sender).hops) + 1
+
+    def deliver(
+        self,
+        message: RelayMessage,
+        recipient: Participant,
+        reason: DeliveryReason,
+        sender: Participant,
+        params: SendParams | ReplyParams,
+        *,
+        hops: int = 0,
+        redelivery_of: str | None = None,
+    ) -> DeliveryRecord:
+        """Begin the delivery of one message to one participant. Returns how far it has come at once."""
+        now = self._ledger.now
+        box = self._box_of(recipient)
+        kind = sender.identity.kind
+        choice = choose_mode(
+            self._policy, params.mode, box.capabilities.delivery.modes, kind, is_busy=box.is_busy
+        )
+        record = DeliveryRecord(
+            id=self._new_id("dlv"),
+            message_id=message.id,
+            agent=recipient.identity.id,
+            mode=choice.mode,
+            requested_mode=params.mode if params.mode != choice.mode else None,
+            reason=reason,
+            priority=params.priority,
+            deadline=params.deadline,
+            expires_at=now + self._policy.max_age,
+            hops=hops,
+            redelivery_of=redelivery_of,
+            created_at=now,
+            updated_at=now,
+        )
+        self._ledger.create(record, recipient.number)
+        self._watch(record.due)
+        message, problem = self._fitting(message, box)
+        problem = problem or choice.problem or self._refused(recipient, sender, hops, now)
+        if problem is not None:
+            return self._ledger.settle(record, Failed(delivery_id=record.id, reason=problem))
+        if self._policy.inbound.get(kind or IdentityKind.AGENT) == Inbound.HOLD:
+            held = {"heldBy": "host", "waitsFor": "approval"}
+            return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held))
+        return box.take(record, message)
+
+    def _fitting(self, message: RelayMessage, box: Box) -> tuple[RelayMessage, str | None]:
+        """The message as the session can take it, or why it cannot."""
+        unfit = refusal(box.capabilities, ContentType.IMAGE)
+        if unfit is None or ContentType.IMAGE not in message.content_types:
+            return message, None
+        if self._policy.images == "fail":
+            return message, unfit.code
+        attachments = tuple(
+            TextAttachment(text=f"[an image, {one.label or 'without a name'}: this session takes no images]")
+            if one.content_type == ContentType.IMAGE
+            else one
+            for one in message.attachments
+        )
+        return replace(message, attachments=attachments), None
+
+    def _refused(self, recipient: Participant, sender: Participant, hops: int, now: datetime) -> str | None:
+        """Why the policy does not let a message through."""
+        kind = sender.identity.kind or IdentityKind.AGENT
+        if self._policy.inbound.get(kind) == Inbound.REFUSE:
+            return "refused_by_policy"
+        if hops > self._policy.max_hops:
+            return "hop_limit"
+        is_agent = kind == IdentityKind.AGENT
+        if is_agent and not self._rates.allow(sender.number, recipient.number, now, self._policy.rate):
+            return "rate_limited"
+        return None
+
+    # -- again, now, never ---------------------------------------------------------------------------------
+
+    async def record(self, delivery_id: str) -> DeliveryRecord:
+        """What is known of a delivery.
+
+        Raises:
+            UnknownDelivery: There is none.
+        """
+        await self.committed()
+        found = await self._ledger.delivery(delivery_id)
+        if found is None:
+            raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
+        return found
+
+    async def retry(self, delivery_id: str) -> DeliveryRecord:
+        """Try a delivery again now. One that is final keeps its receipt; one that is held stays held."""
+        record = await self.record(delivery_id)
+        if record.state == DeliveryState.DEFERRED:
+            return await self._offer_again(record)
+        return record
+
+    async def _offer_again(self, record: DeliveryRecord) -> DeliveryRecord:
+        rows = await self._ledger.store.relay("message", record.message_id)
+        if not rows:
+            return record
+        message = decode(rows[0][1], RelayMessage)
+        box = self._box_of(self._identities.get(record.agent))
+        message, _ = self._fitting(message, box)
+        return box.take(record, message)
+
+    async def flush(self, agent: Participant, mode: DeliveryMode | None) -> list[DeliveryRecord]:
+        """Have what waits for a participant enter as soon as it can, whatever it waits for."""
+        await self.committed()
+        rows = await self._ledger.store.relay("waiting_deliveries", agent.number, "", 1000)
+        flushed: list[DeliveryRecord] = []
+        for record in map(record_of, rows):
+            if mode is not None and record.mode != mode:
+                continue
+            self.drop(record)
+            flushed.append(await self._offer_again(replace(record, mode=DeliveryMode.ON_IDLE)))
+        return flushed
+
+    def cancel(self, record: DeliveryRecord, why: str | None = None) -> DeliveryRecord:
+        """Give a delivery up. One that is final stays as it is."""
+        if not record.is_open:
+            return record
+        self.drop(record)
+        metadata = {"why": why} if why else {}
+        return self.settle(record, Failed(delivery_id=record.id, reason="cancelled", metadata=metadata))
+
+    def drop(self, record: DeliveryRecord) -> None:
+        """Whoever holds a delivery holds it no longer."""
+        self._box_of(self._identities.get(record.agent)).drop(record)
+
+    def settle(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryRecord:
+        """Keep a receipt; one of a failure that may be tried again says when."""
+        again = retry_at(self._policy, record, self._ledger.now)
+        settled = self._ledger.settle(record, receipt, retry_at=again)
+        self._watch(settled.due)
+        return settled
+
+    # -- waiting for an outcome ----------------------------------------------------------------------------
+
+    async def outcome(self, record: DeliveryRecord, stage: WaitFor, seconds: float) -> DeliveryRecord:
+        """The record once it has come so far, is final, or the time is up. Cancelling changes nothing."""
+        if _has_come(record, stage):
+            return record
+        future: asyncio.Future[DeliveryRecord] = asyncio.get_running_loop().create_future()
+        waiting = self._waiting_for.setdefault(record.id, [])
+        waiting.append((stage, future))
+        try:
+            return await asyncio.wait_for(future, seconds)
+        except TimeoutError:
+            return await self.record(record.id)
+        finally:
+            waiting[:] = [one for one in waiting if one[1] is not future]
+            if not waiting:
+                self._waiting_for.pop(record.id, None)
+
+    def changed(self, record: DeliveryRecord) -> None:
+        """What is known of a delivery has changed, and is committed."""
+        for stage, future in self._waiting_for.get(record.id, ()):
+            if not future.done() and _has_come(record, stage):
+                future.set_result(record)
+
+    # -- moments -------------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Attend to what is due, also what became due while there was no host."""
+        self._watch(datetime.now(UTC))
+
+    def close(self) -> None:
+        """Attend to nothing any more."""
+        if self._due is not None:
+            self._due.cancel()
+        for task in self._tasks:
+            task.cancel()
+
+    def _watch(self, moment: datetime | None) -> None:
+        """Something is due at a moment: see to it then, unless something else is due before."""
+        if moment is None or (self._due_at is not None and self._due_at <= moment):
+            return
+        if self._due is not None:
+            self._due.cancel()
+        self._due_at = moment
+        wait = max(0.0, (moment - self._ledger.now).total_seconds())
+        self._due = asyncio.get_running_loop().call_later(min(wait, 3600), self._attend_soon)
+
+    def _attend_soon(self) -> None:
+        self._due = self._due_at = None
+        task = asyncio.create_task(self._attend())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _attend(self) -> None:
+        """Do what is due: end what has waited too long, try again what was put off."""
+        await self.committed()
+        now = self._ledger.now
+        rows = await self._ledger.store.relay("due_deliveries", round(now.timestamp() * 1000), _DUE_AT_ONCE)
+        for record in map(record_of, rows):
+            if not record.is_open or record.state == DeliveryState.HANDING:
+                continue  # whoever has it says what became of it
+            if record.deadline is not None and record.deadline <= now:
+                self.drop(record)
+                self.settle(record, Failed(delivery_id=record.id, reason="deadline_exceeded"))
+            elif record.expires_at is not None and record.expires_at <= now:
+                self.drop(record)
+                self.settle(record, Failed(delivery_id=record.id, reason="expired"))
+            else:
+                await self._offer_again(replace(record, attempts=record.attempts + 1))
+        await self.committed()
+        ((soonest,),) = await self._ledger.store.relay("next_due")
+        if soonest is not None:
+            self._watch(datetime.fromtimestamp(soonest / 1000, UTC))
+
+
+def _has_come(record: DeliveryRecord, stage: WaitFor) -> bool:
+    if record.state == DeliveryState.FAILED:
+        return True
+    match stage:
+        case WaitFor.ACCEPTED:
+            return record.state != DeliveryState.CREATED
+        case WaitFor.DELIVERED:
+            return record.state == DeliveryState.DELIVERED
+        case WaitFor.ANSWERED:
+            return record.answer is not None

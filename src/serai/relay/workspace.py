@@ -1,0 +1,469 @@
+"""The relay on a host: who calls, what they may, and what each call does."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from serai.contract import (
+    METHODS,
+    AgentInfo,
+    AgentParams,
+    AgentsListParams,
+    AgentsResult,
+    AgentStatus,
+    CancelParams,
+    DeliveriesListParams,
+    DeliveriesResult,
+    DeliveryParams,
+    DeliveryRecord,
+    DeliveryState,
+    Empty,
+    FlushParams,
+    HelloResult,
+    IdentityKind,
+    Inbox,
+    InboxParams,
+    InviteParams,
+    MembersResult,
+    MessageParams,
+    MessagesListParams,
+    MessagesResult,
+    MuteParams,
+    ReactParams,
+    ReadParams,
+    Record,
+    RelayMessage,
+    ReplyParams,
+    Role,
+    Room,
+    RoomCreateParams,
+    RoomKind,
+    RoomParams,
+    RoomsListParams,
+    RoomsResult,
+    RoomUpdateParams,
+    SearchParams,
+    SearchResult,
+    SendParams,
+    SendResult,
+    TokenCreateParams,
+    TokenParams,
+    TokenResult,
+    TokensResult,
+    WaitFor,
+)
+from serai.errors import DeliveryFinal, Forbidden, UnknownDelivery
+from serai.host.host import Host
+from serai.host.identities import Participant
+from serai.host.ledger import record_of
+from serai.relay.boundaries import SessionBox, Wakes
+from serai.relay.events import EventStream
+from serai.relay.holder import InboxBox
+from serai.relay.inbox import Caller, Inboxes
+from serai.relay.policy import RelayPolicy
+from serai.relay.post import Post
+from serai.relay.rooms import Rooms
+from serai.relay.runner import Box, Runner
+from serai.relay.tokens import Tokens
+
+__all__ = ["WORKSPACE", "Workspace"]
+
+WORKSPACE = "default"
+"""The one workspace of a host."""
+
+_LONGEST_WAIT_MS = 10 * 60 * 1000
+_STUCK = frozenset({DeliveryState.DEFERRED, DeliveryState.HANDING})
+
+P = TypeVar("P", bound=Record)
+
+
+class Workspace:
+    """The relay of one host.
+
+    Args:
+        host: The host; it is open.
+        policy: The settings of `[relay]`.
+    """
+
+    def __init__(self, host: Host, policy: RelayPolicy) -> None:
+        self.host = host
+        self.policy = policy
+        self.identities = host.identities
+        self.ledger = host.ledger
+        self.rooms = Rooms(self.ledger, self.identities)
+        self.runner = Runner(host.journal, self.ledger, self.identities, policy, self.box_of, self._new_id)
+        self.post = Post(
+            self.ledger, self.identities, self.rooms, self.runner, host.redactor, policy, self._new_id
+        )
+        self.inboxes = Inboxes(host.journal, self.ledger, self.identities, self.rooms, self.runner)
+        self.tokens = Tokens(self.ledger, self.identities)
+        self.events = EventStream(host.journal, self.identities, WORKSPACE)
+        self._boxes: dict[int, Box] = {}
+        self._wakes = Wakes()
+        self._owner: Participant | None = None
+        self._last_id = 0
+        self._calls: dict[str, Callable[[Caller, Any], Awaitable[Any]]] = {
+            name: getattr(self, f"_{name.replace('.', '_')}")
+            for name in METHODS
+            if not name.startswith("events.")
+        }
+
+    # -- opening and closing -------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Read what there is, and go on with what waits."""
+        await self.rooms.open()
+        await self.tokens.open()
+        self.events.open()
+        self.ledger.heard = self.events.heard
+        self.ledger.settled = self.runner.changed
+        found = self.identities.find(self.policy.me)
+        self._owner = found or self.identities.enlist(self.policy.me, IdentityKind.HUMAN)
+        self.host.postman = self._postman
+        await self.host.journal.committed()
+        for number, waits_for, count in await self.ledger.store.relay("counts_of_waiting"):
+            box = self.box_of(self.identities[number])
+            if isinstance(box, SessionBox):
+                box.waiting[waits_for] += count
+        for box in list(self._boxes.values()):
+            if isinstance(box, SessionBox):
+                await box.recover()
+        await self.runner.open()
+
+    async def close(self) -> None:
+        """Deliver nothing any more. Sessions stay as they are."""
+        self.runner.close()
+        await asyncio.gather(*(box.close() for box in self._boxes.values() if isinstance(box, SessionBox)))
+
+    @property
+    def owner(self) -> Participant:
+        """The person whose host it is."""
+        if self._owner is None:
+            raise RuntimeError("the relay is not open")
+        return self._owner
+
+    def box_of(self, participant: Participant) -> Box:
+        """Where a participant gets its messages."""
+        box = self._boxes.get(participant.number)
+        if box is None:
+            if participant.session is not None:
+                box = SessionBox(self.host, participant, self.policy, self._wakes, self.identities.get)
+            else:
+                box = InboxBox(self.ledger)
+            self._boxes[participant.number] = box
+        return box
+
+    def _postman(self, uri: str) -> SessionBox:
+        """Who brings a session of the host what waits for it."""
+        box = self.box_of(self.identities.of_session(uri))
+        assert isinstance(box, SessionBox)  # noqa: S101 - a session's box is one
+        return box
+
+    def _new_id(self, kind: str) -> str:
+        """An id that nobody else has, in the order of time."""
+        self._last_id = max(self._last_id + 1, time.time_ns() // 1000)
+        return f"{kind}_{self._last_id:014x}{secrets.token_hex(4)}"
+
+    # -- calls ---------------------------------------------------------------------------------------------
+
+    async def call(self, caller: Caller, method: str, params: Record) -> Any:
+        """Do what a method does. What is answered has been committed.
+
+        Raises:
+            SeraiError: It cannot be done; nothing of it was.
+        """
+        if caller.role == Role.OBSERVER and method not in _READING:
+            raise Forbidden(f"an observer cannot call {method}", remedy="Use a token of a participant")
+        result = await self._calls[method](caller, params)
+        await self.host.journal.committed(patient=False)
+        return result
+
+    def _speaker(self, caller: Caller, name: str | None) -> Participant:
+        """On whose behalf a call is made."""
+        if name is not None:
+            if caller.role != Role.OWNER:
+                raise Forbidden("only the owner of the host may speak for someone else")
+            found = self.identities.get(name)
+            if found.session is not None:
+                raise Forbidden(f"{found.handle} is an agent with a session: it speaks for itself")
+            return found
+        if caller.participant is not None:
+            return caller.participant
+        if caller.role == Role.OWNER:
+            return self.owner
+        raise Forbidden("an observer speaks for nobody")
+
+    def _about(self, caller: Caller, name: str | None) -> Participant:
+        """Whom a call is about: someone else only if the owner calls."""
+        speaker = self._speaker(caller, None)
+        if name is None:
+            return speaker
+        found = self.identities.get(name)
+        if caller.role != Role.OWNER and found.number != speaker.number:
+            raise Forbidden(f"only the owner of the host may do this for {found.handle}")
+        return found
+
+    async def _hello(self, caller: Caller, _params: Empty) -> HelloResult:
+        speaker = caller.participant or (self.owner if caller.role == Role.OWNER else None)
+        return HelloResult(
+            workspace=WORKSPACE,
+            identity=speaker.identity if speaker else None,
+            role=caller.role,
+            last_event_id=self.events.last_id,
+        )
+
+    # -- messages ------------------------------------------------------------------------------------------
+
+    async def _messages_send(self, caller: Caller, params: SendParams) -> SendResult:
+        sender = self._speaker(caller, params.sender)
+        return await self._sent(await self.post.send(params, sender), params)
+
+    async def _messages_reply(self, caller: Caller, params: ReplyParams) -> SendResult:
+        sender = self._speaker(caller, params.sender)
+        await self.inboxes.message(caller._replace(participant=sender), params.message_id)
+        return await self._sent(await self.post.reply(params, sender), params)
+
+    async def _sent(self, result: SendResult, params: SendParams | ReplyParams) -> SendResult:
+        """Wait as long as the sender wants to."""
+        self.events.remember(result.message)
+        if params.wait_for == WaitFor.ACCEPTED:
+            return result
+        seconds = max(0, min(params.timeout_ms, _LONGEST_WAIT_MS)) / 1000
+        outcomes = [self.runner.outcome(one, params.wait_for, seconds) for one in result.deliveries]
+        return replace(result, deliveries=tuple(await asyncio.gather(*outcomes)))
+
+    async def _messages_get(self, caller: Caller, params: MessageParams) -> RelayMessage:
+        return await self.inboxes.message(caller, params.message_id)
+
+    async def _messages_list(self, caller: Caller, params: MessagesListParams) -> MessagesResult:
+        room = self.inboxes.room(caller, params.room)
+        return MessagesResult(messages=await self.inboxes.last(room, params.before, params.limit))
+
+    async def _messages_thread(self, caller: Caller, params: MessageParams) -> MessagesResult:
+        return MessagesResult(messages=await self.inboxes.thread(caller, params.message_id))
+
+    async def _messages_react(self, caller: Caller, params: ReactParams, *, on: bool = True) -> RelayMessage:
+        speaker = self._speaker(caller, params.sender)
+        message = await self.inboxes.message(caller, params.message_id)
+        self.inboxes.react(speaker, message, params.emoji, on=on)
+        return await self.inboxes.message(caller, params.message_id)
+
+    async def _messages_unreact(self, caller: Caller, params: ReactParams) -> RelayMessage:
+        return await self._messages_react(caller, params, on=False)
+
+    async def _messages_read(self, caller: Caller, params: ReadParams) -> Empty:
+        speaker = self._speaker(caller, params.sender)
+        self.inboxes.read(speaker, await self.inboxes.message(caller, params.message_id))
+        return Empty()
+
+    async def _messages_retract(self, caller: Caller, params: MessageParams) -> SendResult:
+        message = await self.inboxes.message(caller, params.message_id)
+        speaker = self._speaker(caller, None)
+        if caller.role != Role.OWNER and message.sender.id != speaker.identity.id:
+            raise Forbidden("only its sender may take a message back")
+        return await self.post.retract(message)
+
+    async def _messages_search(self, caller: Caller, params: SearchParams) -> SearchResult:
+        return SearchResult(hits=await self.inboxes.search(caller, params.query, params.limit))
+
+    async def _inbox_get(self, caller: Caller, params: InboxParams) -> Inbox:
+        speaker = self._speaker(caller, params.sender)
+        return await self.inboxes.inbox(speaker, params.limit, peek=params.peek)
+
+    # -- rooms ---------------------------------------------------------------------------------------------
+
+    async def _rooms_create(self, caller: Caller, params: RoomCreateParams) -> Room:
+        topic = self.host.redactor.redact_value(params.topic, observed=True)
+        return self.rooms.shown(self.rooms.create(params.name, topic, self._speaker(caller, None)))
+
+    async def _rooms_list(self, caller: Caller, params: RoomsListParams) -> RoomsResult:
+        rooms = [room for room in self.rooms if self.inboxes.may_see(caller, room)]
+        shown = [self.rooms.shown(room) for room in rooms if params.archived or not room.room.archived]
+        return RoomsResult(rooms=tuple(sorted(shown, key=lambda room: (room.kind, room.name))))
+
+    async def _rooms_get(self, caller: Caller, params: RoomParams) -> Room:
+        return self.rooms.shown(self.inboxes.room(caller, params.room))
+
+    async def _rooms_update(self, caller: Caller, params: RoomUpdateParams) -> Room:
+        kept = self.inboxes.room(caller, params.room, to_write=True)
+        topic = self.host.redactor.redact_value(params.topic, observed=True)
+        self.rooms.update(kept, replace(kept.room, topic=topic))
+        return self.rooms.shown(kept)
+
+    async def _rooms_archive(self, caller: Caller, params: RoomParams) -> Room:
+        kept = self.inboxes.room(caller, params.room)
+        if kept.room.kind != RoomKind.CHANNEL:
+            raise Forbidden("a conversation cannot be archived, only a room")
+        self.rooms.update(kept, replace(kept.room, archived=True), "room.archived")
+        return self.rooms.shown(kept)
+
+    async def _rooms_join(self, caller: Caller, params: RoomParams) -> Room:
+        kept = self.inboxes.room(caller, params.room, to_write=True)
+        self.rooms.join(kept, self._about(caller, params.agent))
+        return self.rooms.shown(kept)
+
+    async def _rooms_leave(self, caller: Caller, params: RoomParams) -> Room:
+        kept = self.inboxes.room(caller, params.room)
+        self.rooms.leave(kept, self._about(caller, params.agent))
+        return self.rooms.shown(kept)
+
+    async def _rooms_invite(self, caller: Caller, params: InviteParams) -> Room:
+        kept = self.inboxes.room(caller, params.room, to_write=True)
+        if kept.room.kind != RoomKind.CHANNEL:
+            raise Forbidden("nobody can be added to a conversation", remedy="Send to all of their handles")
+        self.rooms.join(kept, self.identities.get(params.agent))
+        return self.rooms.shown(kept)
+
+    async def _rooms_members(self, caller: Caller, params: RoomParams) -> MembersResult:
+        kept = self.inboxes.room(caller, params.room)
+        members = {number: self.identities[number] for number in sorted(kept.members)}
+        return MembersResult(
+            members=tuple(member.identity for member in members.values()),
+            muted=tuple(member.handle for number, member in members.items() if kept.members[number]),
+        )
+
+    async def _rooms_mute(self, caller: Caller, params: MuteParams) -> Room:
+        kept = self.inboxes.room(caller, params.room)
+        self.rooms.mute(kept, self._about(caller, params.agent), muted=params.muted)
+        return self.rooms.shown(kept)
+
+    # -- agents --------------------------------------------------------------------------------------------
+
+    async def _agents_list(self, _caller: Caller, params: AgentsListParams) -> AgentsResult:
+        found = [one for one in self.identities if params.gone or not one.gone]
+        infos = [self._info(one) for one in sorted(found, key=lambda one: one.identity.name.casefold())]
+        return AgentsResult(agents=tuple(infos))
+
+    async def _agents_get(self, _caller: Caller, params: AgentParams) -> AgentInfo:
+        return self._info(self.identities.get(params.agent))
+
+    def _info(self, participant: Participant) -> AgentInfo:
+        box = self.box_of(participant)
+        is_session = isinstance(box, SessionBox)
+        status = self.host.status_of(participant.session) if participant.session else None
+        return AgentInfo(
+            identity=participant.identity,
+            session=participant.session,
+            status=AgentStatus.RELEASED if participant.gone else status,
+            capabilities=box.capabilities
+            if is_session and not participant.gone
+            else participant.capabilities,
+            waiting=box.waiting.total() if is_session else 0,
+        )
+
+    # -- deliveries ----------------------------------------------------------------------------------------
+
+    async def _deliveries_list(self, caller: Caller, params: DeliveriesListParams) -> DeliveriesResult:
+        agent = self.identities.get(params.agent) if params.agent else None
+        if caller.role == Role.AGENT:
+            agent = self._about(caller, params.agent)
+        number = agent.number if agent else None
+        await self.host.journal.committed()
+        state = params.state.value if params.state else ""
+        limit = max(1, min(params.limit, 500))
+        if params.stuck:
+            rows = await self.ledger.store.relay("list_open", number, 5000)
+            records = [record for record in map(record_of, rows) if self._is_stuck(record)][:limit]
+        else:
+            rows = await self.ledger.store.relay("list_deliveries", number, state, 1 << 62, limit)
+            records = [record_of(row) for row in rows]
+        return DeliveriesResult(deliveries=tuple(records))
+
+    def _is_stuck(self, record: DeliveryRecord) -> bool:
+        """Whether someone should look at a delivery: it was put off, tried in vain, or waits for a yes."""
+        return record.state in _STUCK or record.attempts > 1 or record.waits_for == "approval"
+
+    async def _delivery(self, caller: Caller, delivery_id: str, *, to_change: bool = False) -> DeliveryRecord:
+        """A delivery that exists for the caller: its own, or one of a message that it sent."""
+        record = await self.runner.record(delivery_id)
+        if caller.role == Role.AGENT:
+            own = self._speaker(caller, None).identity.id
+            message = await self.inboxes.message(Caller(Role.OWNER), record.message_id)
+            if own not in {record.agent, message.sender.id}:
+                raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
+            if to_change and message.sender.id != own:
+                raise Forbidden("only the sender of its message, or the owner, may change a delivery")
+        return record
+
+    async def _deliveries_get(self, caller: Caller, params: DeliveryParams) -> DeliveryRecord:
+        return await self._delivery(caller, params.delivery_id)
+
+    async def _deliveries_retry(self, caller: Caller, params: DeliveryParams) -> DeliveryRecord:
+        await self._delivery(caller, params.delivery_id, to_change=True)
+        return await self.runner.retry(params.delivery_id)
+
+    async def _deliveries_flush(self, caller: Caller, params: FlushParams) -> DeliveriesResult:
+        agent = self._about(caller, params.agent)
+        return DeliveriesResult(deliveries=tuple(await self.runner.flush(agent, params.mode)))
+
+    async def _deliveries_cancel(self, caller: Caller, params: CancelParams) -> DeliveryRecord:
+        record = await self._delivery(caller, params.delivery_id, to_change=True)
+        if not record.is_open:
+            raise DeliveryFinal(f"{record.id} is {record.state.value} already, and stays so")
+        return self.runner.cancel(record, params.reason)
+
+    async def _deliveries_redeliver(self, caller: Caller, params: DeliveryParams) -> DeliveryRecord:
+        record = await self._delivery(caller, params.delivery_id, to_change=True)
+        if record.is_open:
+            raise Forbidden(f"{record.id} is still under way", remedy="Retry or cancel it")
+        message = await self.post.message(record.message_id)
+        again = SendParams(to=(), mode=record.requested_mode or record.mode, priority=record.priority)
+        return self.runner.deliver(
+            message,
+            self.identities.get(record.agent),
+            record.reason,
+            self.identities.get(message.sender.id),
+            again,
+            redelivery_of=record.id,
+        )
+
+    # -- tokens --------------------------------------------------------------------------------------------
+
+    def _only_owner(self, caller: Caller) -> None:
+        if caller.role != Role.OWNER:
+            raise Forbidden("only the owner of the host deals with tokens")
+
+    async def _tokens_create(self, caller: Caller, params: TokenCreateParams) -> TokenResult:
+        self._only_owner(caller)
+        agent = None
+        if params.agent is not None:
+            found = self.identities.find(params.agent)
+            agent = found or self.identities.enlist(params.agent.removeprefix("@"), IdentityKind.SERVICE)
+        token, info = self.tokens.create(agent, params.label)
+        return TokenResult(token=token, info=info)
+
+    async def _tokens_list(self, caller: Caller, _params: Empty) -> TokensResult:
+        self._only_owner(caller)
+        return TokensResult(tokens=self.tokens.list())
+
+    async def _tokens_revoke(self, caller: Caller, params: TokenParams) -> Empty:
+        self._only_owner(caller)
+        self.tokens.revoke(params.id)
+        return Empty()
+
+
+_READING = frozenset(
+    {
+        "hello",
+        "messages.get",
+        "messages.list",
+        "messages.thread",
+        "messages.search",
+        "rooms.list",
+        "rooms.get",
+        "rooms.members",
+        "agents.list",
+        "agents.get",
+        "deliveries.list",
+        "deliveries.get",
+        "events.subscribe",
+        "events.unsubscribe",
+    }
+)
+"""What an observer may call."""
