@@ -34,7 +34,6 @@ from serai.host.channels import Channels
 from serai.host.clients import ClientLink, Clients
 from serai.host.customizations.folders import CustomizedFolders
 from serai.host.root import Root
-from serai.host.session.core import SessionCore
 from serai.host.session.creation import first_state, fork_source
 from serai.host.session.retention import Eviction, Retention
 from serai.host.session.session import Session
@@ -230,10 +229,6 @@ class Host:
     async def provider_for(self, directory: str | None) -> str:
         """The agent of sessions that name none: their folder's own choice, else the host's."""
         return await self.sessions.provider_for(directory) or self.root.default_provider
-
-    def summary_changed(self, session: SessionCore) -> None:
-        """Something has happened in a session: its summary may be another one."""
-        self.root.summary_changed(session)
 
     async def signed_in(self, provider: str) -> None:
         """Have the sessions go on that an agent has refused for want of a sign-in."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from serai.ahp import actions as a
 from serai.ahp.extensions import LOGIN
 from serai.ahp.reducers import LiveSession
-from serai.ahp.types import ErrorInfo, SessionLifecycle
+from serai.ahp.types import ErrorInfo, ModelSelection, SessionActiveClient, SessionLifecycle
 from serai.contract import AgentStatus
 from serai.errors import AuthRequired
 from serai.host.blobs import moved_out
@@ -23,7 +23,7 @@ from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.redact import Redactor
 
-__all__ = ["SessionCore", "error_info", "needs_sign_in", "status_of"]
+__all__ = ["SessionCore", "SessionView", "error_info", "needs_sign_in", "status_of"]
 
 _SIGN_IN_NEEDED = "A sign-in is needed"
 """The activity, for people, of a session that waits for a sign-in."""
@@ -149,7 +149,7 @@ class SessionCore:
 
     # -- what follows --------------------------------------------------------------------------------------
 
-    def then(self, effect: Callable[[], None]) -> None:
+    def then(self, effect: Callable[[], object]) -> None:
         """Do something once all that has happened here is committed, unless the session is closed then."""
         self._awaited += 1
 
@@ -174,12 +174,37 @@ class SessionCore:
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
+class SessionView:
+    """What an agent sees of its session, as it is when it looks."""
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The session's settings; someone may change them while a turn runs."""
+        config = self._core.live.head.config
+        return config.values if config is not None else {}
+
+    @property
+    def model(self) -> ModelSelection | None:
+        """The model that is chosen. A choice during a turn holds from the next one on."""
+        return self._core.live.head.summary.model
+
+    @property
+    def active_client(self) -> SessionActiveClient | None:
+        """The client that lends its tools to the session, and those tools."""
+        return self._core.live.head.active_client
+
+    @property
+    def working_directory(self) -> str | None:
+        """The session's folder, as a URI."""
+        return self._core.live.head.summary.working_directory
+
+
 def error_info(code: str, message: str, log: str | None = None) -> ErrorInfo:
     """An error as AHP has it; `log` is what the agent wrote before it."""
     return ErrorInfo(error_type=code, message=message, stack=log or None)
-
-
-# -- what a session does right now -------------------------------------------------------------------------
 
 
 def needs_sign_in(session: LiveSession) -> bool:

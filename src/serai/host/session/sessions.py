@@ -13,7 +13,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import SessionStatus, SessionSummary
 from serai.errors import ProtocolError, SeraiError
 from serai.host.session.deliveries import deliveries_channel
-from serai.host.session.recovery import unsettled
+from serai.host.session.recovery import recover, unsettled
 from serai.host.session.session import Session
 from serai.host.settings import HostSettings
 from serai.journal.journal import Journal
@@ -195,7 +195,7 @@ class Sessions:
         del self._rows[uri]
         if uri in self._unrecovered:
             self._unrecovered.discard(uri)
-            session.recover(unsettled(deliveries))
+            recover(session.core, session.turns, session.questions, unsettled(deliveries))
         self._entered()
         return session
 
