@@ -22,14 +22,7 @@ __all__ = ["Channel", "Channels", "Opener"]
 
 
 class Channel:
-    """A channel with a state.
-
-    Args:
-        journal: Where its actions go.
-        now: The clock, in milliseconds since 1970.
-        uri: Its name.
-        live: Its state. It belongs to the channel.
-    """
+    """A channel with a state, which belongs to it."""
 
     def __init__(self, journal: Journal, now: Callable[[], int], uri: str, live: LiveState[Any]) -> None:
         self.journal = journal
@@ -87,8 +80,6 @@ class Channels:
         self._open: dict[str, Channel] = {}
         self._opening: dict[str, asyncio.Task[Channel | None]] = {}
         self._openers: dict[ChannelKind, Opener] = {}
-        self.streams: set[str] = set()
-        """Channels without a state that can be followed."""
 
     def opened_by(self, kind: ChannelKind, opener: Opener) -> None:
         """Channels of this kind come to be when someone asks for them."""
@@ -112,22 +103,84 @@ class Channels:
 
     async def bring(self, uri: str) -> Channel | None:
         """The channel; it is opened if need be. Cancelling does not stop others who wait for it."""
-        channel = self._open.get(uri)
-        kind = kind_of(uri)
+        channel, kind = self._open.get(uri), kind_of(uri)
         opener = self._openers.get(kind) if kind else None
         if channel is not None or opener is None:
             return channel
         task = self._opening.get(uri)
         if task is None:
-            task = self._opening[uri] = asyncio.ensure_future(self._bring(uri, opener))
+            task = self._opening[uri] = asyncio.create_task(self._bring(uri, opener))
             task.add_done_callback(lambda _task: self._opening.pop(uri, None))
         return await asyncio.shield(task)
 
     async def _bring(self, uri: str, opener: Opener) -> Channel | None:
-        channel = await opener(uri)
-        if channel is not None:
+        if (channel := await opener(uri)) is not None:
             self.add(channel)
         return channel
+
+    def left(self) -> None:
+        """Nobody follows the channel any more. By default that changes nothing."""
+
+    def abandoned(self) -> None:
+        """The same, and who did may have lost its connection only. By default that is no different."""
+        self.left()
+
+    def missed(self) -> None:
+        """Someone has come back too late to be told what has happened. By default its state tells all."""
+
+    async def close(self) -> None:
+        """The host stops, or the channel is no longer there: end what it does."""
+
+
+Opener = Callable[[str], Awaitable[Channel | None]]
+"""Makes the channel of a URI; `None` when there is none."""
+
+
+class Channels:
+    """The channels that are open."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._open: dict[str, Channel] = {}
+        self._opening: dict[str, asyncio.Task[Channel | None]] = {}
+        self._openers: dict[ChannelKind, Opener] = {}
+
+    def opened_by(self, kind: ChannelKind, opener: Opener) -> None:
+        """Channels of this kind come to be when someone asks for them."""
+        self._openers[kind] = opener
+
+    def get(self, uri: str) -> Channel | None:
+        """The channel, if it is open."""
+        return self._open.get(uri)
+
+    def add(self, channel: Channel) -> None:
+        """Open a channel."""
+        channel.since = self._journal.last_seq + 1
+        self._open[channel.uri] = channel
+
+    def remove(self, uri: str) -> Channel | None:
+        """A channel is no longer there; those who follow it hear no more once all before is published."""
+        channel = self._open.pop(uri, None)
+        if channel is not None:
+            self._journal.then(lambda _seq: self._journal.subscriptions.drop(uri))
+        return channel
+
+    async def bring(self, uri: str) -> Channel | None:
+        """The channel; it is opened if need be. Cancelling does not stop others who wait for it."""
+        channel, kind = self._open.get(uri), kind_of(uri)
+        opener = self._openers.get(kind) if kind else None
+        if channel is not None or opener is None:
+            return channel
+        task = self._opening.get(uri)
+        if task is None:
+            task = self._opening[uri] = asyncio.ensure_future(opener(uri))
+            task.add_done_callback(partial(self._has_opened, uri))
+        return await asyncio.shield(task)
+
+    def _has_opened(self, uri: str, task: asyncio.Future[Channel | None]) -> None:
+        del self._opening[uri]
+        if not task.cancelled() and task.exception() is None and (channel := task.result()) is not None:
+            self.add(channel)
 
     def left(self, uri: str, *, abandoned: bool = False) -> None:
         """Nobody follows a channel any more; `abandoned` says that someone may come back to it."""
