@@ -60,7 +60,7 @@ async def core() -> AsyncIterator[SessionCore]:
             settings=HostSettings(),
             now=lambda: 0,
             new_id=lambda: str(next(ids)),
-            changed=lambda _core: None,
+            changed=lambda _kept: None,
         )
     await journal.close()
 

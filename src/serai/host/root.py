@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -18,33 +18,21 @@ from serai.ahp.notifications import (
     SessionSummaryChangedParams,
     SessionSummaryChanges,
 )
-from serai.ahp.reducers import LiveRoot, LiveSession
+from serai.ahp.reducers import LiveRoot
 from serai.ahp.rules import Judgement, Verdict, judge, rejected
 from serai.ahp.types import ROOT, FreeForm, RootState, SessionSummary
 from serai.host.redaction import written
 from serai.host.settings import DEFAULT_AGENT, first_config, problem_with_agent
 from serai.journal.journal import Journal
+from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 
-__all__ = ["Root", "Summarized"]
+__all__ = ["Root"]
 
 _RECORDS = "serai-root-config"
 """Where it is written what clients have chosen instead of the first values."""
 _NEVER_CHANGES = {"resource", "provider", "created_at", "extra"}
 _EMPTY: dict[str, Any] = {"activity": "", "changesets": []}
-
-
-class Summarized(Protocol):
-    """A session whose summary the root channel tells."""
-
-    uri: str
-    told_summary: SessionSummary
-    """The summary as those who follow the root channel know it."""
-
-    @property
-    def live(self) -> LiveSession:
-        """Its state."""
-        ...
 
 
 class Root:
@@ -76,7 +64,7 @@ class Root:
         self._now = now
         self._frame = frame
         self._delay = delay
-        self._changed: dict[str, Summarized] = {}
+        self._changed: dict[str, KeptSession] = {}
         self._told: asyncio.TimerHandle | None = None
 
     async def restore(self) -> None:
@@ -141,7 +129,7 @@ class Root:
         self._changed.pop(uri, None)
         self._tell("root/sessionRemoved", SessionRemovedParams(channel=ROOT, session=uri))
 
-    def summary_changed(self, session: Summarized) -> None:
+    def summary_changed(self, session: KeptSession) -> None:
         """Tell soon, if the summary has changed: several changes become one notification."""
         self._changed[session.uri] = session
         if self._told is None:

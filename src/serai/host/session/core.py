@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from msgspec.structs import replace
-
 from serai.ahp import actions as a
 from serai.ahp.extensions import LOGIN
 from serai.ahp.reducers import LiveSession
@@ -53,7 +51,7 @@ class SessionCore:
         settings: HostSettings,
         now: Callable[[], int],
         new_id: Callable[[], str],
-        changed: Callable[[SessionCore], None],
+        changed: Callable[[KeptSession], None],
     ) -> None:
         self.journal = journal
         self.kept = kept
@@ -63,8 +61,6 @@ class SessionCore:
         self.settings = settings
         self.now = now
         self.new_id = new_id
-        self.told_summary = replace(kept.live.head.summary)
-        """The summary as those who follow the root channel know it."""
         self.tasks: set[asyncio.Task[Any]] = set()
         self.is_closed = False
         self._changed = changed
@@ -106,7 +102,7 @@ class SessionCore:
             # What was held back before this action is the agent's, whoever dispatched the action.
             whose = origin if masked.__class__ is action.__class__ else None
             self.journal.append(self.uri, light, origin=whose, session=self.kept, encoded=encoded)
-        self._changed(self)
+        self._changed(self.kept)
 
     def _add_text(self, delta: Delta) -> None:
         """The short way, for what most actions are: there is nothing in it to move out or to observe."""
@@ -117,7 +113,7 @@ class SessionCore:
             light, encoded = (masked, b"") if is_plain else written(masked)
             self.kept.apply(light, self.now())
             self.journal.append(self.uri, light, session=self.kept, encoded=encoded)
-        self._changed(self)
+        self._changed(self.kept)
 
     def note(self, name: str, value: Any) -> None:
         """Let the session's `_meta` have something, or (`None`) no longer. What is so already is not told."""
