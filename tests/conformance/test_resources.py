@@ -146,7 +146,7 @@ async def test_additional_folders_are_served_whether_or_not_their_session_is_in_
     session = await new_session(client, workingDirectory=(tmp_path / "work").as_uri(), config=config)
     await client.notify("unsubscribe", channel=session)
     async with asyncio.timeout(WITHIN):
-        while not house.host.eviction.put_out(session):
+        while not house.host.sessions.put_out(session):
             await client.ping()
     assert (await client.request("resourceRead", uri=uri))["data"] == "more"
     await client.close()

@@ -10,7 +10,7 @@ import pytest
 from conformance.client import Client, connecting, timeless
 from conformance.conftest import ROOT, Connect, over, say
 from hosts import KEY, House, housing
-from serai.host.session.retention import Retention
+from serai.host.session.retention import prune
 from serai.store.sqlite.store import SqliteStore
 from store.kinds import Calendar
 
@@ -46,7 +46,7 @@ async def test_who_missed_actions_that_are_gone_gets_snapshots(
     expected = other.session(session)
     await house.restart()
     calendar.go_by(9)
-    await Retention(house.host, 3).prune()
+    await prune(house.host.journal, house.host.sessions, 3)
     async with connecting(house.url, client.state) as again:
         result = await again.reconnect(lastSeenServerSeq=last_seen, subscriptions=wanted)
         assert result["type"] == "snapshot"
@@ -67,7 +67,7 @@ async def test_who_missed_only_what_is_still_there_gets_a_replay(
     await say(other, session, "write 20", "t2")
     expected = other.session(session)
     calendar.go_by(1)
-    await Retention(house.host, 3).prune()
+    await prune(house.host.journal, house.host.sessions, 3)
     assert (await house.store.rows(session, 0))[0].seq == last_seen
     await house.restart()
     async with connecting(house.url, client.state) as again:
@@ -84,7 +84,7 @@ async def test_a_host_whose_actions_are_all_gone_goes_on_where_it_was(
     last_seen = await leave(client, session)
     before = client.session(session)
     calendar.go_by(9)
-    await Retention(house.host, 3).prune()
+    await prune(house.host.journal, house.host.sessions, 3)
     assert await house.store.rows(session, 0) == []
     for _ in range(2):
         await house.restart()

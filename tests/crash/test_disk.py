@@ -181,13 +181,13 @@ async def test_a_repeat_is_told_from_what_is_new_on_a_full_disk_too(tmp_path: Pa
             await unavailable(house)
             for seq in (waits, once, waits + 1):
                 await client.dispatch(session, "titleChanged", seq=seq, title="again")
-            assert (await client.hear("titleChanged"))["rejectionReason"] == "duplicate"
             refused = await client.hear("titleChanged")
             assert refused["rejectionReason"].startswith("storage_unavailable")
             assert refused["origin"]["clientSeq"] == waits + 1
         assert "rejectionReason" not in await client.hear("titleChanged", title="waits")
-        repeat = await client.hear("titleChanged", title="again")
-        assert (repeat["rejectionReason"], repeat["origin"]["clientSeq"]) == ("duplicate", waits)
+        for seq in (waits, once):
+            repeat = await client.hear("titleChanged", title="again")
+            assert (repeat["rejectionReason"], repeat["origin"]["clientSeq"]) == ("duplicate", seq)
         await client.dispatch(session, "titleChanged", seq=waits + 1, title="happens")
         assert "rejectionReason" not in await client.hear("titleChanged", title="happens")
 

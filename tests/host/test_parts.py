@@ -60,7 +60,7 @@ async def core() -> AsyncIterator[SessionCore]:
             settings=HostSettings(),
             now=lambda: 0,
             new_id=lambda: str(next(ids)),
-            changed=lambda _core: None,
+            changed=lambda _kept: None,
         )
     await journal.close()
 
@@ -76,9 +76,8 @@ async def test_a_question_is_asked_and_answered(core: SessionCore) -> None:
 
 
 async def test_a_message_that_waits_is_written_with_its_receipt(core: SessionCore) -> None:
-    door = Door(core.journal, SESSION, "none", core.redactor, core.telemetry)
-    mailbox = Mailbox(door)
-    mailbox.put(Waiting("queued", "m"), UserMessage(text="later"), delivery_id="d", sender="me", now=0)
+    mailbox = Mailbox(Door(core))
+    mailbox.put(Waiting("queued", "m"), UserMessage(text="later"), "me")
     mailbox.drop(Waiting("queued", "m"), "cancelled")
     await core.journal.committed()
     rows = await core.journal.store.rows(deliveries_channel(SESSION), 0)

@@ -18,7 +18,7 @@ from serai.errors import ConfigInvalid, StorageUnavailable
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.session.deliveries import deliveries_channel
-from serai.host.session.retention import Retention
+from serai.host.session.retention import prune, prune_daily
 from serai.host.session.session import Session
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn
@@ -122,7 +122,7 @@ async def test_a_session_is_the_same_without_its_actions(
     before = await state_of(host)
     records = await store.rows(deliveries_channel(SESSION), 0)
     calendar.go_by(9)
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert (await store.rows(SESSION, 0), await store.rows(ROOT, 0)) == ([], [])
     assert await store.rows(deliveries_channel(SESSION), 0) == records != []
     assert await state_of(await open_host()) == before
@@ -133,12 +133,12 @@ async def test_what_is_young_stays(open_host: Open, store: CountingStore, calend
     session = await converse(host)
     calendar.go_by(3)
     before = await store.rows(SESSION, 0)
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert await store.rows(SESSION, 0) == before
     calendar.go_by(1)
     session.act(a.SessionTitleChangedAction(title="today"))
     await host.journal.committed()
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     [row] = await store.rows(SESSION, 0)
     assert b"today" in row.action
 
@@ -152,13 +152,13 @@ async def test_a_session_that_nobody_opened_gets_a_head_and_is_put_out_again(
     before = {uri: await state_of(host, uri) for uri in (SESSION, OTHER)}
     calendar.go_by(9)
     host = await open_host()
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert store.pruned == [[SESSION, OTHER], []]
     assert not host.sessions.in_memory()
     assert host.sessions.count() == 2
     assert (await store.rows(SESSION, 0), await store.rows(OTHER, 0)) == ([], [])
     # With a head that reflects all, it need not be read the next time.
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert store.pruned[2:] == [[]]
     assert {uri: await state_of(host, uri) for uri in before} == before
 
@@ -167,7 +167,7 @@ async def test_one_that_is_in_use_stays_in_memory(open_host: Open, calendar: Cal
     host = await open_host()
     session = await converse(host)
     calendar.go_by(9)
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert host.sessions.in_memory() == [session]
     assert not session.kept.is_unsaved
 
@@ -180,7 +180,7 @@ async def test_one_that_is_disposed_of_keeps_its_turns_alone(
     await host.dispose(SESSION)
     await host.journal.committed()
     calendar.go_by(9)
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert await store.rows(SESSION, 0) == []
     assert len(await store.turns(SESSION)) == 1
     assert await store.head(SESSION) is not None
@@ -202,7 +202,7 @@ async def test_one_that_cannot_be_read_keeps_its_actions_and_stops_nothing(
         return await turns(uri, **bounds)
 
     monkeypatch.setattr(store, "turns", broken)
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert await store.rows(SESSION, 0) != []
     assert await store.rows(OTHER, 0) == []
 
@@ -213,8 +213,8 @@ async def test_it_is_done_soon_after_the_start_and_once_a_day(
     host = await open_host()
     session = await converse(host)
     calendar.go_by(9)
-    retention = Retention(host, 3, at_first=0, every=0)
-    retention.start()
+    work = prune_daily(host.journal, host.sessions, 3, host.now, at_first=0, every=0)
+    pruning = asyncio.create_task(work)
     try:
         async with asyncio.timeout(WITHIN):
             while await store.rows(SESSION, 0):
@@ -228,7 +228,7 @@ async def test_it_is_done_soon_after_the_start_and_once_a_day(
             while await store.rows(SESSION, 0):
                 await host.journal.committed()
     finally:
-        await retention.close()
+        pruning.cancel()
 
 
 async def test_what_failed_is_tried_again(
@@ -238,8 +238,8 @@ async def test_what_failed_is_tried_again(
     await converse(host)
     calendar.go_by(9)
     store.is_full = True
-    retention = Retention(host, 3, at_first=0, every=0)
-    retention.start()
+    work = prune_daily(host.journal, host.sessions, 3, host.now, at_first=0, every=0)
+    pruning = asyncio.create_task(work)
     try:
         async with asyncio.timeout(WITHIN):
             while store.refused < 2:
@@ -248,7 +248,7 @@ async def test_what_failed_is_tried_again(
             while await store.rows(SESSION, 0):
                 await host.journal.committed()
     finally:
-        await retention.close()
+        pruning.cancel()
     assert "the disk is full" in caplog.text
 
 
@@ -263,7 +263,7 @@ async def test_a_host_does_it_only_where_it_is_said_for_how_long(
     host = await open_host()
     await converse(host)
     calendar.go_by(9)
-    monkeypatch.setattr(Retention.__init__, "__kwdefaults__", {"at_first": 0, "every": 3600})
+    monkeypatch.setattr(prune_daily, "__kwdefaults__", {"at_first": 0, "every": 3600})
     host = await open_host(retention_days=days)
     async with asyncio.timeout(WITHIN):
         while days and await store.rows(SESSION, 0):

@@ -194,11 +194,10 @@ async def test_a_truncation_that_cuts_nothing_is_refused_and_the_turn_goes_on(ta
     assert (await talk.end()).state == "complete"
 
 
-@pytest.mark.parametrize("bound", [("_MOST_DEFERRED", 2), ("_MOST_DEFERRED_BYTES", 300)])
 async def test_so_much_may_wait_for_the_end_of_a_turn(
-    talk: Conversation, monkeypatch: pytest.MonkeyPatch, bound: tuple[str, int]
+    talk: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, *bound)
+    monkeypatch.setattr(turns, "_MOST_DEFERRED", 2)
     talk.start("work")
     await talk.heard("session/delta")
     for model in ("a", "b", "c"):

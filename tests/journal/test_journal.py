@@ -316,22 +316,6 @@ async def test_but_not_what_says_that_something_is_written(
     assert [text for _, text in titles(listener)] == ["passes", "first", "gathers", "patient"]
 
 
-async def test_it_is_known_which_batch_gathers_and_which_is_written(
-    journal: Journal, store: FaultyStore, kept: KeptSession
-) -> None:
-    store.gate.clear()
-    do(journal, kept, title("a"))
-    its_own = journal.gathering
-    await asyncio.sleep(0)
-    assert (journal.gathering, journal.written) == (its_own + 1, its_own - 1)
-    journal.then(lambda _seq: seen.append(journal.written))
-    seen: list[int] = []
-    store.gate.set()
-    async with asyncio.timeout(WITHIN):
-        await journal.committed()
-    assert seen == [journal.written] == [its_own + 1]
-
-
 @pytest.mark.parametrize("outcome", ["written", "full"])
 async def test_but_never_a_batch_that_may_have_its_numbers(
     journal: Journal, store: FaultyStore, kept: KeptSession, outcome: str

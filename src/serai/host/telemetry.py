@@ -211,11 +211,10 @@ class SessionTelemetry:
         self._begun_by = self._deliveries.get(delivery_id)
 
     def receipt(self, delivery_id: str, receipt: MessageReceipt) -> None:
-        """What became of it so far."""
+        """What became of a delivery so far."""
         if receipt.status is ReceiptStatus.ACCEPTED:
             if delivery := self._deliveries.get(delivery_id):
                 delivery.accepted()
-            return
-        if delivery := self._deliveries.pop(delivery_id, None):
+        elif delivery := self._deliveries.pop(delivery_id, None):
             failed = receipt.status is ReceiptStatus.FAILED
             delivery.settle(receipt.status.value, error_type="delivery_failed" if failed else None)

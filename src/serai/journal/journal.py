@@ -62,10 +62,6 @@ class Journal:
         self.recent = self._publisher.recent
         self.measured: Callable[[Measured], None] = _ignore
         """Is called after each batch that was committed."""
-        self.gathering = 1
-        """The number of the batch that gathers: what comes now is written with it."""
-        self.written = 0
-        """The number of the last batch that was written."""
         self._waiting: list[Item | Barrier] = []
         self._waiting_bytes = 0
         self._urgent = False
@@ -428,7 +424,6 @@ class Journal:
         self, items: list[Item | Barrier], batch: Batch, first: int, commit_seconds: float = 0.0
     ) -> None:
         """A batch is written: say so, and go on with what has come meanwhile."""
-        self.written = self.gathering - 1
         self._publisher.publish(items, first)
         if not batch.is_empty:
             took = self._publisher.took
@@ -453,7 +448,6 @@ class Journal:
         batch, self._side = self._side, Batch()
         batch.durable, self._urgent = self._urgent, False
         self._waiting_bytes = 0
-        self.gathering += 1
         touched, self._touched = self._touched, {}
         fill(batch, items, touched.values())
         return items, batch

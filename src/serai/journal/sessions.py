@@ -37,6 +37,8 @@ class KeptSession:
         self.live = LiveSession(state)
         self.epoch = 1
         """The first number that can be its own: one of the same URI that was there before has another."""
+        self.told_summary = replace(state.summary)
+        """The summary as those who follow the root channel know it."""
         self.size = 0
         """About how many bytes the state takes, as JSON."""
         self._ordinals = list(ordinals)
@@ -80,6 +82,7 @@ class KeptSession:
         kept._truncated_at = None
         kept._touched = False
         kept._summary_written = summary
+        kept.told_summary = replace(kept.live.head.summary)
         return kept
 
     def apply(self, action: StateAction, now: Number) -> None:
