@@ -98,6 +98,8 @@ class CallbackHarness:
             provider=name, display_name=display_name or name, description=description, models=models or []
         )
         self._answer = answer
+        self.in_process = True
+        """A function reads its input from the journal: what is committed there has got to it."""
         self.capabilities = capabilities
         """What its sessions declare."""
 

@@ -14,13 +14,24 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
 
+from msgspec.structs import replace
+
 from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.reducers import LiveState
 from serai.ahp.types import ROOT, AgentInfo, FreeForm, RootState
-from serai.contract import AgentIdentity, AgentSession
+from serai.contract import (
+    AgentSession,
+    AgentSessionCapabilities,
+    AgentStatus,
+    DeliveryCapabilities,
+    DeliveryMode,
+    EventCapabilities,
+    LifecycleCapabilities,
+    MessagingCapabilities,
+)
 from serai.contract.negotiation import check_registration
 from serai.customizations import ClientPlugins
 from serai.errors import ProtocolError
@@ -29,8 +40,11 @@ from serai.host.changes.changesets import Changesets
 from serai.host.channels import Channels
 from serai.host.clients import ClientLink, Clients
 from serai.host.customizations.folders import CustomizedFolders
+from serai.host.identities import Identities
+from serai.host.ledger import Ledger
 from serai.host.root import Root
 from serai.host.session.creation import first_state, fork_source
+from serai.host.session.deliveries import Postman
 from serai.host.session.retention import prune_daily
 from serai.host.session.session import Session
 from serai.host.session.sessions import Sessions
@@ -56,6 +70,22 @@ _log = logging.getLogger(__name__)
 
 _TOOL_OUTPUT = (a.SessionToolCallCompleteAction, a.SessionToolCallContentChangedAction)
 """What a tool said that a client ran: it is observed, not typed."""
+
+
+_OF_EVERY_SESSION = (
+    DeliveryMode.ON_IDLE,
+    DeliveryMode.IMMEDIATE,
+    DeliveryMode.NEXT_MESSAGE,
+    DeliveryMode.MANUAL,
+)
+"""The delivery modes that the host gives to every session."""
+_UNKNOWN = AgentSessionCapabilities(
+    messaging=MessagingCapabilities(receive=True),
+    delivery=DeliveryCapabilities(modes=()),
+    events=EventCapabilities(emits=()),
+    lifecycle=LifecycleCapabilities(release=True),
+)
+"""What is known of an agent that was never started."""
 
 
 def _now() -> int:
@@ -120,6 +150,10 @@ class Host:
             self.settings.summary_delay,
             self.settings.default_provider,
         )
+        self.ledger = Ledger(self.journal, self.redactor, now)
+        self.identities = Identities(self.ledger)
+        self.postman: Callable[[str], Postman] | None = None
+        """Who brings a session what the relay has for it, given its URI."""
         self.clients = Clients(self.journal)
         self.channels = Channels(self.journal)
         self.processes = Processes(self.home / "processes")
@@ -135,6 +169,7 @@ class Host:
         self.sign_ins = SignIns(self, user_home)
         self.sessions = Sessions(
             self.journal,
+            self.identities,
             partial(Session, self),
             settings_of or (lambda _: self.settings),
             budget=self.settings.memory_budget,
@@ -299,6 +334,7 @@ class Host:
         self.files.session_removed(uri)
         self.journal.side.disposed.append(uri)
         self.root.removed(uri)
+        self.identities.retire(uri)
         await session.close()
         await session.changes.forget()
         await self.terminals.dispose_of(uri)
@@ -351,7 +387,7 @@ class Host:
         name = session.live.head.summary.provider
         context = HostContext(
             workspace="default",
-            identity=AgentIdentity(id=session.uri, name=name, handle=f"@{name}"),
+            identity=self.identities.of_session(session.uri, name).identity,
             environment=os.environ,
             secrets={},
             logger=logging.getLogger(f"serai.agent.{name}"),
@@ -364,6 +400,25 @@ class Host:
         agent = await (await self.sought(name)).create(dict(session.seat.settings), context)
         check_registration(agent)
         return agent
+
+    def capabilities_of(self, uri: str) -> AgentSessionCapabilities:
+        """What the session can do as a participant: what its agent declares, and what the host gives to all.
+
+        The host can begin a turn, hold messages for one, and let them in with a person's. Only an agent can
+        take one in the middle of its turn.
+        """
+        session = self.sessions.peek(uri)
+        declared = session.capabilities if session is not None else None
+        if declared is None:
+            harness = self.harnesses.get(self.sessions.provider_of(uri) or "")
+            declared = getattr(harness, "capabilities", None) or _UNKNOWN
+        modes = tuple(dict.fromkeys((*declared.delivery.modes, *_OF_EVERY_SESSION)))
+        return replace(declared, delivery=replace(declared.delivery, modes=modes))
+
+    def status_of(self, uri: str) -> AgentStatus:
+        """What a session does right now. One that is not in memory has nothing to do."""
+        session = self.sessions.peek(uri)
+        return AgentStatus.IDLE if session is None else session.status
 
     # -- clients -------------------------------------------------------------------------------------------
 

@@ -90,8 +90,7 @@ class Identities:
                 )
             )
         for uri, provider in sessions:
-            if uri not in self._by_session:
-                self.enlist(self.free_name(provider), IdentityKind.AGENT, session=uri)
+            self.of_session(uri, provider)
 
     def __iter__(self) -> Iterator[Participant]:
         return iter(list(self._by_number.values()))
@@ -101,11 +100,11 @@ class Identities:
     def __getitem__(self, number: int) -> Participant:
         return self._by_number[number]
 
-    def of_session(self, uri: str) -> Participant:
-        """The participant that is the agent of a session; it is given a name where it has none."""
+    def of_session(self, uri: str, provider: str = "agent") -> Participant:
+        """The participant that is the agent of a session, named after its kind where it has no name yet."""
         number = self._by_session.get(uri)
         if number is None:
-            return self.enlist(self.free_name("agent"), IdentityKind.AGENT, session=uri)
+            return self.enlist(self.free_name(provider), IdentityKind.AGENT, session=uri)
         return self._by_number[number]
 
     def find(self, name: str) -> Participant | None:

@@ -22,6 +22,7 @@ from serai.ahp import actions as a
 from serai.ahp import types as t
 from serai.ahp import wire
 from serai.ahp.commands import ResourceReadResult
+from serai.contract import DeliveryRecord
 from serai.customizations import Definition
 from serai.errors import SessionGone
 from serai.host.blobs import BLOB_SCHEME
@@ -86,6 +87,12 @@ class Turn(SessionView):
         self.id = turn_id
         self.delivery_id = delivery_id
         """The delivery that began it."""
+        self.handed: dict[str, DeliveryRecord] = {}
+        """The deliveries that are on their way to the agent with it, and have no final receipt yet."""
+        self.entered: list[DeliveryRecord] = []
+        """The deliveries that it answers."""
+        self.next_call = ""
+        """The tool call that comes after the steering message that is taken now."""
         self.is_running = True
         """Whether what is done here still counts: someone may have cancelled the turn."""
         self.end: asyncio.Future[t.Turn] | None = None
@@ -210,15 +217,17 @@ class Turn(SessionView):
         self._act(a.SessionInputRequestedAction(request=request))
         return await answer
 
-    def steering(self, evidence: str = "journal") -> t.UserMessage | None:
+    def steering(self, evidence: str = "journal", *, before_call: bool = False) -> t.UserMessage | None:
         """Take the message that someone wants to reach the agent now, if there is one.
 
         Args:
             evidence: How it is known that the agent has it: it stands in the receipt.
+            before_call: Whether a tool call comes next: the receipt then names it.
         """
         message = self._core.live.head.steering_message
         if message is None or not self.is_running:
             return None
+        self.next_call = f"{self.id}-call-{self._calls + 1}" if before_call else ""
         self._take_steering(message, evidence)
         return message.user_message
 

@@ -32,7 +32,7 @@ from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
 from serai.host.session.delegation import PARENT
-from serai.host.session.deliveries import Entry
+from serai.host.session.deliveries import Delivery
 from serai.host.session.session import Session
 from serai.relay.header import MOST_MESSAGES, header, rendered, taken_together
 from serai.relay.policy import RelayPolicy
@@ -88,9 +88,9 @@ class SessionBox:
         self._identify = identify
         self.waiting: Counter[str] = Counter()
         """How many deliveries wait, by what they wait for."""
-        self._riding: list[Entry] = []
+        self._riding: list[Delivery] = []
         """Those that enter with a person's next message."""
-        self._steering: list[Entry] = []
+        self._steering: list[Delivery] = []
         """Those that enter before the next tool call; the first one is in the session's slot."""
         self._pumping: asyncio.Task[None] | None = None
 
@@ -121,7 +121,7 @@ class SessionBox:
         """Have a message enter now, or wait for its boundary."""
         if self.waiting.total() >= self._policy.mailbox:
             return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"))
-        entry = Entry(record, message)
+        entry = Delivery(record, message)
         session = self._session
         is_next = record.mode in {DeliveryMode.IMMEDIATE, DeliveryMode.ON_IDLE} and (
             not self.waiting["idle"] or record.priority == Priority.URGENT
@@ -140,14 +140,14 @@ class SessionBox:
         waits_for = record.waits_for or ""
         if self.waiting[waits_for] > 0:
             self.waiting[waits_for] -= 1
-        self._riding = [one for one in self._riding if one.record.id != record.id]
+        self._riding = [one for one in self._riding if one.id != record.id]
         if self._steering and self._steering[0].record.id == record.id and self._session is not None:
             self._session.turns.unsteer(record.id)
-        self._steering = [one for one in self._steering if one.record.id != record.id]
+        self._steering = [one for one in self._steering if one.id != record.id]
 
     # -- waiting -------------------------------------------------------------------------------------------
 
-    def _hold(self, entry: Entry, **told: str) -> DeliveryRecord:
+    def _hold(self, entry: Delivery, **told: str) -> DeliveryRecord:
         """Have a delivery wait, and say for what."""
         record = entry.record
         waits_for = _WAITS_FOR[record.mode]
@@ -155,19 +155,19 @@ class SessionBox:
         held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata))
         self.waiting[waits_for] += 1
         if waits_for == "next-message" and len(self._riding) < MOST_MESSAGES:
-            self._riding.append(Entry(held, entry.message))
+            self._riding.append(Delivery(held, entry.message))
         if waits_for == "idle":
             self.pump()
         return held
 
-    def _steer(self, entry: Entry, session: Session | None) -> DeliveryRecord:
+    def _steer(self, entry: Delivery, session: Session | None) -> DeliveryRecord:
         """Have a message wait for the next tool call of the turn that runs; without one, for idle."""
         if session is None or session.live.turn is None or len(self._steering) >= MOST_MESSAGES:
             calm = replace(entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=entry.record.mode)
             if session is not None and self._may_enter(session) and not self.waiting["idle"]:
-                return self._enter(session, [Entry(calm, entry.message)])[0]
-            return self._hold(Entry(calm, entry.message), why="no turn runs")
-        held = Entry(self._hold(entry), entry.message)
+                return self._enter(session, [Delivery(calm, entry.message)])[0]
+            return self._hold(Delivery(calm, entry.message), why="no turn runs")
+        held = Delivery(self._hold(entry), entry.message)
         self._steering.append(held)
         self._fill_slot(session)
         return held.record
@@ -179,7 +179,7 @@ class SessionBox:
 
     # -- what the session tells ----------------------------------------------------------------------------
 
-    def riding(self) -> tuple[list[Entry], str]:
+    def riding(self) -> tuple[list[Delivery], str]:
         """What enters with a person's next message, and how it reads. It does not wait any more."""
         session = self._session
         if session is None or not self._riding:
@@ -199,19 +199,37 @@ class SessionBox:
     def steered(self, delivery_id: str) -> None:
         """The agent has the message that was in the slot: the next one may have it."""
         self.waiting["next-tool-call"] -= 1
-        self._steering = [one for one in self._steering if one.record.id != delivery_id]
+        self._steering = [one for one in self._steering if one.id != delivery_id]
         if (session := self._session) is not None:
             self._fill_slot(session)
+
+    def displaced(self, delivery_id: str) -> None:
+        """A client has put its own message into the slot: ours waits for idle."""
+        for entry in [one for one in self._steering if one.id == delivery_id]:
+            self._steering.remove(entry)
+            self._calm(entry, "another message took its place")
 
     def turn_ended(self) -> None:
         """What waited for a tool call of this turn waits for idle from now on."""
         late, self._steering = self._steering, []
         for entry in late:
-            self.waiting["next-tool-call"] -= 1
-            calm = replace(
-                entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=DeliveryMode.NEXT_TOOL_CALL
-            )
-            self._hold(Entry(calm, entry.message), why="the turn ended without a tool call")
+            if (session := self._session) is not None:
+                session.turns.unsteer(entry.id)
+            self._calm(entry, "the turn ended without a tool call")
+
+    def _calm(self, entry: Delivery, why: str) -> None:
+        """Have a message wait for idle that waited for a tool call."""
+        self.waiting["next-tool-call"] -= 1
+        asked = DeliveryMode.NEXT_TOOL_CALL
+        calm = replace(entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=asked)
+        self._hold(Delivery(calm, entry.message), why=why)
+
+    async def recover(self) -> None:
+        """After a restart: what waited for a tool call waits for idle, and what can enter does."""
+        for entry in await self._waiting("next-tool-call", 1000):
+            self._calm(entry, "the host was stopped")
+        self._riding = await self._waiting("next-message", MOST_MESSAGES)
+        self.idle()
 
     def idle(self) -> None:
         """The session may have become idle."""
@@ -262,25 +280,25 @@ class SessionBox:
     def _enter(
         self,
         session: Session,
-        entries: list[Entry],
+        entries: list[Delivery],
         *,
-        waiting: list[Entry] | None = None,
+        waiting: list[Delivery] | None = None,
         interrupted: str | None = None,
     ) -> list[DeliveryRecord]:
         text = self._text(entries, session, waiting or [])
         return session.turns.enter(entries, text, interrupted=interrupted)
 
-    async def _waiting(self, waits_for: str, limit: int) -> list[Entry]:
+    async def _waiting(self, waits_for: str, limit: int) -> list[Delivery]:
         store = self._ledger.store
         rows = await store.relay("waiting_deliveries", self._participant.number, waits_for, limit)
-        entries: list[Entry] = []
+        entries: list[Delivery] = []
         for record in map(record_of, rows):
             found = await store.relay("message", record.message_id)
             if found:
-                entries.append(Entry(record, decode(found[0][1], RelayMessage)))
+                entries.append(Delivery(record, decode(found[0][1], RelayMessage)))
         return entries
 
-    def _text(self, entries: list[Entry], session: Session, waiting: list[Entry] | None = None) -> str:
+    def _text(self, entries: list[Delivery], session: Session, waiting: list[Delivery] | None = None) -> str:
         """Messages as the agent reads them."""
         parent = (session.live.head.meta or {}).get(PARENT)
         newer = Counter(entry.message.sender.id for entry in waiting or ())

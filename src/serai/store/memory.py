@@ -238,7 +238,7 @@ class MemoryStore:
 
     async def purge(self, uri: str) -> None:
         """See `Store`."""
-        channels = {uri, f"serai-deliveries:{uri}", f"serai-agent:{uri}"}
+        channels = {uri, f"serai-deferred:{uri}", f"serai-agent:{uri}"}
         erased = [row for row in self._rows if row.channel in channels]
         suspects = set(_references([*(row.action for row in erased), *self._contents(uri)]))
         suspects |= {digest for digest, users in self._users.items() if uri in users}
@@ -255,6 +255,7 @@ class MemoryStore:
         self._heads.pop(uri, None)
         self._turns.pop(uri, None)
         self._disposed.discard(uri)
+        self._tables.execute(relay.SQL["purge_deliveries"], (uri,))
         for channel in channels:
             self._pruned.pop(channel, None)
         for users in self._users.values():

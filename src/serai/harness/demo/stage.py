@@ -75,13 +75,13 @@ class DemoStage:
 
     # -- hearing -------------------------------------------------------------------------------------------
 
-    async def heed(self) -> None:
+    async def heed(self, *, before_call: bool = False) -> None:
         """Take a message that steers, if there is one, and say that it was heard.
 
         Raises:
             Stopped: It says `stop`.
         """
-        message = self.turn.steering()
+        message = self.turn.steering(before_call=before_call)
         if message is None:
             return
         await self.say(f"You steer me: {quoted(message.text)}. Heard.")
@@ -100,7 +100,7 @@ class DemoStage:
 
         It runs without a question when it was allowed for the session, or when the settings say so.
         """
-        await self.heed()
+        await self.heed(before_call=True)
         self._in_text = False
         if how.get("confirmed") is None and self.may_run(name):
             how["confirmed"] = ToolCallConfirmationReason.SETTING.value

@@ -1,12 +1,12 @@
 """The one door into a session: whatever enters is a delivery, with an id, a context and receipts.
 
-The records stand in the journal, on a channel of their own beside the session's, so that they are committed
-together with what they are about.
+What a client says over AHP and what the relay brings are rows of one ledger, committed together with what
+they are about. An action of a client that waits for the end of a turn is a record beside the session's channel.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -14,35 +14,75 @@ from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.ahp.types import UserMessage
 from serai.contract import (
+    Delivered,
     DeliveryMode,
     DeliveryReason,
+    DeliveryRecord,
     Failed,
     MessageContext,
     MessageReceipt,
     RelayMessage,
-    to_wire,
 )
+from serai.host.ledger import Ledger
 from serai.host.messages import relay_message
 from serai.host.session.core import SessionCore
+from serai.store.contract import StoredRow
 
-__all__ = ["DeferredAction", "Delivery", "Door", "deliveries_channel"]
-
-
-def deliveries_channel(session: str) -> str:
-    """Where the records of a session's deliveries stand."""
-    return f"serai-deliveries:{session}"
+__all__ = ["DeferredAction", "Delivery", "Door", "Postman", "deferred_channel", "still_deferred"]
 
 
-class Delivery(msgspec.Struct, frozen=True):
+def deferred_channel(session: str) -> str:
+    """Where it stands which actions wait for the end of a session's turn."""
+    return f"serai-deferred:{session}"
+
+
+class Delivery(NamedTuple):
     """A message on its way into a session."""
 
+    record: DeliveryRecord
     message: RelayMessage
-    context: MessageContext
 
     @property
     def id(self) -> str:
         """The id that its records and receipts have."""
-        return self.context.id
+        return self.record.id
+
+    @property
+    def context(self) -> MessageContext:
+        """Why it is delivered, for the harness."""
+        record = self.record
+        return MessageContext(
+            id=record.id,
+            mode=record.mode,
+            reason=record.reason,
+            priority=record.priority,
+            deadline=record.deadline,
+            metadata=record.metadata,
+        )
+
+
+class Postman(Protocol):
+    """Brings a session what the relay has for it."""
+
+    def riding(self) -> tuple[list[Delivery], str]:
+        """What enters with a person's next message, and how it reads. It waits no longer."""
+        ...
+
+    def steered(self, delivery_id: str) -> None:
+        """The agent has the steering message that was a delivery of the relay's."""
+        ...
+
+    def displaced(self, delivery_id: str) -> None:
+        """The steering message that was a delivery of the relay's was replaced by a client's."""
+        ...
+
+    def turn_ended(self) -> None:
+        """A turn is over."""
+        ...
+
+    def idle(self) -> None:
+        """The session may have become idle."""
+        ...
 
 
 class DeferredAction(NamedTuple):
@@ -53,12 +93,44 @@ class DeferredAction(NamedTuple):
     origin: ActionOrigin
 
 
-class Door:
-    """Lets messages into one session and keeps the records of it."""
+class _DeferredRecord(msgspec.Struct):
+    id: str
+    action: msgspec.Raw = msgspec.Raw(b"")
+    origin: msgspec.Raw = msgspec.Raw(b"")
 
-    def __init__(self, core: SessionCore) -> None:
+
+_read_deferred = msgspec.json.Decoder(_DeferredRecord).decode
+
+
+def still_deferred(rows: list[StoredRow]) -> list[DeferredAction]:
+    """The actions that wait for the end of a turn, by their records."""
+    deferred: dict[str, DeferredAction] = {}
+    for row in rows:
+        record = _read_deferred(row.action)
+        if not record.action:
+            deferred.pop(record.id, None)
+            continue
+        action = wire.decode(bytes(record.action), StateAction)
+        origin = wire.decode(bytes(record.origin), ActionOrigin)
+        deferred[record.id] = DeferredAction(record.id, action, origin)
+    return list(deferred.values())
+
+
+class Door:
+    """Lets messages into one session and keeps the records of it.
+
+    Args:
+        core: The session.
+        ledger: Where deliveries are written down.
+        agent: The number of the identity that the session's agent has.
+        agent_id: Its id.
+    """
+
+    def __init__(self, core: SessionCore, ledger: Ledger, agent: int, agent_id: str) -> None:
         self._core = core
-        self._channel = deliveries_channel(core.uri)
+        self._ledger = ledger
+        self._agent = agent
+        self._agent_id = agent_id
 
     def enter(
         self, said: UserMessage, sender: str, mode: DeliveryMode, metadata: dict[str, Any] | None = None
@@ -67,41 +139,59 @@ class Door:
 
         Secrets in it are masked already: all that is dispatched, or said by an agent, passed the redactor.
         """
-        core, delivery_id = self._core, self._core.new_id()
+        core, delivery_id, now = self._core, self._core.new_id(), self._ledger.now
+        record = DeliveryRecord(
+            id=delivery_id,
+            message_id=delivery_id,
+            agent=self._agent_id,
+            mode=mode,
+            reason=DeliveryReason.DM,
+            metadata={"sender": sender, **(metadata or {})},
+            created_at=now,
+            updated_at=now,
+        )
+        core.telemetry.entered(delivery_id, mode, record.reason)
+        self._ledger.create(record, self._agent, of_message=False)
+        return self.delivery(record, said)
+
+    def delivery(self, record: DeliveryRecord, said: UserMessage) -> Delivery:
+        """A delivery whose message came over AHP."""
+        core, sender = self._core, str(record.metadata.get("sender", "client"))
         agent = core.live.head.summary.provider
         message = relay_message(
-            delivery_id, said, sender=sender, agent=agent, session=core.uri, mode=mode, now=core.now()
+            record.id, said, sender=sender, agent=agent, session=core.uri, mode=record.mode, now=core.now()
         )
-        context = MessageContext(id=delivery_id, mode=mode, reason=DeliveryReason.DM, metadata=metadata or {})
-        core.telemetry.entered(delivery_id, mode, context.reason)
-        self._record("delivery.created", delivery_id, message=to_wire(message), context=to_wire(context))
-        return Delivery(message, context)
+        return Delivery(record, message)
 
-    def handing(self, delivery_id: str, turn_id: str) -> None:
+    def handing(self, record: DeliveryRecord, turn_id: str, told: dict[str, str]) -> DeliveryRecord:
         """Record that the message is about to leave for the agent, and which turn it begins."""
-        self._record("delivery.handing", delivery_id, turnId=turn_id)
+        return self._ledger.handing(record, turnId=turn_id, **told)
 
-    def receipt(self, delivery_id: str, receipt: MessageReceipt) -> None:
+    def receipt(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryRecord:
         """Record what became of a delivery."""
-        self._core.telemetry.receipt(delivery_id, receipt)
-        told = self._core.redactor.redact_value(to_wire(receipt), observed=True)
-        self._record(f"delivery.{told['status']}", delivery_id, receipt=told)
+        self._core.telemetry.receipt(record.id, receipt)
+        return self._ledger.settle(record, receipt)
 
-    def failed(self, delivery_id: str, reason: str) -> None:
+    def delivered(self, record: DeliveryRecord, evidence: str, **more: str) -> DeliveryRecord:
+        """Record that a message is in the agent's input, and how that is known."""
+        metadata = {"evidence": evidence, **more}
+        return self.receipt(record, Delivered(delivery_id=record.id, metadata=metadata))
+
+    def failed(self, record: DeliveryRecord, reason: str) -> DeliveryRecord:
         """Record that a delivery has failed."""
-        self.receipt(delivery_id, Failed(delivery_id=delivery_id, reason=reason))
+        return self.receipt(record, Failed(delivery_id=record.id, reason=reason))
+
+    def answered(self, record: DeliveryRecord) -> None:
+        """Record what came of the turn that a message has entered."""
+        self._ledger.put(record)
 
     def defer(self, action: StateAction, origin: ActionOrigin) -> DeferredAction:
         """Record that an action waits for the end of the turn: it must not be lost with the host."""
         deferred = DeferredAction(self._core.new_id(), action, origin)
-        fields = {"action": wire.to_json(action), "origin": wire.to_json(origin)}
-        self._record("action.deferred", deferred.id, **fields)
+        record = {"id": deferred.id, "action": wire.to_json(action), "origin": wire.to_json(origin)}
+        self._core.journal.record(deferred_channel(self._core.uri), msgspec.json.encode(record))
         return deferred
 
     def applied(self, deferred_id: str) -> None:
         """Record that an action waits no longer."""
-        self._record("action.applied", deferred_id)
-
-    def _record(self, kind: str, delivery_id: str, **fields: Any) -> None:
-        record = msgspec.json.encode({"type": kind, "deliveryId": delivery_id, **fields})
-        self._core.journal.record(self._channel, record)
+        self._core.journal.record(deferred_channel(self._core.uri), msgspec.json.encode({"id": deferred_id}))

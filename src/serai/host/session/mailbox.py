@@ -7,13 +7,13 @@ does not have: which delivery each of them is; and why one is not taken: too man
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from serai.ahp import actions as a
 from serai.ahp.rules import Judgement, rejected
-from serai.ahp.types import PendingMessage, PendingMessageKind, UserMessage
-from serai.contract import Accepted, AgentSessionCapabilities, DeliveryMode, refusal
+from serai.ahp.types import PendingMessage, PendingMessageKind, SessionState, UserMessage
+from serai.contract import Accepted, AgentSessionCapabilities, DeliveryMode, DeliveryRecord, refusal
 from serai.host.messages import user_message
 from serai.host.session.deliveries import Delivery, Door
 
@@ -39,13 +39,31 @@ class Mailbox:
     def __init__(self, door: Door) -> None:
         self._door = door
         self._held: dict[Waiting, Delivery] = {}
+        self.displaced: Callable[[str], None] = lambda _delivery_id: None
+        """Is called when a delivery of the relay's has lost its place."""
 
     def __bool__(self) -> bool:
         return bool(self._held)
 
-    def restore(self, held: Iterable[Delivery]) -> None:
-        """After a restart: what was waiting waits on."""
-        self._held = {Waiting(**delivery.context.metadata["pendingMessage"]): delivery for delivery in held}
+    def restore(self, held: Iterable[DeliveryRecord], head: SessionState) -> None:
+        """After a restart: what was waiting waits on, and what has no record gets one."""
+        waiting = [(PendingMessageKind.QUEUED, one) for one in head.queued_messages or ()]
+        if head.steering_message is not None:
+            waiting.append((PendingMessageKind.STEERING, head.steering_message))
+        records = {Waiting(**record.metadata["pendingMessage"]): record for record in held}
+        for kind, message in waiting:
+            place = Waiting(kind.value, message.id)
+            record = records.pop(place, None)
+            if record is None:
+                self.put(place, message.user_message, "client")
+            else:
+                self._held[place] = self._door.delivery(record, message.user_message)
+        for record in records.values():
+            self._door.failed(record, "replaced")
+
+    def lend(self, waiting: Waiting, delivery: Delivery) -> None:
+        """A delivery of the relay's has the place of a pending message."""
+        self._held[waiting] = delivery
 
     def put(self, waiting: Waiting, message: UserMessage, sender: str) -> None:
         """A message begins to wait. One whose place it takes is not delivered, and gets that receipt."""
@@ -55,9 +73,9 @@ class Mailbox:
                 self.drop(other, "replaced")
         mode, waits_for = _MODES[PendingMessageKind(waiting.kind)]
         delivery = self._door.enter(message, sender, mode, {"pendingMessage": waiting._asdict()})
-        self._held[waiting] = delivery
         metadata = {"heldBy": "host", "waitsFor": waits_for}
-        self._door.receipt(delivery.id, Accepted(delivery_id=delivery.id, metadata=metadata))
+        accepted = Accepted(delivery_id=delivery.id, metadata=metadata)
+        self._held[waiting] = delivery._replace(record=self._door.receipt(delivery.record, accepted))
 
     def take(self, waiting: Waiting) -> Delivery | None:
         """Its moment has come: whoever takes it sees to the next receipt."""
@@ -80,8 +98,13 @@ class Mailbox:
 
     def drop(self, waiting: Waiting, reason: str) -> None:
         """A message will not be delivered."""
-        if (delivery := self.take(waiting)) is not None:
-            self._door.failed(delivery.id, reason)
+        delivery = self.take(waiting)
+        if delivery is None:
+            return
+        if waiting.id == delivery.id:
+            self.displaced(delivery.id)  # the relay's own: it waits on, elsewhere
+        else:
+            self._door.failed(delivery.record, reason)
 
     def drop_all(self, reason: str) -> None:
         """None of them will be delivered."""

@@ -20,8 +20,15 @@ from serai.ahp.commands import (
 )
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, Verdict, judge
-from serai.ahp.types import ROOT, FreeForm, PendingMessageKind, SessionLifecycle, UserMessage
-from serai.contract import AgentSession, AgentStatus
+from serai.ahp.types import (
+    ROOT,
+    FreeForm,
+    PendingMessageKind,
+    SessionLifecycle,
+    TurnState,
+    UserMessage,
+)
+from serai.contract import AgentSession, AgentSessionCapabilities, AgentStatus
 from serai.customizations import ClientPlugins
 from serai.errors import SeraiError, SessionFailed, SessionGone
 from serai.host.agents import Attentive, HostedHarness, Particular
@@ -30,12 +37,14 @@ from serai.host.channels import Channels
 from serai.host.clients import Clients
 from serai.host.customizations.folders import CustomizedFolders
 from serai.host.customizations.session import SessionCustomizations
+from serai.host.identities import Identities
+from serai.host.ledger import Ledger
 from serai.host.root import Root
 from serai.host.seat import Seat
 from serai.host.session.client_tools import ClientTools
 from serai.host.session.core import SessionCore, error_info, needs_sign_in, status_of
 from serai.host.session.delegation import Subagent, delegate
-from serai.host.session.deliveries import Door
+from serai.host.session.deliveries import Door, Postman
 from serai.host.session.mailbox import Mailbox, Waiting, not_taken
 from serai.host.session.questions import Questions, all_answers, unknown_option
 from serai.host.session.turns import Turns
@@ -88,6 +97,9 @@ class SessionHost(Protocol):
     customized_folders: CustomizedFolders
     client_plugins: ClientPlugins
     harnesses: dict[str, HostedHarness]
+    identities: Identities
+    ledger: Ledger
+    postman: Callable[[str], Postman] | None
     home: Path
     now: Callable[[], int]
     new_id: Callable[[], str]
@@ -142,7 +154,8 @@ class Session:
         self.uri = kept.uri
         self.act, self.spawn = core.act, core.spawn
         self.questions = Questions(core)
-        door = Door(core)
+        participant = host.identities.of_session(kept.uri, core.live.head.summary.provider)
+        door = Door(core, host.ledger, participant.number, participant.identity.id)
         self.mailbox = Mailbox(door)
         self.customizations = SessionCustomizations(self, self.spawn)
         self.changes = SessionChanges(self)
@@ -165,7 +178,11 @@ class Session:
             agent=self.agent,
             activity_changed=self._activity_changed,
             followed=self.followed,
+            is_in_process=getattr(host.harnesses.get(core.live.head.summary.provider), "in_process", False),
         )
+        if host.postman is not None:
+            self.turns.postman = postman = host.postman(kept.uri)
+            self.mailbox.displaced = postman.displaced
         self.converse = self.turns.converse
         self.seat = Seat(
             core, self.turns, self.questions, processes=host.processes, read=self.read, fork=self._fork
@@ -187,6 +204,24 @@ class Session:
         waits = head.lifecycle == SessionLifecycle.CREATING or head.active_client is not None or self.mailbox
         runs = self.live.turn is not None or self.changes.is_busy
         return bool(waits or runs or self.core.is_busy)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether a message of the relay may begin a turn: nothing runs, and nothing of a person waits.
+
+        After a person cancelled a turn nothing enters by itself until someone goes on.
+        """
+        head = self.live.head
+        is_ready = self.live.turn is None and head.lifecycle == SessionLifecycle.READY
+        was_stopped = bool(head.turns) and head.turns[-1].state == TurnState.CANCELLED
+        return is_ready and not was_stopped and (not head.queued_messages or self.turns.is_held)
+
+    @property
+    def capabilities(self) -> AgentSessionCapabilities | None:
+        """What its agent declares, as far as that is known."""
+        if self._agent is not None:
+            return self._agent.capabilities
+        return getattr(self.host.harnesses.get(self.live.head.summary.provider), "capabilities", None)
 
     @property
     def status(self) -> AgentStatus:
@@ -220,8 +255,8 @@ class Session:
         if isinstance(harness, Particular) and (problem := harness.refusal(self.uri, action)):
             return problem
         if isinstance(action, a.SessionPendingMessageSetAction):
-            declared = self._agent.capabilities if self._agent else getattr(harness, "capabilities", None)
-            return not_taken(action, head.queued_messages or [], self.settings.queue_limit, declared)
+            limit = self.settings.queue_limit
+            return not_taken(action, head.queued_messages or [], limit, self.capabilities)
         return unknown_option(self.live, action)
 
     def _accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
@@ -384,7 +419,14 @@ class Session:
             self.act(a.SessionReadyAction())
             self.core.sign_in_needed(None)
             self.turns.consume_queue()
+            if self.turns.postman is not None:
+                self.turns.postman.idle()
         self._begun.set()
+
+    async def began(self) -> None:
+        """Wait until it is known whether the agent of a new session is there."""
+        if self.live.head.lifecycle == SessionLifecycle.CREATING:
+            await self._begun.wait()
 
     async def signed_in(self) -> None:
         """Someone has signed in to its agent. If that was missing, the session goes on, or begins at last."""
@@ -401,8 +443,7 @@ class Session:
         Raises:
             SessionFailed: It did not start.
         """
-        if self.live.head.lifecycle == SessionLifecycle.CREATING:
-            await self._begun.wait()
+        await self.began()
         error = self.live.head.creation_error
         if error is not None and self.live.head.lifecycle == SessionLifecycle.CREATION_FAILED:
             raise SessionFailed(error.message, error_type=error.error_type)

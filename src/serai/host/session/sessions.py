@@ -17,8 +17,10 @@ from msgspec.structs import replace
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import SessionStatus, SessionSummary
 from serai.errors import ProtocolError, SeraiError
-from serai.host.session.deliveries import deliveries_channel
-from serai.host.session.recovery import recover, unsettled
+from serai.host.identities import Identities
+from serai.host.ledger import record_of
+from serai.host.session.deliveries import deferred_channel, still_deferred
+from serai.host.session.recovery import recover
 from serai.host.session.session import Session
 from serai.host.settings import HostSettings
 from serai.journal.journal import Journal
@@ -39,6 +41,7 @@ class Sessions:
 
     Args:
         journal: Where they are kept.
+        identities: Under which names their agents take part.
         new_session: Makes a session of its state, in memory.
         settings_of: How a session behaves, given the URI of its working directory. It may read files.
         budget: About how many bytes may stay in memory that nobody watches and nothing runs in.
@@ -51,6 +54,7 @@ class Sessions:
     def __init__(
         self,
         journal: Journal,
+        identities: Identities,
         new_session: Callable[[KeptSession, HostSettings], Session],
         settings_of: Callable[[str | None], HostSettings],
         *,
@@ -62,6 +66,7 @@ class Sessions:
     ) -> None:
         self.settings_of = settings_of
         self._journal = journal
+        self._identities = identities
         self._new_session = new_session
         self._budget = budget
         self._is_watched = is_watched
@@ -84,6 +89,7 @@ class Sessions:
         for row in await self._journal.store.sessions():
             self._rows[row.uri] = row
         self._unrecovered.update(self._rows)
+        await self._identities.open((row.uri, listed(row)[0].provider) for row in self._rows.values())
         for row in list(self._rows.values()):
             summary, more = listed(row)
             self._known(row.uri, summary.working_directory, more)
@@ -129,6 +135,12 @@ class Sessions:
         summaries = [replace(session.live.head.summary) for session in self._sessions.values()]
         summaries += [listed(row)[0] for row in self._rows.values()]
         return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
+
+    def provider_of(self, uri: str) -> str | None:
+        """The kind of agent of a session, also of one that is not in memory."""
+        if (session := self._sessions.get(uri)) is not None:
+            return session.live.head.summary.provider
+        return listed(self._rows[uri])[0].provider if uri in self._rows else None
 
     # -- into memory ---------------------------------------------------------------------------------------
 
@@ -196,14 +208,18 @@ class Sessions:
             raise ProtocolError(f"{uri} has no head in the store", number=AhpErrorCode.SESSION_NOT_FOUND)
         turns = await store.turns(uri)
         rows = await store.rows(uri, head.seq)
-        deliveries = await store.rows(deliveries_channel(uri), 0) if uri in self._unrecovered else []
+        is_unrecovered = uri in self._unrecovered
+        agent = self._identities.of_session(uri).number
+        entries = await store.relay("entries_of_session", agent) if is_unrecovered else []
+        deferred = await store.rows(deferred_channel(uri), 0) if is_unrecovered else []
         kept = KeptSession.restore(self._rows[uri], head, turns, rows)
         settings = await asyncio.to_thread(self.settings_of, kept.live.head.summary.working_directory)
         session = self._enter(kept, settings)
         del self._rows[uri]
         if uri in self._unrecovered:
             self._unrecovered.discard(uri)
-            recover(session.core, session.turns, session.questions, unsettled(deliveries))
+            open_ones = [record_of(row) for row in entries]
+            recover(session.core, session.turns, session.questions, open_ones, still_deferred(deferred))
         self.evict()
         return session
 

@@ -6,18 +6,40 @@ import asyncio
 import contextlib
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
+
+from msgspec.structs import replace
 
 from serai.ahp import actions as a
 from serai.ahp.extensions import QUEUE_HELD as HELD
-from serai.ahp.types import ErrorInfo, PendingMessage, PendingMessageKind, SessionLifecycle, UserMessage
+from serai.ahp.types import (
+    ErrorInfo,
+    MarkdownResponsePart,
+    PendingMessage,
+    PendingMessageKind,
+    SessionLifecycle,
+    SystemNotificationResponsePart,
+    UserMessage,
+)
 from serai.ahp.types import Turn as AhpTurn
-from serai.contract import AgentSession, Delivered, DeliveryMode, Failed, MessageReceipt
+from serai.contract import (
+    Accepted,
+    AgentSession,
+    Deferred,
+    Delivered,
+    DeliveryAnswer,
+    DeliveryMode,
+    DeliveryRecord,
+    DeliveryState,
+    Failed,
+    MessageReceipt,
+)
 from serai.errors import AgentClosed, SeraiError, SessionGone
 from serai.host.changes.bases import Bases
+from serai.host.messages import user_message
 from serai.host.session.core import SessionCore, error_info
-from serai.host.session.deliveries import DeferredAction, Delivery, Door
+from serai.host.session.deliveries import DeferredAction, Delivery, Door, Postman
 from serai.host.session.mailbox import Mailbox, Waiting
 from serai.host.session.questions import Questions
 from serai.host.tool_call import ends_of_calls
@@ -28,6 +50,8 @@ __all__ = ["HELD", "Drowsy", "Turns"]
 _log = logging.getLogger(__name__)
 
 _TITLE_LENGTH = 60
+_MOST_OF_ANSWER = 64 * 1024
+"""How many characters of an answer the record of a delivery keeps."""
 _MOST_DEFERRED = 100
 """When so many actions wait for the end of the turn, no more are taken: all happen in one step then."""
 
@@ -54,6 +78,7 @@ class Turns:
         agent: Returns the agent; it is started when it is not there.
         activity_changed: Is called when a turn has begun, and when none runs any more.
         followed: Has follow what follows from a client's action, once it is committed.
+        is_in_process: Whether the agent runs in the host.
     """
 
     def __init__(
@@ -68,6 +93,7 @@ class Turns:
         agent: Callable[[], Awaitable[AgentSession]],
         activity_changed: Callable[[], None],
         followed: Callable[[a.StateAction], None],
+        is_in_process: bool,
     ) -> None:
         self.door = door
         self.mailbox = mailbox
@@ -79,8 +105,13 @@ class Turns:
         self._activity_changed = activity_changed
         self._followed = followed
         self._running: Turn | None = None
-        self._handed: set[str] = set()
-        """Deliveries that are on their way to the agent, and have no receipt yet."""
+        self.is_in_process = is_in_process
+        """Whether the agent runs in the host, and so reads its input from the journal."""
+        self.postman: Postman | None = None
+        """Who brings what the relay has for the session."""
+        self.hops = 0
+        """How many messages of agents led to the turn that runs, since a person spoke."""
+        self._has_settled = asyncio.Event()
         self._deferred: list[DeferredAction] = []
         self._interrupted: str | None = None
         """Why the last turn was not completed; `None` when it was, or runs."""
@@ -100,22 +131,70 @@ class Turns:
     def start(
         self, action: a.SessionTurnStartedAction, origin: a.ActionOrigin | None, sender: str = "queue"
     ) -> Turn:
-        """Begin a turn. The agent is called once that is committed. Secrets in the message are masked."""
-        core, message, waited = self._core, action.user_message, action.queued_message_id
-        is_first = not core.live.head.turns
+        """Begin a turn. The agent is called once that is committed. Secrets in the message are masked.
+
+        With a person's message enters what the relay holds for it.
+        """
+        message, waited = action.user_message, action.queued_message_id
         delivery = self.mailbox.take_said(waited, message) if waited is not None else None
         if delivery is None:
             sender = origin.client_id if origin else sender
             delivery = self.door.enter(message, sender, DeliveryMode.IMMEDIATE)
+        riding, text = self.postman.riding() if origin is not None and self.postman else ([], "")
+        if riding:
+            with_others = replace(delivery.message, text=f"{text}\n\n{delivery.message.text}")
+            delivery = delivery._replace(message=with_others)
+        turn = self._begin(action, origin, delivery, riding, hops=0)
+        if riding:
+            part = SystemNotificationResponsePart(content=text)
+            self._core.act(a.SessionResponsePartAction(turn_id=turn.id, part=part))
+        return turn
+
+    def enter(
+        self, deliveries: Sequence[Delivery], text: str, *, interrupted: str | None = None
+    ) -> list[DeliveryRecord]:
+        """Begin a turn with messages of the relay. Returns how far each has come.
+
+        Args:
+            deliveries: The messages, in order; the session is idle.
+            text: How they read, together.
+            interrupted: The turn that was cancelled for them.
+        """
+        attachments = tuple(one for delivery in deliveries for one in delivery.message.attachments)
+        first = deliveries[0]._replace(
+            message=replace(deliveries[0].message, text=text, attachments=attachments)
+        )
+        action = a.SessionTurnStartedAction(
+            turn_id=self._core.new_id(), user_message=user_message(first.message)
+        )
+        for delivery in deliveries:
+            self._core.telemetry.entered(delivery.id, delivery.record.mode, delivery.record.reason)
+        hops = max(delivery.record.hops for delivery in deliveries)
+        told = {"interrupted": interrupted} if interrupted else {}
+        turn = self._begin(action, None, first, deliveries[1:], hops=hops, told=told)
+        entered = turn.handed | {record.id: record for record in turn.entered}
+        return [entered[delivery.id] for delivery in deliveries]
+
+    def _begin(
+        self,
+        action: a.SessionTurnStartedAction,
+        origin: a.ActionOrigin | None,
+        delivery: Delivery,
+        more: Sequence[Delivery],
+        *,
+        hops: int,
+        told: dict[str, str] | None = None,
+    ) -> Turn:
+        core = self._core
+        is_first = not core.live.head.turns
         core.telemetry.begins(delivery.id)
         core.act(action, origin, is_masked=True)
         core.clear_activity()
         self._interrupted = None
         self.hold(None)
-        self.door.handing(delivery.id, action.turn_id)
-        self._handed.add(delivery.id)
+        self.hops = hops
         if is_first and not core.live.head.summary.title:
-            core.act(a.SessionTitleChangedAction(title=_title(message)))
+            core.act(a.SessionTitleChangedAction(title=_title(action.user_message)))
         turn = Turn(
             core,
             self._questions,
@@ -125,6 +204,13 @@ class Turns:
             own=self._own,
             take_steering=self.take_steering,
         )
+        for record in (delivery.record, *(one.record for one in more)):
+            if self.is_in_process:
+                # Its input is the journal: what is committed there has got to the agent.
+                evidence = {"turnId": action.turn_id, **(told or {})}
+                turn.entered.append(self.door.delivered(record, "journal", **evidence))
+            else:
+                turn.handed[record.id] = self.door.handing(record, action.turn_id, told or {})
         self._running = turn
         self._activity_changed()
         core.then(lambda: core.spawn(self._deliver(delivery, turn)))
@@ -137,17 +223,21 @@ class Turns:
             agent = await self._awake(turn) if turn.is_running else None
             if agent is None or not turn.is_running:
                 # Someone cancelled it before the agent was called.
-                self._settle(delivery.id, Failed(delivery_id=delivery.id, reason="cancelled"))
+                self._settle(turn, Failed(delivery_id=delivery.id, reason="cancelled"))
                 return
             receipt = await agent.receive_message(delivery.message, delivery.context)
         except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
             self.log_failure("did not take a message", error)
             code = error.code if isinstance(error, SeraiError) else code
-            receipt = Failed(delivery_id=delivery.id, reason=str(error) or type(error).__name__)
-        self._settle(delivery.id, receipt)
+            again = not isinstance(error, SeraiError)
+            reason = str(error) or type(error).__name__
+            receipt = Failed(delivery_id=delivery.id, reason=reason, retryable=again)
+        self._settle(turn, receipt)
         if isinstance(receipt, Failed):
             self._end(turn, error_info(code, receipt.reason))
-        elif turn.task is None:
+        elif isinstance(receipt, Deferred):
+            self._end(turn, error_info("deferred", receipt.reason or "the agent cannot take it now"))
+        elif turn.task is None and isinstance(receipt, Delivered):
             self._end(turn, error_info("no_answer", "the agent took the message and began no answer"))
 
     async def _awake(self, turn: Turn) -> AgentSession:
@@ -162,11 +252,26 @@ class Turns:
             base.cancel()
         return agent
 
-    def _settle(self, delivery_id: str, receipt: MessageReceipt) -> None:
-        """A delivery that was handed over has its receipt, unless it has one already."""
-        if delivery_id in self._handed:
-            self._handed.discard(delivery_id)
-            self.door.receipt(delivery_id, receipt)
+    def _settle(self, turn: Turn, receipt: MessageReceipt) -> None:
+        """What was handed over with a turn has its receipt, unless it has one already.
+
+        What the agent only accepted is still on its way: it is delivered when the answer begins.
+        """
+        handed, turn.handed = turn.handed, {}
+        for record in handed.values():
+            told = replace(receipt, delivery_id=record.id, metadata=record.evidence | receipt.metadata)
+            settled = self.door.receipt(record, told)
+            if isinstance(receipt, Accepted):
+                turn.handed[record.id] = settled
+            elif isinstance(receipt, Delivered):
+                turn.entered.append(settled)
+        self._has_settled.set()
+
+    async def handed_over(self) -> None:
+        """Wait until the agent has said what became of what it was handed."""
+        while self._running is not None and self._running.handed:
+            self._has_settled.clear()
+            await self._has_settled.wait()
 
     async def converse(self, message: UserMessage, sender: str) -> AhpTurn:
         """Begin a turn with what an agent says, and wait for its end. Cancelling cancels the turn.
@@ -189,6 +294,8 @@ class Turns:
 
     def _own(self, turn: Turn, answer: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run the coroutine that answers a turn."""
+        if any(record.state == DeliveryState.ACCEPTED for record in turn.handed.values()):
+            self._settle(turn, Delivered(delivery_id=turn.delivery_id, metadata={"evidence": "answer"}))
         return self._core.spawn(self._run(turn, answer))
 
     async def _run(self, turn: Turn, answer: Coroutine[Any, Any, None]) -> None:
@@ -223,9 +330,53 @@ class Turns:
         kind = PendingMessageKind.STEERING
         self._core.act(a.SessionPendingMessageRemovedAction(kind=kind, id=message.id))
         if (delivery := self.mailbox.take(Waiting(kind, message.id))) is not None:
-            self.door.receipt(
-                delivery.id, Delivered(delivery_id=delivery.id, metadata={"evidence": evidence})
-            )
+            turn = self._running
+            more = {"turnId": turn.id} if turn else {}
+            if turn is not None and turn.next_call:
+                more["toolCallId"] = turn.next_call
+            record = self.door.delivered(delivery.record, evidence, **more)
+            if turn is not None:
+                turn.entered.append(record)
+            self.hops = max(self.hops, delivery.record.hops)
+            if self.postman is not None and message.id == delivery.id:
+                self.postman.steered(delivery.id)
+
+    # -- the relay -----------------------------------------------------------------------------------------
+
+    @property
+    def can_steer(self) -> bool:
+        """Whether a turn runs whose agent could take a steering message, and nobody's waits."""
+        return self._running is not None and self._core.live.head.steering_message is None
+
+    def steer(self, delivery: Delivery, text: str) -> None:
+        """Have a message of the relay wait as the steering message."""
+        said = user_message(replace(delivery.message, text=text))
+        kind = PendingMessageKind.STEERING.value
+        action = a.SessionPendingMessageSetAction(kind=kind, id=delivery.id, user_message=said)
+        self._core.act(action, is_masked=True)
+        self.mailbox.lend(Waiting(kind, delivery.id), delivery)
+        self._followed(action)
+
+    def unsteer(self, delivery_id: str) -> None:
+        """A message of the relay is no longer the steering message."""
+        kind = PendingMessageKind.STEERING.value
+        if self.mailbox.take(Waiting(kind, delivery_id)) is not None:
+            self._core.act(a.SessionPendingMessageRemovedAction(kind=kind, id=delivery_id))
+
+    def interrupt_for_message(self) -> str | None:
+        """Cancel the turn that runs, for a message that may interrupt. Returns which it was."""
+        turn = self._core.live.turn
+        if turn is not None:
+            self.cancel(a.SessionTurnCancelledAction(turn_id=turn.id), None, goes_on=False)
+        return turn.id if turn is not None else None
+
+    def _tell_answers(self, entered: list[DeliveryRecord], turn: AhpTurn) -> None:
+        """The records of what entered in a turn get to know how it ended."""
+        said = [part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart)]
+        text = "\n\n".join(said)[:_MOST_OF_ANSWER]
+        for record in entered:
+            answer = DeliveryAnswer(turn_id=turn.id, state=turn.state, text=text)
+            self.door.answered(replace(record, answer=answer))
 
     # -- ending --------------------------------------------------------------------------------------------
 
@@ -240,11 +391,19 @@ class Turns:
         self._core.sign_in_needed(None if error is None else error.error_type)
         self._after(None if error is None else "error")
 
-    def cancel(self, action: a.SessionTurnCancelledAction, origin: a.ActionOrigin | None) -> None:
-        """Someone cancels the turn that runs: it is over at once."""
+    def cancel(
+        self, action: a.SessionTurnCancelledAction, origin: a.ActionOrigin | None, *, goes_on: bool = True
+    ) -> None:
+        """Someone cancels the turn that runs: it is over at once.
+
+        Args:
+            action: Which turn.
+            origin: Who.
+            goes_on: Whether what waits may enter now; else whoever cancels has something to enter first.
+        """
         self._end_calls()
         self._core.act(action, origin)
-        self._after("cancelled")
+        self._after("cancelled", goes_on=goes_on)
 
     def _end_calls(self) -> None:
         begun = self._running.begun if self._running is not None else {}
@@ -269,7 +428,7 @@ class Turns:
             core.then(self._questions.let_go())  # who asked outside of a turn hears that it is over
         self._followed(action)
 
-    def _after(self, interrupted: str | None) -> None:
+    def _after(self, interrupted: str | None, *, goes_on: bool = True) -> None:
         """The turn is over: its agent is stopped, and what waited for its end happens now."""
         core, turn = self._core, self._let_go()
         expect_no_more = self._questions.let_go()
@@ -283,6 +442,11 @@ class Turns:
         if turn is not None:
             self._bases.turn_ended(turn.id, turn.task)
             _tell_end(turn, core.live.head.turns)
+            turns = core.live.head.turns
+            if turns and turns[-1].id == turn.id:
+                self._tell_answers(turn.entered, turns[-1])
+            if self.postman is not None:
+                self.postman.turn_ended()
         self._interrupted = interrupted
         core.clear_activity()
         deferred, self._deferred = self._deferred, []
@@ -291,8 +455,10 @@ class Turns:
             self.consume_queue()
         elif core.live.head.queued_messages:
             self.hold(interrupted)
-        if self._running is None:
+        if self._running is None and goes_on:
             self._activity_changed()
+            if self.postman is not None:
+                self.postman.idle()
 
     def _let_go(self) -> Turn | None:
         """The turn that runs, if one does, is no longer ours; another may begin."""
@@ -303,8 +469,8 @@ class Turns:
 
     def disposed(self) -> None:
         """The session is disposed of, and nobody brings it back: what runs, or is handed over, ends here."""
-        for delivery_id in list(self._handed):
-            self._settle(delivery_id, Failed(delivery_id=delivery_id, reason="session_disposed"))
+        if self._running is not None:
+            self._settle(self._running, Failed(reason="session_disposed"))
         self._fail("session_disposed", "the session was disposed of while this turn was running")
 
     def interrupt(self, code: str, why: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import apsw
 
+from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database
 from serai.store.sqlite.locator import decode
 from serai.store.upkeep import RECORDS, ROOT, terminals_of, without
@@ -21,6 +22,8 @@ _BLOB_REFERENCE = re.compile(_BLOB_PREFIX + rb"([0-9a-f]{64})")
 
 _WITH_MARKS = 2
 """The version of the schema from which on channels have marks."""
+_WITH_RELAY = 3
+"""The version from which on there are the relay's tables."""
 
 
 def check(connection: Database, *, full: bool) -> list[str]:
@@ -78,20 +81,22 @@ def erase(db: Database, uri: str) -> dict[str, int]:
     Raises:
         apsw.Error: Nothing was deleted.
     """
-    deliveries = f"serai-deliveries:{uri}"
+    deferred = f"serai-deferred:{uri}"
     channels: dict[str, int] = {}
-    for name in (uri, deliveries, f"serai-agent:{uri}"):
+    for name in (uri, deferred, f"serai-agent:{uri}"):
         channel: int | None = db.execute(SQL["channel_id"], (name,)).get
         if channel is not None:
             channels[name] = channel
     with db:
-        suspects = _references(db.execute(SQL["contents_of_session"], (uri, deliveries)))
+        suspects = _references(db.execute(SQL["contents_of_session"], (uri, deferred)))
         suspects.update(digest for (digest,) in db.execute(SQL["uses_of_session"], (uri,)))
         for channel in channels.values():
             for query in ("purge_rows", "purge_locators", "purge_channel"):
                 db.execute(SQL[query], (channel,))
         for query in ("purge_session", "purge_disposed", "purge_head", "purge_turns", "purge_uses"):
             db.execute(SQL[query], (uri,))
+        if int(db.pragma("user_version")) >= _WITH_RELAY:
+            db.execute(relay.SQL["purge_deliveries"], (uri,))
         _erase_mentions(db, uri)
         if suspects:
             suspects -= {digest for (digest,) in db.execute(SQL["used_blobs"])}

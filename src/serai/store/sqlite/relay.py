@@ -88,8 +88,9 @@ def index_words(db: Database) -> bool:
 def words_of_turn(turn: bytes) -> str:
     """What was asked and answered in a turn, to be searched."""
     read_turn = _read_turn(turn)
-    said = [read_turn.user_message.text]
-    for part in read_turn.response_parts:
-        if part.kind == "markdown" and bytes(part.content).startswith(b'"'):
-            said.append(msgspec.json.decode(part.content, type=str))
-    return "\n".join(said)
+    texts = [
+        msgspec.json.decode(part.content, type=str)
+        for part in read_turn.response_parts
+        if part.kind == "markdown" and bytes(part.content).startswith(b'"')
+    ]
+    return "\n".join([read_turn.user_message.text, *texts])
