@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -59,7 +60,9 @@ class Ledger:
         self.heard: Callable[[int, dict[str, Any]], None] = lambda _number, _event: None
         """Is called with each event and its number, once it is committed."""
         self.settled: Callable[[DeliveryRecord], None] = lambda _record: None
-        """Is called with each record that a receipt has changed, once that is committed."""
+        """Is called with each record that has changed, once that is committed."""
+        self.retry_at: Callable[[DeliveryRecord], datetime | None] = lambda _record: None
+        """When a delivery that failed is tried again; `None` for never."""
         self._journal = journal
         self._redactor = redactor
         self._now = now
@@ -129,19 +132,21 @@ class Ledger:
         )
 
     def put(self, record: DeliveryRecord) -> None:
-        """Write down what has changed of a delivery, without telling anyone."""
-        self._journal.record(RELAY, _QUIET, writes=[_put(record)])
+        """Write down what has changed of a delivery, without an event."""
+        told = partial(self._changed, record)
+        self._journal.record(RELAY, _QUIET, writes=[_put(record)], told=told)
 
-    def settle(
-        self, record: DeliveryRecord, receipt: MessageReceipt, *, retry_at: datetime | None = None
-    ) -> DeliveryRecord:
+    def _changed(self, record: DeliveryRecord, _number: int) -> None:
+        self.settled(record)
+
+    def settle(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryRecord:
         """Write down a receipt, and tell of it. What a harness says in it has its secrets masked.
 
         Raises:
             DeliveryFinal: It has its last receipt already, and this one says something else.
         """
         told = self._redactor.redact_value(receipt, observed=True)
-        changed = settled(record, told, self.now, retry_at=retry_at)
+        changed = settled(record, told, self.now, retry_at=self.retry_at(record))
         if changed is record:
             return record
         data: dict[str, Any] = {"deliveryId": record.id, "messageId": record.message_id}
@@ -159,7 +164,7 @@ class Ledger:
             data,
             subject=record.agent,
             writes=[_put(changed)],
-            told=lambda _number: self.settled(changed),
+            told=partial(self._changed, changed),
         )
         return changed
 

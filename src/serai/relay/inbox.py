@@ -25,6 +25,7 @@ from serai.contract import (
     RoomKind,
     SearchHit,
     UnreadRoom,
+    WorkspaceEvent,
     decode,
 )
 from serai.errors import InvalidParams, UnknownMessage, UnknownRoom
@@ -85,6 +86,19 @@ class Inboxes:
         if caller.sees_all or room.room.kind == RoomKind.CHANNEL:
             return True
         return caller.participant is not None and caller.participant.number in room.members
+
+    def may_hear(self, caller: Caller, event: WorkspaceEvent) -> bool:
+        """Whether an event exists for a caller: none about conversations of others, none about tokens."""
+        if caller.sees_all:
+            return True
+        if event.type.startswith("token."):
+            return False
+        message = event.data.get("message")
+        if message is None:
+            room = self._rooms.find(str(event.data.get("room", "")))
+            return room is None or self.may_see(caller, room)
+        room = self._rooms.find(message.get("conversationId") or "")
+        return room is not None and self.may_see(caller, room)
 
     def room(self, caller: Caller, name: str, *, to_write: bool = False) -> KeptRoom:
         """A room that the caller may see.
@@ -195,7 +209,7 @@ class Inboxes:
                 if not peek:
                     evidence = {"evidence": "fetched"}
                     self._runner.drop(record)
-                    self._runner.settle(record, Delivered(delivery_id=record.id, metadata=evidence))
+                    self._ledger.settle(record, Delivered(delivery_id=record.id, metadata=evidence))
         unread = [
             UnreadRoom(room=self._rooms.shown(self._rooms[room]), unread=count)
             for room, count, _ in await self._store.relay("unread_rooms", number)

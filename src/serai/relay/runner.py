@@ -23,7 +23,6 @@ from serai.contract import (
     DeliveryState,
     Failed,
     IdentityKind,
-    MessageReceipt,
     RelayMessage,
     ReplyParams,
     SendParams,
@@ -98,6 +97,8 @@ class Runner:
         self._box_of = box_of
         self._new_id = new_id
         self._rates = Rates()
+        ledger.settled = self.changed
+        ledger.retry_at = lambda record: retry_at(policy, record, ledger.now)
         self._waiting_for: dict[str, list[tuple[WaitFor, asyncio.Future[DeliveryRecord]]]] = {}
         self._due: asyncio.TimerHandle | None = None
         self._due_at: datetime | None = None
@@ -206,8 +207,8 @@ class Runner:
 
     async def _offer_again(self, record: DeliveryRecord) -> DeliveryRecord:
         rows = await self._ledger.store.relay("message", record.message_id)
-        if not rows:
-            return record
+        if not rows:  # it came over AHP: whoever sent it was told
+            return self._ledger.settle(record, Failed(delivery_id=record.id, reason="not_tried_again"))
         message = decode(rows[0][1], RelayMessage)
         box = self._box_of(self._identities.get(record.agent))
         message, _ = self._fitting(message, box)
@@ -231,18 +232,13 @@ class Runner:
             return record
         self.drop(record)
         metadata = {"why": why} if why else {}
-        return self.settle(record, Failed(delivery_id=record.id, reason="cancelled", metadata=metadata))
+        return self._ledger.settle(
+            record, Failed(delivery_id=record.id, reason="cancelled", metadata=metadata)
+        )
 
     def drop(self, record: DeliveryRecord) -> None:
         """Whoever holds a delivery holds it no longer."""
         self._box_of(self._identities.get(record.agent)).drop(record)
-
-    def settle(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryRecord:
-        """Keep a receipt; one of a failure that may be tried again says when."""
-        again = retry_at(self._policy, record, self._ledger.now)
-        settled = self._ledger.settle(record, receipt, retry_at=again)
-        self._watch(settled.due)
-        return settled
 
     # -- waiting for an outcome ----------------------------------------------------------------------------
 
@@ -264,6 +260,7 @@ class Runner:
 
     def changed(self, record: DeliveryRecord) -> None:
         """What is known of a delivery has changed, and is committed."""
+        self._watch(record.due)
         for stage, future in self._waiting_for.get(record.id, ()):
             if not future.done() and _has_come(record, stage):
                 future.set_result(record)
@@ -307,10 +304,10 @@ class Runner:
                 continue  # whoever has it says what became of it
             if record.deadline is not None and record.deadline <= now:
                 self.drop(record)
-                self.settle(record, Failed(delivery_id=record.id, reason="deadline_exceeded"))
+                self._ledger.settle(record, Failed(delivery_id=record.id, reason="deadline_exceeded"))
             elif record.expires_at is not None and record.expires_at <= now:
                 self.drop(record)
-                self.settle(record, Failed(delivery_id=record.id, reason="expired"))
+                self._ledger.settle(record, Failed(delivery_id=record.id, reason="expired"))
             else:
                 await self._offer_again(replace(record, attempts=record.attempts + 1))
         await self.committed()

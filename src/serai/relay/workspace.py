@@ -122,7 +122,6 @@ class Workspace:
         await self.tokens.open()
         self.events.open()
         self.ledger.heard = self.events.heard
-        self.ledger.settled = self.runner.changed
         found = self.identities.find(self.policy.me)
         self._owner = found or self.identities.enlist(self.policy.me, IdentityKind.HUMAN)
         self.host.postman = self._postman

@@ -49,6 +49,16 @@ class Connection(Protocol):
         """SHA-256, in hexadecimal, of the token that opened the connection; empty if none was needed."""
         ...
 
+    @property
+    def path(self) -> str:
+        """Where it was opened: `/`, `/ahp` or `/relay`."""
+        ...
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether its token is the owner's, and not that of a participant."""
+        ...
+
     def admits(self, token_digest: str) -> bool:
         """Whether the token with this digest opens connections now."""
         ...

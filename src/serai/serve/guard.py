@@ -17,7 +17,7 @@ import hashlib
 import hmac
 import ipaddress
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import parse_qsl
@@ -41,7 +41,10 @@ __all__ = [
 Headers = Iterable[tuple[str, str]]
 """Names and values as they came, repeated ones included. The case of names does not matter."""
 
-UPGRADE_PATHS = frozenset({"/", "/ahp"})
+RELAY_PATHS = frozenset({"/relay", "/mcp"})
+"""Where the tokens of participants open the door, too."""
+
+UPGRADE_PATHS = frozenset({"/", "/ahp", "/relay"})
 """Where a WebSocket may be opened."""
 
 OPEN_PATHS = frozenset({"/healthz"})
@@ -66,6 +69,8 @@ class Admission(NamedTuple):
 
     token_digest: str
     """Of the token that opened the door; empty where none is needed."""
+    is_owner: bool = True
+    """Whether it is a token of the host's owner, and not of a participant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,7 @@ class Guard:
         host: The address that is listened on. A single one is a name of ours; `0.0.0.0` and `::` are not.
         allowed_hosts: More names of ours, as a tunnel or a network gives: `name`, or `name:port` for one.
         allowed_origins: Pages of others that may connect, whole: `http://localhost:3000`.
+        participants: Whether a digest is that of a participant's token.
 
     Raises:
         ConfigInvalid: When a name, an origin or a digest is not one.
@@ -135,7 +141,9 @@ class Guard:
         host: str = "127.0.0.1",
         allowed_hosts: Sequence[str] = (),
         allowed_origins: Sequence[str] = (),
+        participants: Callable[[str], bool] = lambda _digest: False,
     ) -> None:
+        self._participants = participants
         self._digests = tuple(digests)
         self._port = port
         self._hosts = [_configured_host(entry) for entry in allowed_hosts]
@@ -150,16 +158,16 @@ class Guard:
 
     def upgrade(self, path: str, query: str, headers: Headers) -> Admission | Refusal:
         """Whether a WebSocket may be opened. `path` is as it came, not decoded."""
-        decision = self._decide(query, headers, needs_token=True)
+        decision = self._decide(path, query, headers, needs_token=True)
         if isinstance(decision, Admission) and path not in UPGRADE_PATHS:
             return Refusal(404, "not_found", "no WebSocket is here", "Connect to / or /ahp")
         return decision
 
     def request(self, path: str, query: str, headers: Headers) -> Admission | Refusal:
         """Whether an HTTP request may go on. `path` is the one by which it will be routed."""
-        return self._decide(query, headers, needs_token=path not in OPEN_PATHS)
+        return self._decide(path, query, headers, needs_token=path not in OPEN_PATHS)
 
-    def _decide(self, query: str, headers: Headers, *, needs_token: bool) -> Admission | Refusal:
+    def _decide(self, path: str, query: str, headers: Headers, *, needs_token: bool) -> Admission | Refusal:
         found: dict[str, list[str]] = {"host": [], "origin": [], "authorization": []}
         for name, value in headers:
             values = found.get(name.lower())
@@ -170,9 +178,12 @@ class Guard:
             return _refused_host(found["host"])
         if not all(self._is_welcome(origin, host) for origin in found["origin"]) or len(found["origin"]) > 1:
             return _refused_origin(found["origin"])
-        if not needs_token or not self._digests:
+        tokens = _tokens(found["authorization"], query)
+        if not needs_token or (not self._digests and path not in RELAY_PATHS):
             return Admission("")
-        return self._admit(_tokens(found["authorization"], query))
+        if not self._digests and not any(self._participants(digest(token)) for token in tokens):
+            return Admission("")
+        return self._admit(tokens, for_relay=path in RELAY_PATHS)
 
     def _is_ours(self, host: _Authority) -> bool:
         """Loopback names with any port, since ports are forwarded; others as they are configured."""
@@ -205,14 +216,16 @@ class Guard:
 
     def admits(self, token_digest: str) -> bool:
         """Whether the token with this digest opens the door."""
-        return token_digest in self._digests
+        return token_digest in self._digests or self._participants(token_digest)
 
-    def _admit(self, tokens: list[str]) -> Admission | Refusal:
+    def _admit(self, tokens: list[str], *, for_relay: bool) -> Admission | Refusal:
         remedy = "Use the address that `serai serve` prints, or send the header `Authorization: Bearer TOKEN`"
         if not tokens:
             return Refusal(401, "token_missing", "a token is needed", remedy)
         offered = digest(tokens[0])
         matches = [hmac.compare_digest(offered, own) for own in self._digests]
+        if for_relay and len(tokens) == 1 and self._participants(offered):
+            return Admission(offered, is_owner=False)
         if len(tokens) > 1 or not tokens[0] or not any(matches):
             return Refusal(401, "token_wrong", "the token is not the right one", remedy)
         return Admission(offered)

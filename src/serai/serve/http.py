@@ -5,7 +5,7 @@ The guard stands before every route. Whatever goes wrong is answered with JSON: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from serai.serve.guard import Guard, Refusal
@@ -32,10 +32,13 @@ _ALWAYS: list[tuple[bytes, bytes]] = [
 ]
 
 
-def create_app(guard: Guard, readiness: Readiness, known: Callable[[Any], None]) -> ASGIApp:
+def create_app(
+    guard: Guard, readiness: Readiness, known: Callable[[Any], None], more: Sequence[BaseRoute] = ()
+) -> ASGIApp:
     """The application for all requests that do not become WebSockets.
 
-    `known` is called with the transport of a request that has shown a token.
+    `known` is called with the transport of a request that has shown a token; `more` are further routes. They
+    find in `request.state` the `token_digest`, and whether it `is_owner`.
 
     - `GET /healthz`: `{"status": "ok"}` as long as the event loop turns. Needs no token.
     - `GET /readyz`: 200 with `{"status": "ready", "detail": …}`, or 503 with `not_ready`.
@@ -63,6 +66,7 @@ def create_app(guard: Guard, readiness: Readiness, known: Callable[[Any], None])
         Route("/readyz", readyz),
         Route("/ahp", ahp),
         Route("/", home),
+        *more,
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _expected, Exception: _unexpected})
     app.router.redirect_slashes = False
@@ -94,8 +98,11 @@ class GuardedApp:
         app: ASGIApp = self._app
         if isinstance(decision, Refusal):
             app = Response(decision.body(), status_code=decision.status, headers=dict(decision.headers()))
-        elif decision.token_digest:
-            self._known(scope["state"]["transport"])
+        else:
+            scope["state"]["token_digest"] = decision.token_digest
+            scope["state"]["is_owner"] = decision.is_owner
+            if decision.token_digest:
+                self._known(scope["state"]["transport"])
         await app(scope, receive, send_with_headers)
 
 

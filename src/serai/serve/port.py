@@ -12,12 +12,13 @@ import logging
 import math
 import os
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import cast
 
 import uvicorn
+from starlette.routing import BaseRoute
 
 from serai.errors import ConfigInvalid
 from serai.serve import Limits, PeerFactory
@@ -53,6 +54,8 @@ async def serve_port(
     readiness: Readiness,
     *,
     started: Callable[[int], None],
+    participants: Callable[[str], bool] = lambda _digest: False,
+    routes: Sequence[BaseRoute] = (),
 ) -> None:
     """Listen until cancelled.
 
@@ -65,6 +68,8 @@ async def serve_port(
         peer_factory: Makes the peer of each WebSocket.
         readiness: Answers `/readyz`.
         started: Called once, with the port, when clients can connect.
+        participants: Whether a digest is that of a participant's token.
+        routes: What else is answered over HTTP.
 
     Raises:
         ConfigInvalid: Before anyone can connect: when the port is taken or may not be used, when the host is
@@ -81,10 +86,11 @@ async def serve_port(
             host=settings.host,
             allowed_hosts=settings.allowed_hosts,
             allowed_origins=settings.allowed_origins,
+            participants=participants,
         )
         strangers = Strangers(settings.limits)
         config = uvicorn.Config(
-            create_app(guard, readiness, strangers.leave),
+            create_app(guard, readiness, strangers.leave, routes),
             http=http_class(strangers),
             ws=websocket_class(guard, peer_factory, settings.limits, strangers.leave),
             loop="none",

@@ -15,10 +15,13 @@ from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.settings import HostSettings
 from serai.redact import Redactor
+from serai.relay.policy import RelayPolicy
+from serai.relay.workspace import Workspace
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.door import raise_descriptor_limit
 from serai.serve.frames import text_frame
 from serai.serve.port import PortSettings, serve_port
+from serai.serve.relay import RelayPeer, relay_routes
 from serai.store.contract import Store
 
 __all__ = ["collect_in_pauses", "is_due", "run_host", "settle"]
@@ -38,6 +41,7 @@ async def run_host(
     settings_of: Callable[[str | None], HostSettings] | None = None,
     is_trusted: Callable[[Path], bool] = lambda _folder: False,
     look_for_agents: Callable[[Host], Coroutine[Any, Any, None]] | None = None,
+    relay: RelayPolicy | None = None,
 ) -> None:
     """Open the store, bring the sessions back, and serve them until SIGINT or SIGTERM, or until cancelled.
 
@@ -52,6 +56,7 @@ async def run_host(
         settings_of: How a session behaves, given the URI of its working directory.
         is_trusted: Whether a person trusts a folder.
         look_for_agents: Adds more kinds of agents to the host. It is begun when clients can connect.
+        relay: What the relay lets happen.
 
     Raises:
         StorageUnreadable: The store cannot be opened.
@@ -76,6 +81,9 @@ async def run_host(
             opening.first_new,
         )
 
+    workspace = Workspace(host, relay or RelayPolicy())
+    await workspace.open()
+
     def can_connect(port: int) -> None:
         if look_for_agents is not None:
             host.look_for(look_for_agents(host))
@@ -87,9 +95,11 @@ async def run_host(
         port = asyncio.create_task(
             serve_port(
                 port_settings,
-                lambda connection: ahp_peer(host, connection),
+                lambda link: RelayPeer(workspace, link) if link.path == "/relay" else ahp_peer(host, link),
                 lambda: _readiness(host, log_lost=opening.log_lost),
                 started=can_connect,
+                participants=lambda digest: workspace.tokens.caller(digest) is not None,
+                routes=relay_routes(workspace),
             ),
             name="port",
         )
@@ -107,6 +117,7 @@ async def run_host(
         if host.journal.ended.done():
             _explain(host.journal.ended)
     finally:
+        await workspace.close()
         await host.close()
 
 

@@ -92,6 +92,8 @@ class WebSocket(asyncio.Protocol):
     ) -> None:
         self.remote: str = ""
         self.token_digest: str = ""
+        self.path: str = ""
+        self.is_owner: bool = True
         self._guard = guard
         self._peer_factory = peer_factory
         self._limits = limits
@@ -239,7 +241,8 @@ class WebSocket(asyncio.Protocol):
         path, _, query = request.path.partition("?")
         decision = self._guard.upgrade(path, query, request.headers.raw_items())
         if not isinstance(decision, Refusal):
-            self.token_digest = decision.token_digest
+            self.token_digest, self.is_owner = decision.token_digest, decision.is_owner
+            self.path = path
             self._known(self.transport)
             return self._protocol.accept(request)
         response = self._protocol.reject(decision.status, "")

@@ -140,9 +140,10 @@ async def perform(turn: Turn) -> None:
     stage = DemoStage(turn)
     if turn.message.attachments:
         await talk.list_attachments(stage, turn.message.attachments)
-    pieces = split(turn.message.text)
+    text = "\n".join(line for line in turn.message.text.splitlines() if not line.startswith("[relay] "))
+    pieces = split(text)
     if not any(find(piece) for piece in pieces):
-        pieces = [turn.message.text]  # a person just talks: their semicolons are their own
+        pieces = [text]  # a person just talks: their semicolons are their own
     try:
         for piece in pieces:
             await stage.heed()

@@ -1,7 +1,8 @@
 """The one door into a session: whatever enters is a delivery, with an id, a context and receipts.
 
 What a client says over AHP and what the relay brings are rows of one ledger, committed together with what
-they are about. An action of a client that waits for the end of a turn is a record beside the session's channel.
+they are about. An action of a client that waits for the end of a turn is a record beside the session's
+channel.
 """
 
 from __future__ import annotations

@@ -1,0 +1,210 @@
+"""The relay over the port: JSON-RPC 2.0 on the WebSocket `/relay`, and call by call as `POST /relay`.
+
+Both know the same methods (`serai.contract.relay_calls`). Over the WebSocket the host also notifies `event`,
+for each subscription. An error's `data` has a stable `code`, a `message`, and a `remedy` where there is one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Literal
+
+import msgspec
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.routing import Route
+
+from serai.contract import (
+    METHODS,
+    Empty,
+    Record,
+    Role,
+    SubscribeParams,
+    SubscribeResult,
+    UnsubscribeParams,
+    WorkspaceEvent,
+    decode,
+    to_wire,
+)
+from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, Mismatch, ParseError, SeraiError
+from serai.relay.events import wanted
+from serai.relay.inbox import Caller
+from serai.relay.workspace import Workspace
+from serai.serve import Connection
+from serai.serve.frames import text_frame
+
+__all__ = ["RelayPeer", "relay_routes"]
+
+_log = logging.getLogger(__name__)
+
+_MOST_UNDER_WAY = 1000
+"""How many calls of one connection may be under way."""
+_REFUSED = -32000
+_NUMBERS = {ParseError: -32700, InvalidRequest: -32600, MethodNotFound: -32601, InvalidParams: -32602}
+
+
+class _Call(msgspec.Struct):
+    """A call, with its parameters unread."""
+
+    jsonrpc: Literal["2.0"]
+    method: str
+    id: int | float | str | msgspec.UnsetType | None = msgspec.UNSET
+    params: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_read_call = msgspec.json.Decoder(_Call).decode
+
+
+def caller_of(workspace: Workspace, token_digest: str, *, is_owner: bool) -> Caller | None:
+    """Who holds a token; `None` when it opens nothing any more."""
+    return Caller(Role.OWNER) if is_owner else workspace.tokens.caller(token_digest)
+
+
+def _read(data: bytes) -> _Call:
+    try:
+        return _read_call(data)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"not a call: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ParseError(f"not JSON: {error}") from None
+
+
+def _params(call: _Call) -> Record:
+    found = METHODS.get(call.method)
+    if found is None:
+        raise MethodNotFound(f"there is no method {call.method!r}")
+    try:
+        return decode(bytes(call.params), found[0])
+    except Mismatch as error:
+        raise InvalidParams(error.message, field=error.field) from None
+
+
+def _success(call_id: Any, result: Any) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, "result": to_wire(result)})
+
+
+def _failure(call_id: Any, error: Exception) -> bytes:
+    if isinstance(error, SeraiError):
+        number = next((n for kind, n in _NUMBERS.items() if isinstance(error, kind)), _REFUSED)
+        data = {"message": error.message, **error.to_wire()}
+        message = str(error)
+    else:
+        _log.exception("a call of the relay failed", exc_info=error)
+        number, message = -32603, "the host could not answer; see its log"
+        data = {"code": "error", "message": message}
+    told = {"code": number, "message": message, "data": data}
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, "error": told})
+
+
+async def _answer_post(workspace: Workspace, request: HttpRequest, caller: Caller | None) -> Response:
+    """Answer one call that was posted."""
+    call_id: Any = None
+    try:
+        call = _read(await request.body())
+        call_id = None if call.id is msgspec.UNSET else call.id
+        if caller is None or call.method.startswith("events."):
+            what = "events are heard over the WebSocket" if caller else "the token opens nothing any more"
+            answer = _failure(call_id, InvalidRequest(what))
+        else:
+            answer = _success(call_id, await workspace.call(caller, call.method, _params(call)))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an answer
+        answer = _failure(call_id, error)
+    return Response(answer, media_type="application/json")
+
+
+def relay_routes(workspace: Workspace) -> list[Route]:
+    """What the relay answers over HTTP."""
+
+    async def post(request: HttpRequest) -> Response:
+        state = request.state
+        caller = caller_of(workspace, state.token_digest, is_owner=state.is_owner)
+        return await _answer_post(workspace, request, caller)
+
+    return [Route("/relay", post, methods=["POST"])]
+
+
+class RelayPeer:
+    """A participant, or a program of the owner's, on one WebSocket."""
+
+    def __init__(self, workspace: Workspace, link: Connection) -> None:
+        self._workspace = workspace
+        self._link = link
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._subscriptions: dict[str, asyncio.Task[None]] = {}
+        self._subscribed = 0
+
+    def received(self, data: bytes) -> None:
+        """Take a call. Calls do not wait for each other; what they store is in their order."""
+        try:
+            call = _read(data)
+        except SeraiError as error:
+            self._respond(_failure(None, error))
+            return
+        if len(self._under_way) >= _MOST_UNDER_WAY:
+            self._respond(_failure(call.id, InvalidRequest("too many calls are under way")))
+            return
+        task = asyncio.create_task(self._answer(call))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    def holds_up(self, go_on: Callable[[], None]) -> bool:
+        """Whether nothing should be read now: too much waits for the disk."""
+        return self._workspace.host.journal.holds_up(go_on)
+
+    def disconnected(self) -> None:
+        """The connection is over. What was begun is done to its end; nobody hears of it here."""
+        for task in self._subscriptions.values():
+            task.cancel()
+
+    async def _answer(self, call: _Call) -> None:
+        call_id = None if call.id is msgspec.UNSET else call.id
+        try:
+            caller = caller_of(self._workspace, self._link.token_digest, is_owner=self._link.is_owner)
+            if caller is None:
+                self._link.close(4401, "the token was revoked")
+                return
+            params = _params(call)
+            if isinstance(params, SubscribeParams):
+                answer = _success(call_id, await self._subscribe(caller, params))
+            elif isinstance(params, UnsubscribeParams):
+                self._unsubscribe(params)
+                answer = _success(call_id, Empty())
+            else:
+                answer = _success(call_id, await self._workspace.call(caller, call.method, params))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an answer
+            answer = _failure(call_id, error)
+        if call.id is not msgspec.UNSET:
+            self._respond(answer)
+
+    def _respond(self, answer: bytes) -> None:
+        self._link.respond(text_frame(answer))
+
+    # -- events --------------------------------------------------------------------------------------------
+
+    async def _subscribe(self, caller: Caller, params: SubscribeParams) -> SubscribeResult:
+        workspace = self._workspace
+        agent = workspace.identities.get(params.agent).identity.id if params.agent else None
+        room = workspace.inboxes.room(caller, params.room).room.id if params.room else None
+        after, source = await workspace.events.starting(params.after)
+        self._subscribed += 1
+        name = str(self._subscribed)
+        events = workspace.events.follow(after, wanted(params.types, agent, room))
+        self._subscriptions[name] = asyncio.create_task(self._tell(name, caller, events))
+        return SubscribeResult(subscription=name, source=source, first=str(after + 1))
+
+    def _unsubscribe(self, params: UnsubscribeParams) -> None:
+        task = self._subscriptions.pop(params.subscription, None)
+        if task is None:
+            raise InvalidParams(
+                f"there is no subscription {params.subscription!r}", field="params.subscription"
+            )
+        task.cancel()
+
+    async def _tell(self, name: str, caller: Caller, events: AsyncIterator[WorkspaceEvent]) -> None:
+        async for event in events:
+            if self._workspace.inboxes.may_hear(caller, event):
+                told = {"subscription": name, "event": to_wire(event)}
+                notice = {"jsonrpc": "2.0", "method": "event", "params": told}
+                self._link.send(text_frame(msgspec.json.encode(notice)))
