@@ -359,7 +359,7 @@ class TestPurge:
             await append(
                 store,
                 Row(uri, b"1"),
-                Row(f"serai-deliveries:{uri}", b"2"),
+                Row(f"serai-deferred:{uri}", b"2"),
                 sessions=[SessionRow(uri, b"{}", 1)],
                 turns=[turn(uri, 0)],
                 heads=[HeadRow(uri, b"{}", 1, 0)],
@@ -368,12 +368,12 @@ class TestPurge:
 
     async def test_nothing_is_left_of_the_session(self, store: Store) -> None:
         await store.purge(A)
-        assert await replay(store, A, f"serai-deliveries:{A}") == []
+        assert await replay(store, A, f"serai-deferred:{A}") == []
         assert (await store.turns(A), await store.head(A)) == ([], None)
 
     async def test_other_sessions_stay(self, store: Store) -> None:
         await store.purge(A)
-        assert [row.seq for row in await replay(store, B, f"serai-deliveries:{B}")] == [3, 4]
+        assert [row.seq for row in await replay(store, B, f"serai-deferred:{B}")] == [3, 4]
         assert await store.turns(B) == [turn(B, 0)]
         assert await store.head(B) == HeadRow(B, b"{}", 1, 3)
         assert [row.uri for row in await store.sessions()] == [B]

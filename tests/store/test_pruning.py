@@ -26,7 +26,7 @@ from store.faults import Disk
 from store.kinds import BLOCK, KEY, Calendar, Kind, Sqlite, size_of
 
 ROOT, A, B = "ahp-root://", "ahp-session:/a", "ahp-session:/b"
-RECORDS = f"serai-deliveries:{A}"
+RECORDS = f"serai-deferred:{A}"
 
 
 @pytest.fixture
@@ -418,7 +418,7 @@ class TestSqlite:
         make_old(tmp_path / "old.db")
         store = SqliteStore(tmp_path / "old.db", KEY, now=calendar)
         await opened(store)
-        assert [copy.name for copy in store.copies] == ["old.db.before-0002"]
+        assert [copy.name for copy in store.copies] == ["old.db.before-0002", "old.db.before-0003"]
         await append(store, ROOT)
         await store.prune(1, whole=[ROOT])
         assert len(await numbers(store, ROOT)) == 3

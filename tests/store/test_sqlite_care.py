@@ -316,7 +316,7 @@ class TestPurge:
         for _ in range(400):
             uri = chance.choice(uris)
             mark = f"<{uri}>".encode()
-            items = [Row(uri, mark * chance.randint(1, 60)), Row(f"serai-deliveries:{uri}", mark)]
+            items = [Row(uri, mark * chance.randint(1, 60)), Row(f"serai-deferred:{uri}", mark)]
             batch = Batch(items=[*items], durable=False)
             batch.heads.append(HeadRow(uri, mark * chance.choice([1, 20, 400]), ordinals[uri], 0))
             batch.turns.append(TurnRow(uri, ordinals[uri], "turn", mark * chance.choice([1, 20, 400])))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
 from msgspec.structs import replace
 
 from serai.contract import (
@@ -16,6 +15,7 @@ from serai.contract import (
     encode,
     handle_of,
     name_key,
+    to_wire,
 )
 from serai.errors import NameTaken, UnknownTarget
 from serai.host.ledger import Ledger
@@ -190,9 +190,7 @@ class Identities:
             participant.gone,
             encode(kept),
         )
-        data = {"agent": msgspec.to_builtins(identity)}
-        if participant.session is not None:
-            data["sessionId"] = participant.session
+        data = {"agent": to_wire(identity)}
         self._ledger.event(event, data, subject=identity.id, writes=[RelayWrite("put_identity", values)])
 
     def _keep(self, participant: Participant) -> None:

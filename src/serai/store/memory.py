@@ -255,7 +255,8 @@ class MemoryStore:
         self._heads.pop(uri, None)
         self._turns.pop(uri, None)
         self._disposed.discard(uri)
-        self._tables.execute(relay.SQL["purge_deliveries"], (uri,))
+        self._tables.execute(SQL["purge_turns"], (uri,))
+        relay.erase(self._tables, uri)
         for channel in channels:
             self._pruned.pop(channel, None)
         for users in self._users.values():

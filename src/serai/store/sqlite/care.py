@@ -96,7 +96,7 @@ def erase(db: Database, uri: str) -> dict[str, int]:
         for query in ("purge_session", "purge_disposed", "purge_head", "purge_turns", "purge_uses"):
             db.execute(SQL[query], (uri,))
         if int(db.pragma("user_version")) >= _WITH_RELAY:
-            db.execute(relay.SQL["purge_deliveries"], (uri,))
+            relay.erase(db, uri)
         _erase_mentions(db, uri)
         if suspects:
             suspects -= {digest for (digest,) in db.execute(SQL["used_blobs"])}

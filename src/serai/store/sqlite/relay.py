@@ -12,7 +12,7 @@ import msgspec
 from serai.store.contract import RelayWrite
 from serai.store.sqlite.connection import Database, parse
 
-__all__ = ["SQL", "index_words", "read", "write"]
+__all__ = ["SQL", "erase", "index_words", "read", "words_of_turn", "write"]
 
 SQL = parse(files("serai.store.sqlite").joinpath("sql", "relay.sql").read_text(encoding="utf-8"))
 """The statements of the relay."""
@@ -43,6 +43,14 @@ def read(db: Database, query: str, values: Sequence[Any]) -> list[tuple[Any, ...
         apsw.Error: They cannot be read.
     """
     return db.execute(SQL[query], values).fetchall()
+
+
+def erase(db: Database, session: str) -> None:
+    """Erase what is kept of a session: what entered it, that it had a name, and the index of all words."""
+    db.execute(SQL["purge_deliveries"], (session,))
+    db.execute(SQL["purge_identity"], (session,))
+    db.execute(SQL["purge_words"])
+    db.execute(SQL["set_indexed"], (0, 0))
 
 
 class _Said(msgspec.Struct):

@@ -138,7 +138,15 @@ WHERE (?1 IS NULL OR agent = ?1) AND (?2 = '' OR state = ?2) AND seq < ?3 ORDER 
 SELECT seq, record FROM deliveries WHERE open AND (?1 IS NULL OR agent = ?1) ORDER BY seq LIMIT ?2
 
 -- purge_deliveries --
-DELETE FROM deliveries WHERE agent IN (SELECT number FROM identities WHERE session = ?1) AND message IS NULL
+-- Of a session that is erased: what entered it, with the answers. Messages are also those of others, and stay.
+DELETE FROM deliveries WHERE agent IN (SELECT number FROM identities WHERE session = ?1)
+
+-- purge_identity --
+UPDATE identities SET session = NULL, gone = 1 WHERE session = ?1
+
+-- purge_words --
+-- All of them: they are indexed anew. What is left in an index is not erased.
+INSERT INTO words (words) VALUES ('delete-all')
 
 -- indexed --
 SELECT messages, turns FROM indexed WHERE id = 1

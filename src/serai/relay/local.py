@@ -1,0 +1,47 @@
+"""The relay from the host's own process: the same calls, without a socket."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from serai.contract import METHODS, SubscribeParams, WorkspaceEvent, decode
+from serai.relay.events import wanted
+from serai.relay.inbox import Caller
+from serai.relay.sdk import Relay
+from serai.relay.workspace import Workspace
+
+__all__ = ["LocalLink", "relay_of"]
+
+
+def relay_of(workspace: Workspace, caller: Caller) -> Relay:
+    """The relay for a program in the host's own process."""
+    return Relay(LocalLink(workspace, caller))
+
+
+class LocalLink:
+    """Calls straight into a workspace."""
+
+    def __init__(self, workspace: Workspace, caller: Caller) -> None:
+        self._workspace = workspace
+        self._caller = caller
+
+    async def call(self, method: str, params: dict[str, Any]) -> Any:
+        """See `Link`."""
+        read = decode(msgspec.json.encode(params), METHODS[method][0])
+        return await self._workspace.call(self._caller, method, read)
+
+    async def events(self, params: SubscribeParams) -> AsyncIterator[WorkspaceEvent]:
+        """See `Link`."""
+        workspace = self._workspace
+        agent = workspace.identities.get(params.agent).identity.id if params.agent else None
+        room = workspace.inboxes.room(self._caller, params.room).room.id if params.room else None
+        after, _ = await workspace.events.starting(params.after)
+        async for event in workspace.events.follow(after, wanted(params.types, agent, room)):
+            if workspace.inboxes.may_hear(self._caller, event):
+                yield event
+
+    async def close(self) -> None:
+        """Nothing is open here."""
