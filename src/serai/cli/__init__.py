@@ -23,6 +23,13 @@ _COMMANDS = {
     "ask": "ask an agent something, without a host",
     "chat": "talk to a session",
     "sessions": "see and manage sessions",
+    "send": "send a message to a room, an agent or a person",
+    "inbox": "see what waits for you",
+    "rooms": "see, make and change rooms",
+    "search": "look for words in messages and sessions",
+    "deliveries": "see what became of messages; try again, flush, cancel",
+    "listen": "follow what happens in the workspace",
+    "token": "make tokens for participants and observers",
     "agents": "see which agents there are; ask one what it can do",
     "changes": "see what was discarded, and undo it",
     "terminals": "see, open and use the host's terminals",
@@ -37,6 +44,13 @@ _COMMANDS = {
 
 _ELSEWHERE = {
     "chat": "chat.command:configure",
+    "send": "relay.messages:configure_send",
+    "inbox": "relay.messages:configure_inbox",
+    "search": "relay.messages:configure_search",
+    "rooms": "relay.rooms:configure",
+    "deliveries": "relay.deliveries:configure",
+    "listen": "relay.listen:configure",
+    "token": "relay.token:configure",
     "backup": "database:configure_backup",
     "restore": "database:configure_restore",
 }

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from serai.contract import METHODS, SubscribeParams, WorkspaceEvent, decode
-from serai.relay.events import wanted
 from serai.relay.inbox import Caller
 from serai.relay.sdk import Relay
 from serai.relay.workspace import Workspace
@@ -35,13 +34,9 @@ class LocalLink:
 
     async def events(self, params: SubscribeParams) -> AsyncIterator[WorkspaceEvent]:
         """See `Link`."""
-        workspace = self._workspace
-        agent = workspace.identities.get(params.agent).identity.id if params.agent else None
-        room = workspace.inboxes.room(self._caller, params.room).room.id if params.room else None
-        after, _ = await workspace.events.starting(params.after)
-        async for event in workspace.events.follow(after, wanted(params.types, agent, room)):
-            if workspace.inboxes.may_hear(self._caller, event):
-                yield event
+        _, events = await self._workspace.subscribe(self._caller, params)
+        async for event in events:
+            yield event
 
     async def close(self) -> None:
         """Nothing is open here."""

@@ -205,7 +205,7 @@ class Relay:
                 outcome = handler(event)
                 if inspect.isawaitable(outcome):
                     await outcome
-            except Exception:
+            except Exception:  # noqa: BLE001 - whatever a handler raises, others go on
                 _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
 
 

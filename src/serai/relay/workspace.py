@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -52,18 +52,21 @@ from serai.contract import (
     SearchResult,
     SendParams,
     SendResult,
+    SubscribeParams,
+    SubscribeResult,
     TokenCreateParams,
     TokenParams,
     TokenResult,
     TokensResult,
     WaitFor,
+    WorkspaceEvent,
 )
 from serai.errors import DeliveryFinal, Forbidden, UnknownDelivery
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
 from serai.relay.boundaries import SessionBox, Wakes
-from serai.relay.events import EventStream
+from serai.relay.events import EventStream, wanted
 from serai.relay.holder import InboxBox
 from serai.relay.inbox import Caller, Inboxes
 from serai.relay.policy import RelayPolicy
@@ -107,7 +110,7 @@ class Workspace:
         self._boxes: dict[int, Box] = {}
         self._wakes = Wakes()
         self._owner: Participant | None = None
-        self._last_id = 0
+        self._last_id = self._subscribed = 0
         self._calls: dict[str, Callable[[Caller, Any], Awaitable[Any]]] = {
             name: getattr(self, f"_{name.replace('.', '_')}")
             for name in METHODS
@@ -182,6 +185,26 @@ class Workspace:
         result = await self._calls[method](caller, params)
         await self.host.journal.committed(patient=False)
         return result
+
+    async def subscribe(
+        self, caller: Caller, params: SubscribeParams
+    ) -> tuple[SubscribeResult, AsyncIterator[WorkspaceEvent]]:
+        """The events that someone wants and may hear of, and where they begin.
+
+        Raises:
+            UnknownTarget: There is no such agent.
+            UnknownRoom: There is no such room.
+        """
+        agent = self.identities.get(params.agent).identity.id if params.agent else None
+        room = self.inboxes.room(caller, params.room).room.id if params.room else None
+        after, source = await self.events.starting(params.after)
+        wants = wanted(params.types, agent, room)
+        events = self.events.follow(
+            after, lambda event: wants(event) and self.inboxes.may_hear(caller, event)
+        )
+        self._subscribed += 1
+        result = SubscribeResult(subscription=str(self._subscribed), source=source, first=str(after + 1))
+        return result, events
 
     def _speaker(self, caller: Caller, name: str | None) -> Participant:
         """On whose behalf a call is made."""

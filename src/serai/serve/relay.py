@@ -29,7 +29,6 @@ from serai.contract import (
     to_wire,
 )
 from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, Mismatch, ParseError, SeraiError
-from serai.relay.events import wanted
 from serai.relay.inbox import Caller
 from serai.relay.workspace import Workspace
 from serai.serve import Connection
@@ -133,7 +132,6 @@ class RelayPeer:
         self._link = link
         self._under_way: set[asyncio.Task[None]] = set()
         self._subscriptions: dict[str, asyncio.Task[None]] = {}
-        self._subscribed = 0
 
     def received(self, data: bytes) -> None:
         """Take a call. Calls do not wait for each other; what they store is in their order."""
@@ -184,15 +182,11 @@ class RelayPeer:
     # -- events --------------------------------------------------------------------------------------------
 
     async def _subscribe(self, caller: Caller, params: SubscribeParams) -> SubscribeResult:
-        workspace = self._workspace
-        agent = workspace.identities.get(params.agent).identity.id if params.agent else None
-        room = workspace.inboxes.room(caller, params.room).room.id if params.room else None
-        after, source = await workspace.events.starting(params.after)
-        self._subscribed += 1
-        name = str(self._subscribed)
-        events = workspace.events.follow(after, wanted(params.types, agent, room))
-        self._subscriptions[name] = asyncio.create_task(self._tell(name, caller, events))
-        return SubscribeResult(subscription=name, source=source, first=str(after + 1))
+        result, events = await self._workspace.subscribe(caller, params)
+        self._subscriptions[result.subscription] = asyncio.create_task(
+            self._tell(result.subscription, events)
+        )
+        return result
 
     def _unsubscribe(self, params: UnsubscribeParams) -> None:
         task = self._subscriptions.pop(params.subscription, None)
@@ -202,9 +196,8 @@ class RelayPeer:
             )
         task.cancel()
 
-    async def _tell(self, name: str, caller: Caller, events: AsyncIterator[WorkspaceEvent]) -> None:
+    async def _tell(self, subscription: str, events: AsyncIterator[WorkspaceEvent]) -> None:
         async for event in events:
-            if self._workspace.inboxes.may_hear(caller, event):
-                told = {"subscription": name, "event": to_wire(event)}
-                notice = {"jsonrpc": "2.0", "method": "event", "params": told}
-                self._link.send(text_frame(msgspec.json.encode(notice)))
+            told = {"subscription": subscription, "event": to_wire(event)}
+            notice = {"jsonrpc": "2.0", "method": "event", "params": told}
+            self._link.send(text_frame(msgspec.json.encode(notice)))

@@ -1,0 +1,77 @@
+"""`serai deliveries`: what became of messages; try again, flush, cancel, deliver anew."""
+
+from __future__ import annotations
+
+import argparse
+
+from serai.cli.relay.target import add_relay_command, line_of_delivery, show
+from serai.contract import AgentsResult, DeliveriesResult, DeliveryMode, DeliveryState
+from serai.relay.sdk import Relay
+
+__all__ = ["configure"]
+
+_VERBS = {
+    "retry": "try a delivery again now",
+    "cancel": "give a delivery up",
+    "redeliver": "deliver the message of a final delivery once more",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai deliveries`."""
+    parser.add_argument("--agent", metavar="HANDLE", help="only those for one participant")
+    parser.add_argument("--state", choices=[state.value for state in DeliveryState])
+    parser.add_argument("--stuck", action="store_true", help="only those that someone should look at")
+    parser.add_argument("--watch", action="store_true", help="go on and tell what becomes of them")
+    parser.add_argument("--limit", type=int, default=50)
+    add_relay_command(parser, _list)
+    verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
+    for verb, summary in _VERBS.items():
+        one = verbs.add_parser(verb, help=summary)
+        one.add_argument("delivery", metavar="DELIVERY")
+        one.set_defaults(verb=verb)
+        add_relay_command(one, _change, again=True)
+    flush = verbs.add_parser("flush", help="let in what waits for a participant, whatever it waits for")
+    flush.add_argument("agent", metavar="HANDLE")
+    flush.add_argument("--mode", choices=[mode.value for mode in DeliveryMode], help="only those in one mode")
+    add_relay_command(flush, _flush, again=True)
+
+
+async def _names(relay: Relay) -> dict[str, str]:
+    agents: AgentsResult = await relay.call("agents.list", gone=True)
+    return {one.identity.id: one.identity.handle for one in agents.agents}
+
+
+async def _list(relay: Relay, options: argparse.Namespace) -> int:
+    params = {"agent": options.agent, "state": options.state, "stuck": options.stuck, "limit": options.limit}
+    names = await _names(relay)
+    found: DeliveriesResult = await relay.call("deliveries.list", **params)
+    show(
+        found,
+        options,
+        lambda result: [line_of_delivery(one, names) for one in result.deliveries] or ["There is none."],
+    )
+    if options.watch:
+        async for event in relay.events("delivery.*", agent=options.agent):
+            reason = f": {event.data['reason']}" if event.data.get("reason") else ""
+            who = (event.data.get("agent") or {}).get("handle", "")
+            print(f"{event.data['deliveryId']}  {who}  {event.type.partition('.')[2]}{reason}", flush=True)
+    return 0
+
+
+async def _change(relay: Relay, options: argparse.Namespace) -> int:
+    record = await relay.call(f"deliveries.{options.verb}", deliveryId=options.delivery)
+    names = await _names(relay)
+    show(record, options, lambda record: [line_of_delivery(record, names)])
+    return 0
+
+
+async def _flush(relay: Relay, options: argparse.Namespace) -> int:
+    names = await _names(relay)
+    flushed: DeliveriesResult = await relay.call("deliveries.flush", agent=options.agent, mode=options.mode)
+    show(
+        flushed,
+        options,
+        lambda result: [line_of_delivery(one, names) for one in result.deliveries] or ["Nothing waits."],
+    )
+    return 0
