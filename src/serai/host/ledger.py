@@ -192,7 +192,5 @@ _QUIET = b'{"type":"delivery.kept"}'
 
 
 def _put(record: DeliveryRecord) -> RelayWrite:
-    state, mode = record.state.value, record.mode.value
-    return RelayWrite(
-        "put_delivery", (record.id, record.is_open, state, mode, ms(record.due), encode(record))
-    )
+    state, waits, due = record.state.value, record.waits_for or "", ms(record.due)
+    return RelayWrite("put_delivery", (record.id, record.is_open, state, waits, due, encode(record)))

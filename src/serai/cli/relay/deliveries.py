@@ -54,7 +54,8 @@ async def _list(relay: Relay, options: argparse.Namespace) -> int:
     if options.watch:
         async for event in relay.events("delivery.*", agent=options.agent):
             reason = f": {event.data['reason']}" if event.data.get("reason") else ""
-            who = (event.data.get("agent") or {}).get("handle", "")
+            agent: dict[str, str] = event.data.get("agent") or {}
+            who = agent.get("handle", "")
             print(f"{event.data['deliveryId']}  {who}  {event.type.partition('.')[2]}{reason}", flush=True)
     return 0
 

@@ -28,7 +28,7 @@ async def _listen(relay: Relay, options: argparse.Namespace) -> int:
         if options.json:
             print(msgspec.json.encode(to_wire(event)).decode(), flush=True)
         else:
-            message = event.data.get("message") or {}
+            message: dict[str, str] = event.data.get("message") or {}
             text = f"  {' '.join(message['text'].split())[:100]}" if message else ""
             reason = f"  {event.data['reason']}" if event.data.get("reason") else ""
             print(f"{event.id}  {event.at:%H:%M:%S}  {event.type}{reason}{text}", flush=True)
