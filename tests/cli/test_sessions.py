@@ -31,9 +31,8 @@ async def agent(turn: Turn) -> None:
 async def run(house: House, *words: str) -> int:
     """The command, with a client of the house instead of one over the network."""
     options = parse("sessions", *words)
-    command = options.run.args[0]
     async with house.client() as client:
-        return await soon(command(client, options))
+        return await soon(options.command(client, options))
 
 
 def summary(name: str, *, title: str = "A title", status: int = 1, modified: int = 0) -> SessionSummary:

@@ -222,10 +222,10 @@ class TestPipes:
             with pytest.raises(SessionGone, match="there is no session 'nothing'"):
                 await talk(client, Desk(person=False), "nothing")
 
-    async def test_tool_calls_have_a_line_each(self) -> None:
+    async def test_tool_calls_have_a_line_at_their_beginning_and_at_their_end(self) -> None:
         _, text = await piped("tool")
-        assert "* List files: ls - Listed 2 files\n" in text
-        assert "* Remove: rm - failed: not there\n" in text
+        assert "* List files: ls\n* List files: Listed 2 files\n  | a b\n" in text
+        assert "* Remove: rm\n* Remove: failed: not there\n" in text
         assert "(a notice)\n" in text
 
     async def test_a_failed_turn_says_why_and_the_chat_goes_on(self) -> None:
@@ -250,7 +250,7 @@ class TestOnce:
     async def test_only_the_answer_is_on_the_output(self) -> None:
         code, out, notes = await self.once("tool")
         assert (code, out) == (0, "you said tool\n")
-        assert "* List files: ls - Listed 2 files" in notes
+        assert "* List files: Listed 2 files" in notes
 
     async def test_a_failure_is_1(self) -> None:
         code, out, notes = await self.once("fail")

@@ -6,7 +6,7 @@ from serai.ahp.extensions import SignInKind, SignInMethod
 from serai.cli.console.target import session_id
 from serai.cli.console.terminal import PlainTerminal, has_person, screen_size
 from serai.client import Client, SignIn
-from serai.errors import ProtocolError, SeraiError
+from serai.errors import SeraiError
 
 __all__ = ["SignInDialog"]
 
@@ -21,27 +21,15 @@ class SignInDialog:
         self._client = client
         self._terminal = terminal
 
-    async def offer(self, agent: str) -> bool:
-        """Offer to sign in, and do it if the person wants that. Cancelling it leaves a terminal running.
-
-        Returns whether it makes sense to try again what was refused. A host that does not know how one signs
-        in offers nothing.
-        """
-        try:
-            methods = (await self._client.sign_in_methods(agent)).methods
-        except ProtocolError:
-            return False
-        if not methods:
-            return False
-        chosen = await self._choose(agent, methods, f"Sign in to {agent} now?")
-        return chosen is not None and await self._go(agent, chosen)
-
-    async def run(self, agent: str, method: str | None = None) -> bool:
+    async def run(self, agent: str, method: str | None = None, *, offer: bool = False) -> bool:
         """Sign in. Returns `False` when nobody is signed in, as far as is known.
+
+        Cancelling it leaves a terminal running.
 
         Args:
             agent: The kind of agent.
             method: The id of a way; by default the person chooses, if there are several.
+            offer: Whether the person is to be asked first.
         """
         try:
             methods = (await self._client.sign_in_methods(agent)).methods
@@ -51,10 +39,10 @@ class SignInDialog:
         if not methods:
             self._say(f"It is not known how one signs in to {agent}.")
             return False
-        if method is None and len(methods) > 1 and self._terminal.is_interactive:
-            chosen = await self._choose(agent, methods, "Which way?")
-            return chosen is not None and await self._go(agent, chosen)
-        return await self._go(agent, method if method is not None else methods[0].id)
+        if method is None and (offer or len(methods) > 1) and self._terminal.is_interactive:
+            method = await self._choose(agent, methods, f"Sign in to {agent} now?" if offer else "Which way?")
+            return method is not None and await self._go(agent, method)
+        return await self._go(agent, method or methods[0].id)
 
     # -- which way -----------------------------------------------------------------------------------------
 
