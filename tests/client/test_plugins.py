@@ -22,7 +22,7 @@ from serai.ahp.types import (
     ToolDefinition,
 )
 from serai.client import Client, ClientPlugin, ClientTool, Rejected, SessionClient
-from serai.client.plugins import Shelf
+from serai.client.lending import Shelf
 from serai.errors import ProtocolError
 from serai.host.turn import Turn
 

@@ -148,7 +148,7 @@ def _refused(address: HostAddress, error: InvalidStatus) -> AccessRefused | Conn
     """What the host's own answer says, if it is one of a Serai host; else its status."""
     response = error.response
     status = response.status_code
-    message, remedy = f"{address.url} answers {status} {_phrase(status)}", None
+    message, remedy = f"{address.url} answers {status} {response.reason_phrase}", None
     try:
         told = msgspec.json.decode(response.body or b"", type=dict[str, str])
         message, remedy = f"the host refused the connection: {told['message']}", told.get("remedy")
@@ -159,13 +159,6 @@ def _refused(address: HostAddress, error: InvalidStatus) -> AccessRefused | Conn
     if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ConnectionLost(message, remedy=remedy)
     return AccessRefused(message, remedy=remedy)
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
 
 
 _log = logging.getLogger(__name__)

@@ -38,8 +38,6 @@ __all__ = [
     "Connected",
     "ContentAdded",
     "Disconnected",
-    "Inbox",
-    "Listeners",
     "NoticeGiven",
     "QuestionAsked",
     "QuestionClosed",

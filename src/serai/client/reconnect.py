@@ -19,7 +19,7 @@ Delays = Callable[[], Iterator[float]]
 
 _HANDSHAKE_TIMEOUT = 30.0
 
-# A connection that held so long was a good one: the next tries begin with short delays again.
+# After a connection that held so long, or a try that took so long, delays are short again.
 _STEADY = 10.0
 
 
@@ -68,7 +68,6 @@ class Lifeline:
         self._failed = failed
         self._task: asyncio.Task[None] | None = None
         self._up: asyncio.Future[Connection] | None = None
-        self._up_since: float | None = None
         self._was_up = False
         self.connection: Connection | None = None
         """The connection, while it can be used."""
@@ -113,7 +112,6 @@ class Lifeline:
         """The handshake is done: from this moment on the connection is used."""
         self.connection = connection
         self._was_up = True
-        self._up_since = asyncio.get_running_loop().time()
         if self._up is not None and not self._up.done():
             self._up.set_result(connection)
         self._up = None
@@ -138,17 +136,18 @@ class Lifeline:
             self._fail(ConnectionLost(f"the client failed: {error or type(error).__name__}"))
 
     async def _connect_again_and_again(self) -> None:
+        loop = asyncio.get_running_loop()
         delays: Iterator[float] | None = None
         while True:
+            began = loop.time()
             try:
                 lost = await self._connect()
             except ConnectionLost as error:
                 lost = error
             if not self._was_up:
                 raise lost
-            if self._was_steady():
-                delays = None
-            delays = delays or self._delays()
+            if delays is None or loop.time() - began >= _STEADY:
+                delays = self._delays()
             delay = next(delays, None)
             if delay is None:
                 raise ConnectionLost(f"gave up: {lost.message}", remedy=lost.remedy)
@@ -178,10 +177,6 @@ class Lifeline:
 
     def _down(self) -> None:
         self.connection = None
-
-    def _was_steady(self) -> bool:
-        since, self._up_since = self._up_since, None
-        return since is not None and asyncio.get_running_loop().time() - since >= _STEADY
 
     def _fail(self, error: SeraiError) -> None:
         if self.failure is not None:

@@ -15,7 +15,7 @@ from serai.errors import SeraiError, SessionGone
 if TYPE_CHECKING:
     from serai.client.channels import ChannelClient
 
-__all__ = ["TerminalClient", "TerminalOutput", "terminal_text"]
+__all__ = ["TerminalClient", "TerminalOutput"]
 
 # So much of what was told last is looked for after a gap, to go on from there.
 _TAIL = 1024

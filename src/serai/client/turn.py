@@ -55,7 +55,7 @@ from serai.client.events import (
 )
 from serai.errors import SeraiError, SessionGone
 
-__all__ = ["OpenQuestions", "Teller", "TurnResult", "TurnStream", "find_turn", "without_drafts"]
+__all__ = ["TurnResult", "TurnStream"]
 
 
 def without_drafts(request: SessionInputRequest) -> SessionInputRequest:
@@ -168,7 +168,6 @@ class Teller:
             self.is_started = True
             yield TurnStarted(self.turn_id, turn.user_message)
         parts = turn.response_parts if isinstance(turn, Turn) else turn.parts()
-        self._forget_after(len(parts))
         for position, part in enumerate(parts):
             yield from self._part(position, part)
         if turn.usage is not None:
@@ -213,14 +212,6 @@ class Teller:
             case _:
                 pass
 
-    def _forget_after(self, count: int) -> None:
-        """A host that lost its last moments has fewer parts than it had told of."""
-        if count < len(self._told):
-            del self._told[count:]
-            self._texts = {key: found for key, found in self._texts.items() if found[0] < count}
-            self._positions = {key: at for key, at in self._positions.items() if at < count}
-            self._calls = {at: call for at, call in self._calls.items() if at < count}
-
     def _call_of(self, action: a.ToolCallActionBase, turn: LiveTurn) -> Iterator[TurnEvent]:
         call = turn.call(action.tool_call_id)
         if call is None:
@@ -245,8 +236,6 @@ class Teller:
                 yield ToolFinished(call)
             case _:
                 pass  # its input is still being written, or we do not know this state
-
-    # -- usage ---------------------------------------------------------------------------------------------
 
     def _used(self, usage: UsageInfo) -> Iterator[TurnEvent]:
         if usage != self._usage:
