@@ -1,10 +1,8 @@
 """A session, as a client works with it.
 
-Every method that changes something shows it in `state` at once, sends an action, and returns when the host
-has let it happen. If the host refuses (another turn runs, someone else was quicker, the turn has ended), it
-raises `Rejected`, which says why, and `state` is as if nothing had been done.
-Without a connection it waits until the host is back. Cancelling it takes back nothing that was sent: the
-action may still happen, and the client can be used as before.
+Every method that changes something shows it in `state` at once, and returns when the host has let it happen.
+If the host refuses, it raises `Rejected`, which says why, and `state` is as if nothing had been done. Without
+a connection it waits until the host is back. Cancelling it takes back nothing that was sent.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.client.answers import AnswerValue, answers_to
-from serai.client.events import Inbox, QuestionAsked, QuestionClosed
+from serai.client.events import QuestionAsked, QuestionClosed
 from serai.client.lending import ClientPlugin, ClientTool, Lender
 from serai.client.turn import OpenQuestions, TurnStream
 from serai.errors import Rejected, SeraiError, SessionFailed, SessionGone
@@ -55,10 +53,7 @@ class SessionClient:
         self._plugins: tuple[ClientPlugin, ...] = ()
         self._display_name: str | None = None
         self._streams: list[TurnStream] = []
-        self._arrivals: list[Inbox[TurnStream]] = []
-        self._askings: list[tuple[OpenQuestions, Inbox[QuestionAsked | QuestionClosed]]] = []
         self._waiting: list[tuple[Callable[[SessionState], bool], asyncio.Future[SessionState]]] = []
-        self._last_turn: str | None = None
         self._end: SeraiError | None = None
         """Why it was last no longer followed."""
 
@@ -175,33 +170,29 @@ class SessionClient:
 
     async def turns(self) -> AsyncGenerator[TurnStream, None]:
         """Every turn from the running one on, whoever begins it. Leave the loop to follow no more."""
-        arrivals: Inbox[TurnStream] = Inbox()
-        self._arrivals.append(arrivals)
-        try:
-            running = self.active_turn_id
-            if running is not None:
-                arrivals.put(self.follow_turn(running))
-            async for stream in arrivals:
-                yield stream
-        finally:
-            if arrivals in self._arrivals:
-                self._arrivals.remove(arrivals)
+        known = {turn.id for turn in self._live().head.turns}
+
+        def new_ids() -> list[str]:
+            live = self._live()
+            turns = [*live.head.turns, *([live.turn] if live.turn is not None else [])]
+            return [turn.id for turn in turns if turn.id not in known]
+
+        while True:
+            await self.until(lambda _state: bool(new_ids()))
+            for turn_id in new_ids():
+                known.add(turn_id)
+                yield self.follow_turn(turn_id)
 
     async def questions(self) -> AsyncGenerator[QuestionAsked | QuestionClosed, None]:
         """What the session asks, whether or not a turn runs: what is open now, and what comes.
 
         A turn's own stream tells what is open while it runs, too. Leave the loop to hear no more.
         """
-        told, inbox = asking = OpenQuestions(), Inbox[QuestionAsked | QuestionClosed]()
-        self._askings.append(asking)
-        try:
+        told = OpenQuestions()
+        while True:
             for event in told.look(self._live()):
-                inbox.put(event)
-            async for event in inbox:
                 yield event
-        finally:
-            if asking in self._askings:
-                self._askings.remove(asking)
+            await self.until(lambda _state: told.has_news(self._live()))
 
     # -- tool calls ----------------------------------------------------------------------------------------
 
@@ -432,11 +423,7 @@ class SessionClient:
             return
         for stream in self._streams.copy():
             stream.heard(action, live)
-        # An answer to our own action may come after a snapshot that has told of the turn already.
-        if isinstance(action, a.SessionTurnStartedAction) and action.turn_id != self._last_turn:
-            self._arrived(live, [action.turn_id])
         if not isinstance(action, _GROWING):
-            self._look_at_questions(live)
             self._look()
         self._lender.heard(action, live)
 
@@ -447,15 +434,6 @@ class SessionClient:
             return
         for stream in self._streams.copy():
             stream.caught_up(live)
-        known = [turn.id for turn in live.head.turns]
-        if live.turn is not None:
-            known.append(live.turn.id)
-        # What began and ended while nobody looked was missed by nobody who looks at all turns.
-        place = known.index(self._last_turn) + 1 if self._last_turn in known else len(live.head.turns)
-        self._arrived(live, known[place:])
-        if known:
-            self._last_turn = known[-1]
-        self._look_at_questions(live)
         self._look()
         self._lender.caught_up(live)
 
@@ -464,29 +442,12 @@ class SessionClient:
         self._end = error
         for stream in self._streams.copy():
             stream.fail(error)
-        for arrivals in self._arrivals.copy():
-            arrivals.end(error)
-        for _told, inbox in self._askings:
-            inbox.end(error)
         waiting, self._waiting = self._waiting, []
         for _condition, found in waiting:
             if not found.done():
                 found.set_exception(error)
         self._lender.stop()
         self._client.shelf.put(self.uri, ())
-
-    def _arrived(self, live: LiveSession, turn_ids: Sequence[str]) -> None:
-        for turn_id in turn_ids:
-            self._last_turn = turn_id
-            for arrivals in self._arrivals:
-                stream = self._new_stream(turn_id)
-                stream.caught_up(live)
-                arrivals.put(stream)
-
-    def _look_at_questions(self, live: LiveSession) -> None:
-        for told, inbox in self._askings:
-            for event in told.look(live):
-                inbox.put(event)
 
     def _look(self) -> None:
         if not self._waiting:

@@ -58,34 +58,33 @@ from serai.errors import SeraiError, SessionGone
 __all__ = ["TurnResult", "TurnStream"]
 
 
-def without_drafts(request: SessionInputRequest) -> SessionInputRequest:
-    """What is asked, without what someone has begun to answer: a draft makes no other question of it."""
-    return replace(request, answers=None)
-
-
 class OpenQuestions:
     """The questions that someone has been told of and that are still open."""
 
     def __init__(self) -> None:
         self._told: dict[str, SessionInputRequest] = {}
 
+    def has_news(self, session: LiveSession) -> bool:
+        """Whether `look` would tell something."""
+        return _asked(session) != self._told
+
     def look(self, session: LiveSession) -> Iterator[QuestionAsked | QuestionClosed]:
         """What is new since the last time: first what was closed, then what was asked."""
-        requests = {request.id: request for request in session.head.input_requests or ()}
-        for request_id in [known for known in self._told if known not in requests]:
-            del self._told[request_id]
-            yield QuestionClosed(request_id)
-        for request_id, request in requests.items():
-            question = without_drafts(request)
-            if self._told.get(request_id) != question:
-                self._told[request_id] = question
+        before, self._told = self._told, _asked(session)
+        yield from (QuestionClosed(request_id) for request_id in before if request_id not in self._told)
+        for request in session.head.input_requests or ():
+            if before.get(request.id) != self._told[request.id]:
                 yield QuestionAsked(request)
 
     def end(self) -> Iterator[QuestionClosed]:
         """None of them is open any more."""
         told, self._told = self._told, {}
-        for request_id in told:
-            yield QuestionClosed(request_id)
+        yield from map(QuestionClosed, told)
+
+
+def _asked(session: LiveSession) -> dict[str, SessionInputRequest]:
+    """What is asked, without what someone has begun to answer: a draft makes no other question of it."""
+    return {request.id: replace(request, answers=None) for request in session.head.input_requests or ()}
 
 
 _BOUNDARIES = (
