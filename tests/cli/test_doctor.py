@@ -192,13 +192,6 @@ def test_files_that_were_left_are_told(tmp_path: Path, capsys: pytest.CaptureFix
     assert "An earlier database" in out
 
 
-def test_a_home_that_is_no_directory_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    found = doctor(tmp_path / "file" / "home", capsys)["home"]
-    assert not found["well"]
-    assert found["says"].endswith(f"{tmp_path / 'file'} is no directory")
-
-
 def test_trusted_folders_are_counted_and_a_damaged_list_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

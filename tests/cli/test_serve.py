@@ -18,7 +18,7 @@ import pytest
 from cli.programs import Program, make_database, run, running
 from serai.ahp import commands as c
 from serai.ahp.types import ROOT
-from serai.cli.console.target import called_by, url_of
+from serai.cli.console.target import called_by
 from serai.client import Client, connect
 from serai.store.sqlite.connection import connect as open_database
 from serai.store.sqlite.file import PAGE_SIZE
@@ -216,10 +216,3 @@ def test_a_machine_is_called_by_its_own_names(host: str) -> None:
     here, *others = called_by(host)
     assert here == ("127.0.0.1" if host == "0.0.0.0" else "::1")
     assert not {"0.0.0.0", "::", here} & set(others)
-
-
-def test_a_host_on_one_address_is_called_by_it() -> None:
-    assert called_by("127.0.0.1") == ["127.0.0.1"]
-    assert called_by("[::1]") == ["::1"]
-    assert url_of("::1", 80, "t") == "http://[::1]:80/?tkn=t"
-    assert url_of("localhost", 80, None) == "http://localhost:80/"

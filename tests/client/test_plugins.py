@@ -122,14 +122,6 @@ async def test_while_another_client_has_its_own_nothing_is_published() -> None:
         assert other.shelf._plugins == {}
 
 
-async def test_names_are_different() -> None:
-    async with House(agent=silent) as house, house.client() as client:
-        session = await soon(client.create_session())
-        with pytest.raises(ValueError, match="same name"):
-            await soon(session.publish(POLISH, WAX))
-        assert session.state.active_client is None
-
-
 # -- what the host asks ------------------------------------------------------------------------------------
 
 

@@ -64,14 +64,6 @@ class TestPort:
                 assert (await soon((await soon(prompt)).result())).text == "later"
                 await soon(client.close())
 
-    async def test_the_address_may_hold_the_token(self) -> None:
-        async with (
-            House(echo=echo) as house,
-            serving(house) as url,
-            connect(f"{url}/?tkn={TOKEN}") as client,
-        ):
-            await soon(client.ping())
-
     async def test_without_the_right_token_the_door_stays_shut(self) -> None:
         async with House(echo=echo) as house, serving(house) as url:
             with pytest.raises(AccessRefused, match=r"the token is not the right one.*SERAI_TOKEN"):

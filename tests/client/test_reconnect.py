@@ -272,22 +272,6 @@ class TestScripted:
             peer.act(11, second["params"]["action"], second)
             await soon(change)
 
-    async def test_an_answer_in_the_replay_settles_the_action(self) -> None:
-        host = ScriptedHost()
-        async with _Closing(host.client(S)) as client:
-            peer, session, _ = await self.begin(host, client)
-            change = asyncio.ensure_future(session.set_title("new"))
-            first = await peer.expect("dispatchAction")
-            peer.cut()
-            peer = await host.connection()
-            again = await peer.expect("reconnect")
-            echo = peer.envelope(11, first["params"]["action"], first)
-            peer.answer(again, {"type": "replay", "actions": [echo], "missing": []})
-            await soon(change)
-            ping = asyncio.ensure_future(client.ping())
-            peer.answer(await peer.expect("ping"), None)  # and not another dispatchAction
-            await soon(ping)
-
     @pytest.mark.parametrize("taken", [True, False])
     async def test_a_duplicate_is_settled_by_what_the_state_shows(self, taken: bool) -> None:
         host = ScriptedHost()

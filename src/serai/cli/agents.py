@@ -16,13 +16,12 @@ import msgspec
 
 from serai.acp import AgentCapabilities, Handshake
 from serai.acp.shapes import object_of
-from serai.agents.catalogue.agents import KnownAgents, built_in, known_agents, make_catalogue
+from serai.agents.catalogue.agents import KnownAgents, built_in, known_agents
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Introduction, introduce
 from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_in_of, version_of
 from serai.agents.catalogue.programs import Surroundings
-from serai.agents.catalogue.registry import load_registry
 from serai.cli.console.output import clean, print_json, table
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_client_command
@@ -36,8 +35,6 @@ from serai.machine.processes.processes import Processes
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
 
-__all__ = ["configure", "managed_secrets"]
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options and the subcommand of `serai agents`."""
@@ -47,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "resume, fork, list and close are about its sessions, dirs about further folders, http and sse about "
         "MCP servers, image, audio and context about prompts."
     )
-    parser.set_defaults(run=_list, json=False, registry=None)
+    parser.set_defaults(run=_list, json=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     probe = commands.add_parser(
         "probe",
@@ -59,12 +56,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for each in (parser, probe):
         # Without defaults: that of a subcommand would take the place of what stood before it.
         each.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-        each.add_argument(
-            "--registry",
-            metavar="PLACE",
-            default=argparse.SUPPRESS,
-            help="a registry of ACP agents besides: a file, or its http(s) address",
-        )
     signin = commands.add_parser(
         "signin",
         help="sign in to an agent, in a terminal of the host",
@@ -106,20 +97,13 @@ def _memory(options: argparse.Namespace) -> AgentMemory:
 
 
 async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[KnownAgents, Finder]:
-    """The agents that are known here, and who finds them.
-
-    Without a registry that was named here and now nothing would be as it is meant: it is an error.
-    """
+    """The agents that are known here, and who finds them."""
     paths = find_paths(options.home, os.environ)
     place = here()
     configuration = load(paths, os.environ, project=place)
     for ignored in configuration.ignored:
         _warn(str(ignored))
-    if options.registry:
-        registry = await load_registry(options.registry)
-        known = KnownAgents(make_catalogue(configuration.agents, registry.definitions), registry)
-    else:
-        known = await known_agents(configuration, _warn, name=name)
+    known = await known_agents(configuration, _warn, name=name)
     project = place if place is not None and Trust(paths.trust).is_trusted(place) else None
     return known, Finder(Surroundings.here(project=project))
 

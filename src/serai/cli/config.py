@@ -14,8 +14,6 @@ from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 
-__all__ = ["configure"]
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai config`."""

@@ -29,8 +29,6 @@ _FILE: dict[str, Any] = {
     "help": "by default, standard input",
 }
 
-# -- the Agent Host Protocol -------------------------------------------------------------------------------
-
 _REDUCERS = {channel.name: channel.state for channel in CHANNEL_TYPES}
 
 
@@ -77,8 +75,6 @@ def _convert(plain: Any, as_type: Any, place: str) -> Any:
         field = f"{place}.{error.field}" if error.field else place
         raise Mismatch(error.problem, field=field) from None
 
-
-# -- the Agent Client Protocol -----------------------------------------------------------------------------
 
 _OWN_FIELDS = frozenset({"loadSession", "mcpCapabilities", "promptCapabilities", "sessionCapabilities"})
 

@@ -14,8 +14,6 @@ from serai.cli.console.target import ClientCommand, add_client_command, match, r
 from serai.cli.database import configure_purge, find_disposed
 from serai.client import Client
 
-__all__ = ["configure", "find_session"]
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai sessions`."""
@@ -60,9 +58,6 @@ def _start_list(options: argparse.Namespace) -> int:
     return _print_list(rows, options, none="No session is disposed of and kept.", is_over=True)
 
 
-# -- finding -----------------------------------------------------------------------------------------------
-
-
 async def find_session(client: Client, name: str) -> URI:
     """The session that a person means: by its URI, its id, or the beginning of its id.
 
@@ -70,9 +65,6 @@ async def find_session(client: Client, name: str) -> URI:
         SessionGone: There is none, or more than one.
     """
     return match("session", name, [summary.resource for summary in await client.list_sessions()])
-
-
-# -- commands ----------------------------------------------------------------------------------------------
 
 
 async def _list(client: Client, options: argparse.Namespace) -> int:
@@ -132,9 +124,6 @@ def _changed(state: SessionState, options: argparse.Namespace) -> int:
     else:
         print(f"{session_id(state.summary.resource)}  {_title(state.summary)}  {status_words(state.summary)}")
     return 0
-
-
-# -- words -------------------------------------------------------------------------------------------------
 
 
 def status_words(summary: SessionSummary) -> str:

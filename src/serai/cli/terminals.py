@@ -13,8 +13,6 @@ from serai.cli.console.target import add_client_command, match, run_connected, s
 from serai.cli.console.terminal import has_person, screen_size
 from serai.client import Client, TerminalClient
 
-__all__ = ["configure"]
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai terminals`."""

@@ -25,8 +25,6 @@ from serai.ahp.types import (
 from serai.ahp.wire import Unknown
 from serai.errors import Rejected
 
-__all__ = ["AnswerValue", "answer_to", "answers_to"]
-
 AnswerValue: TypeAlias = str | bool | float | list[str] | tuple[str, ...] | None
 """Text, a number, yes or no, the ids of options, or `None` for a question that is passed over.
 

@@ -39,8 +39,6 @@ from serai.client.lending import Shelf
 from serai.client.reconnect import Delays, Lifeline, backoff
 from serai.errors import AccessRefused, ConnectionLost, ProtocolError, SeraiError, SessionGone
 
-__all__ = ["ChannelClient", "Follower"]
-
 _log = logging.getLogger(__name__)
 
 _VERSIONS = ["0.2.0"]
@@ -81,14 +79,7 @@ class Follower(Protocol):
 
 
 class ChannelClient:
-    """The channels of a host, kept up to date over lost connections. `Client` has what people use.
-
-    Args:
-        opener: Makes transports.
-        client_id: How the host knows this client.
-        subscriptions: The channels to follow from the beginning.
-        delays: How long to wait before each try to connect again.
-    """
+    """The channels of a host, kept up to date over lost connections. `Client` has what people use."""
 
     def __init__(
         self,
@@ -181,7 +172,7 @@ class ChannelClient:
         It ends when the client is closed.
 
         Raises:
-            SeraiError: The client failed; or 10,000 events were not read, and so later ones are missing.
+            SeraiError: The client failed.
         """
         return self._listeners.events()
 

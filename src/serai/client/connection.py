@@ -32,9 +32,6 @@ from serai.errors import (
     ProtocolError,
     SeraiError,
 )
-from serai.jsonrpc.messages import TOO_MANY_REQUESTS
-
-__all__ = ["Connection", "Handler", "OnNotification", "Opener", "Transport", "websocket_opener"]
 
 # A host may send a long session in one frame; more than this is a fault.
 _MAX_FRAME = 256 * 1024 * 1024
@@ -164,7 +161,7 @@ def _refused(address: HostAddress, error: InvalidStatus) -> AccessRefused | Conn
 _log = logging.getLogger(__name__)
 
 _MAX_REQUESTS = 32
-"""Most requests under way at once, in either direction; more of ours wait, more of the host's are refused."""
+"""Most requests of ours under way at once; more wait."""
 
 Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
 """Answers a request of the host: gets its parameters, returns its result or raises a `SeraiError`."""
@@ -309,8 +306,6 @@ class Connection:
         handler = self._handlers.get(request.method)
         if handler is None:
             self._refuse(request, MethodNotFound(f"this client does not serve {request.method!r}"))
-        elif len(self._answering) >= _MAX_REQUESTS:
-            self._refuse(request, ProtocolError("too many requests", number=TOO_MANY_REQUESTS))
         else:
             task = asyncio.create_task(self._answer(request, handler))
             self._answering.add(task)

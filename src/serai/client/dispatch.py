@@ -16,8 +16,6 @@ from serai.ahp.reducers import LiveSession
 from serai.ahp.types import URI, ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState
 from serai.errors import ConnectionLost, Rejected, SeraiError
 
-__all__ = ["Dispatches"]
-
 
 def is_done(session: LiveSession, action: a.StateAction) -> bool | None:
     """Whether an action has had its effect, whoever's it was; `None` where the state does not tell."""
@@ -54,11 +52,7 @@ class _Dispatched:
 
 
 class Dispatches:
-    """All actions that wait for the host's answer.
-
-    Args:
-        state: Where they are shown until then.
-    """
+    """All actions that wait for the host's answer."""
 
     def __init__(self, state: ClientState) -> None:
         self._state = state

@@ -58,11 +58,6 @@ class Lender:
     """Answers the calls that a session's agent makes of this client's tools, each of them once.
 
     A call of a tool that is not lent is denied: nobody else would ever answer it.
-
-    Args:
-        client_id: How calls name this client.
-        dispatch: Lets an action happen on the session.
-        spawn: Starts a task that is cancelled, at the latest, when the client is closed.
     """
 
     def __init__(
@@ -196,11 +191,7 @@ class ClientPlugin(Struct, frozen=True):
 
 
 class Shelf:
-    """The plugins that a client has published, for the host to read. Each has a URI of its own.
-
-    Args:
-        client_id: How the host knows the client.
-    """
+    """The plugins that a client has published, for the host to read. Each has a URI of its own."""
 
     def __init__(self, client_id: str) -> None:
         self._base = f"serai-plugin://{quote(client_id, safe='')}"

@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from serai.client.connection import Connection, Handler, OnNotification, Opener
 from serai.errors import ConnectionLost, SeraiError
 
-__all__ = ["Delays", "Lifeline", "backoff"]
-
 _log = logging.getLogger(__name__)
 
 Delays = Callable[[], Iterator[float]]
@@ -35,18 +33,7 @@ def backoff(first: float = 0.2, cap: float = 15.0) -> Iterator[float]:
 
 
 class Lifeline:
-    """One connection after another. All of it runs in one task, from `open` to `close`.
-
-    Args:
-        opener: Makes a transport.
-        handshake: Speaks first on each connection. When the host has taken it up, it calls `up`.
-        heard: Hears the notifications.
-        handlers: Who answers the host's requests.
-        delays: How long to wait between tries.
-        lost: Called when the connection is lost, or a try to get it back has failed: why, and when the next
-            try begins, in seconds.
-        failed: Called once, when no further try will be made.
-    """
+    """One connection after another. All of it runs in one task, from `open` to `close`."""
 
     def __init__(
         self,
@@ -123,8 +110,6 @@ class Lifeline:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-
-    # -- the task ------------------------------------------------------------------------------------------
 
     async def _live(self) -> None:
         try:

@@ -40,8 +40,6 @@ class TerminalClient:
     def __repr__(self) -> str:
         return f"TerminalClient({self.uri!r})"
 
-    # -- looking -------------------------------------------------------------------------------------------
-
     @property
     def state(self) -> TerminalState:
         """The whole terminal, as it is now.
@@ -92,8 +90,6 @@ class TerminalClient:
         finally:
             stop()
 
-    # -- using ---------------------------------------------------------------------------------------------
-
     async def write(self, text: str) -> None:
         """Type something. Returns when the host has it.
 
@@ -113,8 +109,6 @@ class TerminalClient:
     def leave(self) -> None:
         """Follow it no more. Its program goes on."""
         self._client.unsubscribe(self.uri)
-
-    # -- for the client ------------------------------------------------------------------------------------
 
     def heard(self, action: a.StateAction) -> None:
         """An action was confirmed."""

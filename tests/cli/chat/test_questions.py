@@ -103,20 +103,6 @@ class TestBetweenTurns:
             desk.keyboard.end()
             assert await chat == 0
 
-    async def test_leaving_leaves_the_question_to_others(self, tmp_path: Path) -> None:
-        desk = Desk()
-        async with House(agent=agent) as house, house.client() as client, house.client("x") as other:
-            session = await soon(client.create_session())
-            await soon((await soon(session.prompt("first"))).result())
-            chat = chatting(client, desk, session.id)
-            asked = wish(other, tmp_path)
-            await desk.screen.shows("Allow it?")
-            desk.keyboard.end()
-            assert await chat == 0
-            [request] = session.state.input_requests or []
-            await soon(session.answer(request.id, {"access": "day"}))
-            await asked
-
     async def test_the_lines_of_a_pipe_are_messages_and_no_answers(self, tmp_path: Path) -> None:
         async with House(agent=agent) as house, house.client() as client, house.client("x") as other:
             session = await soon(client.create_session())

@@ -109,21 +109,6 @@ async def test_who_comes_back_is_told_and_so_is_who_looks(capsys: pytest.Capture
         assert await soon(chat) == 0
 
 
-async def test_from_a_pipe_too_and_again_when_the_next_one_fails() -> None:
-    async with House(agent=agent) as house, house.client() as client, house.client() as other:
-        session = await soon(other.create_session())
-        await soon(session.begin_turn("sleep"))
-        await soon(session.queue("fail"))
-        await soon(session.queue("later"))
-        await soon(session.cancel())
-        desk = Desk("/go", "/drop", person=False)
-        assert await talk(client, desk, session.id) == 0
-        assert "(held, since the turn was cancelled: " in desk.text
-        assert "> fail\nyou said fail\nThe turn failed: it broke [agent_error]\n" in desk.text
-        assert "(held, since the turn failed: " in desk.text
-        assert desk.text.endswith("It is taken back.\n")
-
-
 async def test_what_another_client_interrupts_is_told_too() -> None:
     desk = Desk()
     async with House(agent=agent) as house, house.client() as client, house.client() as other:

@@ -26,7 +26,7 @@ from serai.ahp.types import (
     ToolResultTextContent,
 )
 from serai.cli.chat.command import converse
-from serai.cli.chat.view import LAST, about, last_lines, plain_line, text_of
+from serai.cli.chat.view import LAST, about, last_lines, plain_line
 from serai.client import Client
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
@@ -218,9 +218,3 @@ def test_of_a_finished_text_the_end_is_shown() -> None:
 )
 def test_what_is_no_text_has_one_line(content: ToolResultContent, line: str | None) -> None:
     assert about(content) == line
-
-
-def test_texts_stand_below_each_other() -> None:
-    two: list[ToolResultContent] = [ToolResultTextContent(text="a\n"), ToolResultTextContent(text="b")]
-    assert text_of(two) == "a\nb"
-    assert text_of(None) == ""

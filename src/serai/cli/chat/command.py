@@ -18,8 +18,6 @@ from serai.client import Client, SessionClient
 from serai.config.paths import here, is_folder, real
 from serai.errors import AuthRequired, SeraiError, SessionFailed
 
-__all__ = ["configure", "converse"]
-
 # How long it may take to forget a session that was of no use.
 _PATIENCE = 2.0
 

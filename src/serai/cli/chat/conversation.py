@@ -37,8 +37,6 @@ from serai.client import (
 from serai.client.events import Inbox
 from serai.errors import AuthRequired, SeraiError
 
-__all__ = ["Chat"]
-
 _PATIENCE = 2.0
 """How long leaving may take when something is still to be told to the host, in seconds."""
 

@@ -34,8 +34,6 @@ from serai.cli.console.output import plain
 from serai.client.answers import AnswerValue, answer_to
 from serai.errors import Rejected
 
-__all__ = ["Allow", "Decision", "Dialog", "Refuse", "Reply", "ask_call", "ask_questions", "ask_result"]
-
 _NOBODY = "there was nobody to ask"
 
 

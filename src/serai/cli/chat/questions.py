@@ -19,8 +19,6 @@ from serai.client import (
     TurnEvent,
 )
 
-__all__ = ["ChatQuestions", "Question", "decide", "is_open"]
-
 Question: TypeAlias = ToolWaiting | ResultWaiting | QuestionAsked
 """An event that someone has to answer."""
 

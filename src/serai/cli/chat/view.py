@@ -45,20 +45,6 @@ from serai.client import (
 from serai.client.terminal import terminal_text
 from serai.errors import SeraiError
 
-__all__ = [
-    "LAST",
-    "TurnView",
-    "about",
-    "about_edit",
-    "last_lines",
-    "one_line",
-    "output_elsewhere",
-    "plain_line",
-    "text_of",
-    "turn_told",
-    "why_held",
-]
-
 LAST = 20
 """Most lines of an output that are shown: its last ones."""
 _WIDTH = 400

@@ -8,8 +8,6 @@ from serai.cli.console.terminal import PlainTerminal, has_person, screen_size
 from serai.client import Client, SignIn
 from serai.errors import SeraiError
 
-__all__ = ["SignInDialog"]
-
 _NO = frozenset({"n", "no", "/quit", "/cancel"})
 _YES = frozenset({"", "y", "yes"})
 
@@ -44,8 +42,6 @@ class SignInDialog:
             return method is not None and await self._go(agent, method)
         return await self._go(agent, method or methods[0].id)
 
-    # -- which way -----------------------------------------------------------------------------------------
-
     async def _choose(self, agent: str, methods: list[SignInMethod], question: str) -> str | None:
         if len(methods) > 1:
             self._say(f"There are {len(methods)} ways to sign in to {agent}:")
@@ -68,8 +64,6 @@ class SignInDialog:
             if word.isdecimal() and 1 <= int(word) <= len(methods):
                 return methods[int(word) - 1].id
             self._say("A number of the list, or n.")
-
-    # -- the way -------------------------------------------------------------------------------------------
 
     async def _go(self, agent: str, method: str) -> bool:
         try:

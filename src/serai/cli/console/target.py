@@ -60,9 +60,6 @@ def is_on_this_machine(options: argparse.Namespace) -> bool:
     return find_address(options.url, options.token, home=options.home).is_local
 
 
-# -- sessions and terminals --------------------------------------------------------------------------------
-
-
 def session_id(uri: URI) -> str:
     """The last part of a session's URI, or of a terminal's."""
     return uri.rpartition("/")[2]
@@ -93,8 +90,6 @@ def match(kind: str, name: str, uris: Sequence[URI], lists: str | None = None) -
     ids = ", ".join(session_id(uri) for uri in found[:5])
     raise SessionGone(f"{len(found)} {kind}s begin with {name!r}: {ids}", remedy="Write more of the id")
 
-
-# -- addresses ---------------------------------------------------------------------------------------------
 
 # An address for examples: a datagram "to" it shows which way it would go, and none is sent.
 _EVERYWHERE = {
