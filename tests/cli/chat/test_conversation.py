@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cli.screens import Desk, parse
+from cli.screens import Desk, parse, talk
 from client.hosts import House, soon
 from serai.ahp.types import (
     ConfirmationOption,
@@ -23,10 +23,9 @@ from serai.ahp.types import (
     SessionInputTextQuestion,
     UsageInfo,
 )
-from serai.cli.chat.command import converse
 from serai.cli.console.output import clean
 from serai.cli.console.terminal import StdinLines
-from serai.client import Client, SessionGone
+from serai.client import SessionGone
 from serai.harness.callback import CallbackHarness
 from serai.host.turn import Turn
 
@@ -104,10 +103,6 @@ QUESTIONS = SessionInputRequest(
         ),
     ],
 )
-
-
-async def talk(client: Client, desk: Desk, *words: str) -> int:
-    return await soon(converse(client, desk.terminal, parse("chat", *words)))
 
 
 async def piped(*lines: str, words: tuple[str, ...] = ()) -> tuple[int, str]:

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cli.screens import Desk, parse
+from cli.screens import Desk, talk
 from client.hosts import House, soon
 from serai.ahp.commands import ResourceRequestParams
 from serai.ahp.types import (
     ROOT,
     ToolCallPendingConfirmationState,
 )
-from serai.cli.chat.command import converse
 from serai.client import Client, SessionClient
 from serai.errors import ProtocolError
 from serai.host.turn import Turn
@@ -33,7 +32,7 @@ async def agent(turn: Turn) -> None:
 
 
 def chatting(client: Client, desk: Desk, *words: str) -> asyncio.Future[int]:
-    return asyncio.ensure_future(soon(converse(client, desk.terminal, parse("chat", *words))))
+    return asyncio.ensure_future(talk(client, desk, *words))
 
 
 def wish(client: Client, path: Path) -> asyncio.Future[None]:

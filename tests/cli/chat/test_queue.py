@@ -6,9 +6,8 @@ import asyncio
 
 import pytest
 
-from cli.screens import Desk, parse
+from cli.screens import Desk, parse, talk
 from client.hosts import House, soon
-from serai.cli.chat.command import converse
 from serai.client import Client
 from serai.host.turn import Turn
 
@@ -19,10 +18,6 @@ async def agent(turn: Turn) -> None:
         await asyncio.Event().wait()
     if turn.message.text == "fail":
         raise ValueError("it broke")
-
-
-async def talk(client: Client, desk: Desk, *words: str) -> int:
-    return await soon(converse(client, desk.terminal, parse("chat", *words)))
 
 
 async def show(client: Client, *words: str) -> None:

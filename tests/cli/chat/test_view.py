@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.screens import Desk, parse
+from cli.screens import Desk, talk
 from client.hosts import House, soon
 from serai.ahp.types import (
     ROOT,
@@ -25,9 +25,7 @@ from serai.ahp.types import (
     ToolResultTerminalContent,
     ToolResultTextContent,
 )
-from serai.cli.chat.command import converse
 from serai.cli.chat.view import LAST, about, last_lines, plain_line
-from serai.client import Client
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 
@@ -88,10 +86,6 @@ class Agent:
         terminal = await turn.terminal(["sh", "-c", "seq 1 500"], title="x", call=call)
         await terminal.wait()
         await call.done("Counted", content=[terminal.content])
-
-
-async def talk(client: Client, desk: Desk, *words: str) -> int:
-    return await soon(converse(client, desk.terminal, parse("chat", *words)))
 
 
 async def piped(*lines: str, words: tuple[str, ...] = ()) -> str:
