@@ -18,7 +18,7 @@ from serai.ahp.types import SessionState
 from serai.errors import DatabaseLocked
 from serai.store.sqlite.store import SqliteStore
 
-ROUNDS = 30
+ROUNDS = 8
 SESSIONS = [f"ahp-session:/{name}" for name in ("writes", "works", "asks", "confirms")]
 TEXTS = ["write 20000", "work 60 every 1", "write 50; ask", "think; write 300; tool ls"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from serai.serve import run
-from serai.serve.run import collect_in_pauses, is_due, settle
+from serai.serve.run import collect_in_pauses, settle
 
 LIMIT = 30.0
 
@@ -54,16 +54,6 @@ def test_what_has_become_old_is_not_looked_through_in_the_middle_of_work() -> No
     assert len(kept) == 1_000_000
     assert 1 in searches
     assert 2 not in searches
-
-
-@pytest.mark.parametrize(
-    ("looks", "is_pause", "due"),
-    [(0, True, False), (1, True, True), (1, False, False), (49, False, False), (50, False, True)],
-)
-def test_all_is_looked_through_in_a_pause_or_when_there_is_much_to_find(
-    looks: int, is_pause: bool, due: bool
-) -> None:
-    assert is_due(looks, is_pause=is_pause) is due
 
 
 async def test_garbage_that_has_become_old_goes_in_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:

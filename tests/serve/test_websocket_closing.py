@@ -95,31 +95,6 @@ class TestClosing:
             assert await client.read_close() == 1000
             assert await client.is_cut()
 
-    async def test_a_client_that_still_reads_gets_more_time_but_not_for_ever(self) -> None:
-        line = offline(room=0)
-        await tick()
-        line.socket.send(b"a" * 70_000)
-        await tick()
-        line.socket.close(1000, "")
-        for _ in range(6):
-            before = line.socket._out.taken
-            line.transport.drain(1000)
-            line.socket._lose_patience(before)
-            assert not line.transport.ended
-        before = line.socket._out.taken
-        line.transport.drain(1000)
-        line.socket._lose_patience(before)
-        assert line.transport.ended
-
-    async def test_a_client_that_stops_reading_gets_none(self) -> None:
-        line = offline(room=0)
-        await tick()
-        line.socket.send(b"a" * 70_000)
-        await tick()
-        line.socket.close(1000, "")
-        line.socket._lose_patience(line.socket._out.taken)
-        assert line.transport.ended
-
     async def test_a_client_that_vanishes_is_noticed(self, room: Room) -> None:
         client, peer = await room.raw()
         client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
