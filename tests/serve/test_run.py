@@ -30,14 +30,6 @@ class Ring:
         self.itself = self
 
 
-def test_what_is_there_at_the_start_is_not_looked_at_again() -> None:
-    settle()
-    frozen = gc.get_freeze_count()
-    assert frozen > 1000
-    gc.collect()
-    assert gc.get_freeze_count() == frozen
-
-
 def test_what_has_become_old_is_not_looked_through_in_the_middle_of_work() -> None:
     settle()
     searches: list[int] = []
@@ -48,10 +40,10 @@ def test_what_has_become_old_is_not_looked_through_in_the_middle_of_work() -> No
 
     gc.callbacks.append(noted)
     try:
-        kept = [[number] for number in range(1_000_000)]
+        kept = [[number] for number in range(300_000)]
     finally:
         gc.callbacks.remove(noted)
-    assert len(kept) == 1_000_000
+    assert len(kept) == 300_000
     assert 1 in searches
     assert 2 not in searches
 
