@@ -14,9 +14,9 @@ from urllib.parse import unquote
 import pytest
 from websockets.asyncio.client import connect as connect_socket
 
-from conformance.client import Client, Refused, connecting
+from conformance.client import Client, Refused
 from conformance.conftest import Connect, new_session
-from hosts import TOKEN, WITHIN, House, housing
+from hosts import TOKEN, WITHIN, House
 from serai.ahp.types import ROOT, ChangesetFile, ChangesetState
 from serai.machine.files import Access, Root, Roots, find
 from serai.machine.files.threads import alone_at
@@ -295,20 +295,6 @@ async def test_the_host_keeps_its_own_files_to_itself(house: House, client: Clie
         error = await refused(client, "resourceRequest", uri=uri)
         assert error.code == -32009
         assert "it belongs to the host itself" in error.message
-
-
-async def test_no_folder_is_made_where_the_host_keeps_its_own_files(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    (tmp_path / "link").symlink_to("home")
-    async with housing(home=home) as house, connecting(house.url, "one") as client:
-        await client.initialize()
-        await new_session(client, workingDirectory=tmp_path.as_uri())
-        for name in ("serai.toml", "trust.json", "a/b/c"):
-            for folder in ("home", "link"):
-                error = await refused(client, "resourceMkdir", uri=f"{tmp_path.as_uri()}/{folder}/{name}")
-                assert error.code == -32009
-                assert "it belongs to the host itself" in error.message
-        assert not {"serai.toml", "trust.json", "a"}.intersection(inside.name for inside in home.iterdir())
 
 
 async def test_with_nobody_there_to_ask_the_answer_is_no(client: Client, tmp_path: Path) -> None:

@@ -186,19 +186,6 @@ async def test_an_additional_folder_that_cannot_be_is_refused_as_well(
     assert "Traceback" not in caplog.text
 
 
-async def test_additional_folders_are_paths_or_uris_and_need_not_be_there_yet(
-    client: Client, tmp_path: Path
-) -> None:
-    folders = [str(tmp_path), (tmp_path / "an é % space").as_uri(), str(tmp_path / "later %zz")]
-    uri = await new_session(client, config={"additionalDirectories": folders})
-    config = client.session(uri).config
-    assert config is not None
-    assert config.values["additionalDirectories"] == folders
-    with pytest.raises(Refused) as refused:
-        await client.request("createSession", f"{ONE}1", config={"additionalDirectories": [1]})
-    assert "must be of type string" in refused.value.message
-
-
 async def test_a_folder_that_is_not_there_yet_is_taken(client: Client, tmp_path: Path) -> None:
     folder = tmp_path / "later"
     await new_session(client, workingDirectory=folder.as_uri())

@@ -279,23 +279,6 @@ async def test_after_a_kill_terminals_say_what_they_were_and_what_is_gone(tmp_pa
             assert "the host was stopped" in shown(client)
 
 
-async def test_a_terminal_of_a_session_that_is_not_in_memory_starts_in_its_folder(
-    house: House, client: Client, connect: Connect, tmp_path: Path
-) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    session = await new_session(client, workingDirectory=folder.as_uri())
-    await client.close()
-    await house.restart()
-    again = await connect("again", ROOT)
-    assert not house.host.is_loaded(session)
-    await start(again, claim={"kind": "session", "session": session})
-    assert terminal(again).cwd == folder.as_uri()
-    await again.subscribe(session)
-    await type_in(again, "pwd -P\r")
-    await again.until(lambda: f"{folder.resolve()}\r\n" in shown(again))
-
-
 def _runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)

@@ -259,19 +259,6 @@ class TestFullDisk:
         assert (await answer(wire, ping))["result"] is None
         assert not host.sessions.knows("ahp-session:/new")
 
-    async def test_a_session_that_has_left_the_memory_keeps_nobody_waiting(
-        self, host: Host, store: Unreadable
-    ) -> None:
-        for number, session in enumerate(SESSIONS[:2]):
-            (await connected(host, session, name=str(number))).drop()
-        await until(lambda: not host.is_loaded(SESSIONS[0]))
-        wire = await connected(host, ROOT)
-        store.failure = StorageUnavailable("the disk is full")
-        host.journal.record("serai-test:x", b"{}")
-        asked = wire.request("subscribe", SESSIONS[0])
-        assert (await answer(wire, asked))["error"]["data"]["code"] == "storage_unavailable"
-        assert (await answer(wire, wire.request("ping")))["result"] is None
-
 
 class TestReconnecting:
     async def test_what_happens_meanwhile_comes_after_the_answer(self, host: Host, store: Unreadable) -> None:
@@ -316,14 +303,6 @@ class TestReconnecting:
             assert not host.clients.is_connected("one")
             assert not any(host.journal.subscriptions.is_followed(channel) for channel in EVERYTHING)
             assert not host.sessions._wanted
-
-    async def test_a_connection_that_is_gone_follows_no_telemetry(self, host: Host) -> None:
-        wire = await connected(host)
-        wire.request("subscribe", LOGS)
-        wire.drop()
-        await until(lambda: wire.peer._in_line is None)
-        await host.journal.committed()
-        assert not host.journal.subscriptions.is_followed(LOGS)
 
     async def test_what_the_host_asks_meanwhile_comes_after_the_answer(
         self, host: Host, store: Unreadable

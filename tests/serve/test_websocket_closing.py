@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import struct
 
@@ -112,31 +111,6 @@ class TestClosing:
         assert await client.is_cut()
         assert peer.goodbyes == 1
 
-    async def test_a_client_that_hangs_up_and_does_not_read_is_cut_off(self) -> None:
-        async with listening(limits=Limits(close_timeout=0.05)) as room:
-            client, peer = await room.raw(receive_buffer=4096)
-            narrow(peer)
-            peer.connection.respond(text_frame(b"x" * MIB))
-            peer.connection.flush()
-            lost = asyncio.Event()
-            assert peer.transport.get_write_buffer_size()
-            real = peer.transport.get_protocol().connection_lost
-            peer.transport.get_protocol().connection_lost = lambda exc: (real(exc), lost.set())[0]
-            client.sock.shutdown(socket.SHUT_WR)
-            await soon(lost.wait())
-
-    async def test_a_peer_that_fails_at_the_end_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
-        class Failing(Recorder):
-            def disconnected(self) -> None:
-                super().disconnected()
-                raise ZeroDivisionError
-
-        async with listening(Failing) as room:
-            client, peer = await room.both()
-            await client.close()
-            await soon(peer.gone.wait())
-        assert "ZeroDivisionError" in caplog.text
-
 
 class TestKeepAlive:
     LIMITS = Limits(ping_interval=0.05, ping_timeout=0.05)
@@ -148,13 +122,6 @@ class TestKeepAlive:
             assert await client.read_frame() == (Opcode.PING, b"")
             assert await client.read_close() == 1011
             assert await client.is_cut()
-            await soon(peer.gone.wait())
-
-    async def test_a_silent_client_that_does_not_read_is_dropped(self) -> None:
-        async with listening(limits=self.LIMITS) as room:
-            _, peer = await room.raw(receive_buffer=4096)
-            narrow(peer)
-            peer.connection.respond(text_frame(b"x" * MIB))
             await soon(peer.gone.wait())
 
     async def test_a_client_that_answers_stays(self) -> None:

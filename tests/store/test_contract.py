@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from typing import Any
 
@@ -67,14 +66,6 @@ class TestNumbers:
         assert opening.first_new > seen
         assert await append(again, Row(A, b"x")) == opening.first_new
 
-    async def test_none_is_used_twice_after_a_crash_beyond_a_block(
-        self, kind: Kind, store: Store, opened: Opened
-    ) -> None:
-        await append(store, *[None] * (2 * BLOCK))
-        seen = await append(store, None)
-        again = await kind.crash(store)
-        assert (await opened(again)).first_new > seen
-
     async def test_every_start_records_its_gap(self, kind: Kind, store: Store, opened: Opened) -> None:
         await append(store, Row(A, b"1"), None)
         again = await kind.restart(store)
@@ -111,21 +102,6 @@ class TestRows:
         assert await store.replay([A], max_bytes=9, **bounds) is None
         assert len(await store.replay([A], max_bytes=10, **bounds) or []) == 2
 
-    async def test_reads_may_overlap_writes(self, store: Store) -> None:
-        async def write() -> None:
-            for number in range(20):
-                await append(store, Row(A, b"%d" % number), durable=False)
-
-        writing = asyncio.create_task(write())
-        seen: list[int] = []
-        while not writing.done():
-            rows = [row.seq for row in await store.rows(A, 0)]
-            assert rows[: len(seen)] == seen
-            seen = rows
-            await asyncio.sleep(0)
-        await writing
-        assert [row.seq for row in await store.rows(A, 0)] == list(range(1, 21))
-
 
 class TestHeads:
     async def test_its_index_becomes_a_number(self, store: Store) -> None:
@@ -139,11 +115,6 @@ class TestHeads:
         await append(store, heads=[HeadRow(B, b"{}", 0, -1)])
         assert await store.head(A) == HeadRow(A, b"{}", 0, seq=1)
         assert await store.head(B) == HeadRow(B, b"{}", 0, seq=2)
-
-    async def test_the_newest_one_counts(self, store: Store) -> None:
-        await append(store, Row(A, b"1"), heads=[HeadRow(A, b"old", 0, 0)])
-        await append(store, Row(A, b"2"), heads=[HeadRow(A, b"new" * 9_999, 2, 0)])
-        assert await store.head(A) == HeadRow(A, b"new" * 9_999, 2, seq=2)
 
     @pytest.mark.parametrize("index", [-2, 1])
     async def test_an_index_outside_of_the_batch_is_refused(self, store: Store, index: int) -> None:

@@ -47,18 +47,6 @@ class TestWorker:
         worker.stop()
         worker.join()
 
-    async def test_nobody_minds_an_answer_that_is_not_awaited_any_more(self) -> None:
-        worker = Worker("test")
-        begin = threading.Event()
-        worker.start()
-        answers = [worker.run(begin.wait), worker.run(lambda: 1 // 0)]
-        for answer in answers:
-            answer.cancel()
-        begin.set()
-        assert await worker.run(lambda: 1) == 1
-        worker.stop()
-        worker.join()
-
     def test_a_closed_loop_does_not_end_the_thread(self) -> None:
         worker = Worker("test")
         begin, ended = threading.Event(), threading.Event()
@@ -73,22 +61,3 @@ class TestWorker:
         assert ended.wait(10)
         worker.stop()
         worker.join()
-
-    def test_chores_are_done_when_nothing_waits(self) -> None:
-        worker = Worker("test")
-        done = threading.Event()
-        calls: list[None] = []
-
-        def chores() -> float | None:
-            calls.append(None)
-            if len(calls) < 3:
-                return 0.001
-            done.set()
-            return None
-
-        worker.chores = chores
-        worker.start()
-        assert done.wait(10)
-        worker.stop()
-        worker.join()
-        assert len(calls) == 3

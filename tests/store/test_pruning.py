@@ -12,7 +12,6 @@ import pytest
 
 from serai.errors import StorageUnavailable
 from serai.store.contract import Batch, BlobRow, HeadRow, Row, SessionRow, Store, StoredRow, TurnRow
-from serai.store.sqlite.backup import back_up
 from serai.store.sqlite.connection import connect
 from serai.store.sqlite.file import create
 from serai.store.sqlite.migrations import MIGRATIONS
@@ -145,18 +144,6 @@ class TestAge:
         calendar.go_by(1 / 24)
         await store.prune(1, whole=[ROOT])
         assert await numbers(store, ROOT) == []
-
-    async def test_days_are_remembered_over_a_restart(
-        self, kind: Kind, store: Store, calendar: Calendar, opened: Opened
-    ) -> None:
-        await append(store, ROOT)
-        calendar.go_by(5)
-        again = await kind.crash(store)
-        await opened(again)
-        await append(again, ROOT)
-        calendar.go_by(1)
-        await again.prune(3, whole=[ROOT])
-        assert len(await numbers(again, ROOT)) == 1
 
     async def test_a_clock_that_goes_back_takes_nothing_away(self, store: Store, calendar: Calendar) -> None:
         await append(store, ROOT)
@@ -303,23 +290,6 @@ class TestSqlite:
         assert size_of(path) <= size * 1.05
         await store.open()
 
-    @pytest.mark.parametrize("interval", [50, 4_000])
-    async def test_what_says_where_rows_are_goes_with_them(
-        self, path: Path, calendar: Calendar, interval: int
-    ) -> None:
-        store = SqliteStore(path, KEY, locator_interval=interval, now=calendar)
-        await store.open()
-        for _ in range(8):
-            await append(store, *[ROOT] * 20)
-        calendar.go_by(9)
-        await store.prune(3, whole=[ROOT])
-        assert store._engine is not None
-        assert len(store._engine.writer._tail) == 0
-        await store.close()
-        database = connect(path, KEY)
-        assert database.execute("SELECT count(*) FROM locators").get == 0
-        database.close()
-
     async def test_a_full_disk_leaves_all_rows(self, path: Path, calendar: Calendar, opened: Opened) -> None:
         disk = Disk("pruning")
         store = SqliteStore(path, KEY, vfs=disk.name, now=calendar)
@@ -333,18 +303,6 @@ class TestSqlite:
         assert await store.prune(3) == []
         assert await numbers(store, A) == []
         assert await store.check(full=True) == []
-
-    async def test_a_copy_can_be_made_meanwhile(
-        self, store: SqliteStore, tmp_path: Path, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        await filled(store, calendar)
-        pieces = self.pieces(monkeypatch)
-        pruning = asyncio.create_task(store.prune(3, whole=[ROOT]))
-        async with asyncio.timeout(30):
-            await pieces.get()
-            await asyncio.to_thread(back_up, store.path, KEY, tmp_path / "copy.db")
-            assert not pruning.done()
-            await pruning
 
     async def test_a_database_from_before_begins_to_count_when_it_is_opened(
         self, tmp_path: Path, calendar: Calendar, opened: Opened

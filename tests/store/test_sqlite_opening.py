@@ -17,7 +17,6 @@ from serai.errors import (
     ConfigInvalid,
     DatabaseCorrupt,
     DatabaseLocked,
-    StorageUnavailable,
     StorageUnreadable,
     WrongKey,
 )
@@ -264,10 +263,6 @@ class TestOneHost:
             await SqliteStore(path, b"x" * 32).open()
         await opened(SqliteStore(path, KEY))
 
-    async def test_a_store_is_opened_once(self, sqlite: SqliteStore) -> None:
-        with pytest.raises(StorageUnavailable):
-            await sqlite.open()
-
     async def test_a_cancelled_opening_leaves_nothing_open(self, path: Path, opened: Opened) -> None:
         for _ in range(3):
             opening = asyncio.create_task(SqliteStore(path, KEY).open())
@@ -345,15 +340,6 @@ class TestMigrations:
         assert "more" in self.tables(second)
         assert "most" not in self.tables(second)
         assert (await open_and_close(first, KEY)).last_committed == 1
-
-    async def test_each_is_recorded_once(self, path: Path) -> None:
-        for _ in range(2):
-            await open_and_close(path, KEY, migrations=[*MIGRATIONS, WIDER])
-        database = connect(path, KEY)
-        assert database.pragma("user_version") == NEXT
-        names = database.execute("SELECT name FROM migrations ORDER BY version").fetchall()
-        assert names == [(step.name,) for step in (*MIGRATIONS, WIDER)]
-        database.close()
 
     async def test_one_that_fails_changes_nothing(self, path: Path) -> None:
         store = SqliteStore(path, KEY, migrations=[*MIGRATIONS, WIDER, WRONG])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.changesets.conftest import SESSION, begin, files, follow, git, refused, shown
-from conformance.client import Client, connecting
+from conformance.client import Client
 from conformance.conftest import ONE
 from hosts import WITHIN, House
 from serai.ahp.types import ROOT
@@ -49,18 +49,6 @@ async def test_a_changeset_that_nobody_follows_is_let_go(
     async with asyncio.timeout(WITHIN):
         while len(house.host.watches):
             await client.ping()
-
-
-async def test_who_comes_back_knows_what_is_there_now(house: House, client: Client, repository: Path) -> None:
-    await begin(client, repository)
-    (repository / "b.txt").write_text("new\n")
-    await follow(client, SESSION)
-    await client.until(lambda: files(client, SESSION) == {"b.txt"})
-    await client.close()
-    (repository / "b.txt").rename(repository / "c.txt")
-    async with connecting(house.url, client.state) as again:
-        await again.reconnect()
-        await again.until(lambda: files(again, SESSION) == {"c.txt"})
 
 
 @pytest.mark.parametrize(

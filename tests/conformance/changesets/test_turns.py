@@ -17,8 +17,6 @@ from conformance.changesets.conftest import (
     counts,
     files,
     follow,
-    make_folder,
-    make_repository,
     refused,
     shown,
     tell,
@@ -144,16 +142,3 @@ async def test_a_fork_has_what_the_turns_changed_that_it_begins_with(
         assert file.edit.before is not None
         content = await again.request("resourceRead", ROOT, uri=file.edit.before.content.uri)
         assert content["data"] == "one\ntwo\n"
-
-
-async def test_a_fork_in_another_folder_says_that_its_first_turns_are_not_recorded(
-    client: Client, repository: Path, tmp_path: Path
-) -> None:
-    await begin(client, repository)
-    await tell(client, "a.txt: other")
-    other = make_repository(make_folder(tmp_path / "other"))
-    await begin(client, other, "ahp-session:/fork", fork={"session": ONE, "turnId": "t1"})
-    state = await follow(client, "ahp-changeset:/fork/turn/t1")
-    assert state.error is not None
-    assert state.error.error_type == "not_recorded"
-    assert "forked from" in state.error.message
