@@ -17,7 +17,7 @@ from serai.errors import SeraiError
 from serai.host.session.session import Session
 from serai.host.session.sessions import Sessions
 from serai.journal.journal import Journal
-from serai.store.upkeep import day_of
+from serai.store.contract import day_of
 
 __all__ = ["Eviction", "Retention"]
 
