@@ -25,24 +25,8 @@ import msgspec.inspect
 from msgspec import UNSET, Struct, StructMeta, UnsetType, field
 
 from serai.contract.record import RecordType, mismatch
-from serai.depth import MAX_DEPTH, checked
+from serai.depth import checked
 from serai.errors import ParseError
-
-__all__ = [
-    "MAX_DEPTH",
-    "State",
-    "Unknown",
-    "UnknownKind",
-    "UnknownState",
-    "UnknownStatus",
-    "UnknownType",
-    "Value",
-    "checked",
-    "convert",
-    "decode",
-    "encode",
-    "to_json",
-]
 
 T = TypeVar("T")
 

@@ -18,19 +18,6 @@ from msgspec import field
 
 from serai.contract.record import Metadata, Moment, Record, refuse_naive
 
-__all__ = [
-    "Accepted",
-    "Deferred",
-    "Delivered",
-    "DeliveryMode",
-    "DeliveryReason",
-    "Failed",
-    "MessageContext",
-    "MessageReceipt",
-    "Priority",
-    "ReceiptStatus",
-]
-
 
 class DeliveryMode(StrEnum):
     """At which boundary a message surfaces in a session."""

@@ -19,49 +19,6 @@ from msgspec import field
 from serai.contract.identity import AgentStatus
 from serai.contract.record import Metadata, Moment, Number, Record, refuse_naive
 
-__all__ = [
-    "EVENT_TYPES",
-    "ActionCompleted",
-    "ActionDenied",
-    "ActionFailed",
-    "ActionInvoked",
-    "AgentSessionEvent",
-    "AgentSessionEventType",
-    "CommandCompleted",
-    "CommandFailed",
-    "CommandStarted",
-    "DeliveryAccepted",
-    "DeliveryDeferred",
-    "DeliveryDelivered",
-    "DeliveryFailed",
-    "ErrorReported",
-    "FileChanged",
-    "LogWritten",
-    "MessageReceived",
-    "MessageSent",
-    "SessionEvent",
-    "SessionForked",
-    "SessionReleased",
-    "SessionResumed",
-    "SessionStarted",
-    "StatusActive",
-    "StatusBlocked",
-    "StatusChanged",
-    "StatusEvent",
-    "StatusIdle",
-    "StatusOffline",
-    "StatusWaiting",
-    "TerminalOutput",
-    "TerminalScreen",
-    "ToolCalled",
-    "ToolCompleted",
-    "ToolFailed",
-    "ToolOutput",
-    "TranscriptChunk",
-    "TranscriptChunkAdded",
-    "UsageUpdated",
-]
-
 _FROM_THE_RELAY = frozenset({"message", "delivery", "action"})
 
 

@@ -16,35 +16,6 @@ from serai.contract.delivery import DeliveryMode
 from serai.contract.identity import AgentId, AgentIdentity
 from serai.contract.record import Metadata, Moment, Record, refuse_naive
 
-__all__ = [
-    "AgentTarget",
-    "ArtifactAttachment",
-    "Attachment",
-    "ChannelTarget",
-    "DeliveryEvent",
-    "DeliveryEventType",
-    "DiffAttachment",
-    "DirectTarget",
-    "FileAttachment",
-    "GroupTarget",
-    "ImageAttachment",
-    "JsonAttachment",
-    "LinkAttachment",
-    "MessageKind",
-    "MessageTarget",
-    "Reaction",
-    "RelayMessage",
-    "RoomReference",
-    "SenderReference",
-    "TextAttachment",
-    "WorkspaceDeliveryAccepted",
-    "WorkspaceDeliveryCreated",
-    "WorkspaceDeliveryDeferred",
-    "WorkspaceDeliveryDelivered",
-    "WorkspaceDeliveryEvent",
-    "WorkspaceDeliveryFailed",
-]
-
 
 class MessageKind(StrEnum):
     """Where a message was said."""

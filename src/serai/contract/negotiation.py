@@ -28,8 +28,6 @@ from serai.contract.events import AgentSessionEventType
 from serai.contract.session import AgentSession, BasicSession
 from serai.errors import CapabilityUnsupported
 
-__all__ = ["Wish", "check_registration", "refusal", "registration_refusal", "require", "supports"]
-
 Wish: TypeAlias = (
     ContentType | MessageUse | DeliveryMode | ActionUse | AgentSessionEventType | LifecycleOperation
 )

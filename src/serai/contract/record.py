@@ -22,17 +22,6 @@ import msgspec
 from serai.depth import checked
 from serai.errors import Mismatch, ParseError
 
-__all__ = [
-    "Metadata",
-    "Moment",
-    "Number",
-    "Record",
-    "decode",
-    "encode",
-    "refuse_naive",
-    "to_wire",
-]
-
 T = TypeVar("T")
 
 Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]

@@ -26,16 +26,6 @@ from serai.errors import CapabilityUnsupported
 if TYPE_CHECKING:
     from logging import Logger  # takes long to import, and is only a name here
 
-__all__ = [
-    "AgentDeliveryAdapter",
-    "AgentSession",
-    "BasicSession",
-    "DeliveryRunner",
-    "EventHandler",
-    "Harness",
-    "HarnessContext",
-    "Unsubscribe",
-]
 
 EventHandler: TypeAlias = Callable[[AgentSessionEvent], None]
 """Is called with each event, in the order in which they happened. It must not block."""

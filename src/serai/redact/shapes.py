@@ -13,17 +13,6 @@ from typing import NamedTuple, TypeAlias
 
 from serai.redact.patterns import VALUE, Pattern, Run
 
-__all__ = [
-    "LIMIT",
-    "PRIVATE_KEY",
-    "SHAPES",
-    "Secret",
-    "Shape",
-    "is_secret_value",
-    "looks_random",
-    "name_tells",
-]
-
 LIMIT = 4096
 """A candidate that is longer is taken for a secret without a check."""
 

@@ -7,17 +7,6 @@ from typing import Annotated, TypeAlias
 from serai.ahp.actions.root import Action
 from serai.ahp.types import ChangesetFile, ChangesetOperation, ChangesetStatus, ErrorInfo, ResourceChanges
 
-__all__ = [
-    "ChangesetAction",
-    "ChangesetClearedAction",
-    "ChangesetFileRemovedAction",
-    "ChangesetFileSetAction",
-    "ChangesetOperationsChangedAction",
-    "ChangesetStatusChangedAction",
-    "ResourceWatchAction",
-    "ResourceWatchChangedAction",
-]
-
 
 class ChangesetStatusChangedAction(Action, tag="changeset/statusChanged"):
     """The host began to compute, is done, or failed."""

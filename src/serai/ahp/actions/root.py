@@ -7,15 +7,6 @@ from typing import TypeAlias
 from serai.ahp.types import AgentInfo, FreeForm, Number, TerminalInfo
 from serai.ahp.wire import Value
 
-__all__ = [
-    "Action",
-    "RootAction",
-    "RootActiveSessionsChangedAction",
-    "RootAgentsChangedAction",
-    "RootConfigChangedAction",
-    "RootTerminalsChangedAction",
-]
-
 
 class Action(Value, tag_field="type"):
     """A change to one channel's state. Which channel, its envelope says."""

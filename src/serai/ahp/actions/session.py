@@ -26,44 +26,6 @@ from serai.ahp.types import (
     UserMessage,
 )
 
-__all__ = [
-    "SessionAction",
-    "SessionActiveClientChangedAction",
-    "SessionActiveClientToolsChangedAction",
-    "SessionActivityChangedAction",
-    "SessionAgentChangedAction",
-    "SessionChangesetsChangedAction",
-    "SessionConfigChangedAction",
-    "SessionCreationFailedAction",
-    "SessionCustomizationRemovedAction",
-    "SessionCustomizationToggledAction",
-    "SessionCustomizationUpdatedAction",
-    "SessionCustomizationsChangedAction",
-    "SessionDeltaAction",
-    "SessionErrorAction",
-    "SessionInputAnswerChangedAction",
-    "SessionInputCompletedAction",
-    "SessionInputRequestedAction",
-    "SessionIsArchivedChangedAction",
-    "SessionIsReadChangedAction",
-    "SessionMetaChangedAction",
-    "SessionModelChangedAction",
-    "SessionPendingMessageRemovedAction",
-    "SessionPendingMessageSetAction",
-    "SessionQueuedMessagesReorderedAction",
-    "SessionReadyAction",
-    "SessionReasoningAction",
-    "SessionResponsePartAction",
-    "SessionServerToolsChangedAction",
-    "SessionTitleChangedAction",
-    "SessionTruncatedAction",
-    "SessionTurnCancelledAction",
-    "SessionTurnCompleteAction",
-    "SessionTurnStartedAction",
-    "SessionUsageAction",
-]
-
-
 # -- the session's beginning -------------------------------------------------------------------------------
 
 

@@ -7,21 +7,6 @@ from typing import TypeAlias
 from serai.ahp.actions.root import Action
 from serai.ahp.types import URI, Count, Number, TerminalClaim
 
-__all__ = [
-    "TerminalAction",
-    "TerminalClaimedAction",
-    "TerminalClearedAction",
-    "TerminalCommandDetectionAvailableAction",
-    "TerminalCommandExecutedAction",
-    "TerminalCommandFinishedAction",
-    "TerminalCwdChangedAction",
-    "TerminalDataAction",
-    "TerminalExitedAction",
-    "TerminalInputAction",
-    "TerminalResizedAction",
-    "TerminalTitleChangedAction",
-]
-
 
 class TerminalDataAction(Action, tag="terminal/data"):
     """The terminal wrote something."""

@@ -19,18 +19,6 @@ from serai.ahp.types import (
     UserMessage,
 )
 
-__all__ = [
-    "SessionToolCallCompleteAction",
-    "SessionToolCallConfirmedAction",
-    "SessionToolCallContentChangedAction",
-    "SessionToolCallDeltaAction",
-    "SessionToolCallReadyAction",
-    "SessionToolCallResultConfirmedAction",
-    "SessionToolCallStartAction",
-    "ToolCallAction",
-    "ToolCallActionBase",
-]
-
 
 class ToolCallActionBase(Action):
     """Which call of which turn. `_meta` of a later action is not stored: the first one's stays."""

@@ -5,17 +5,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-__all__ = [
-    "ACCEPTED",
-    "LONGEST_TITLE",
-    "Judgement",
-    "Verdict",
-    "deferred",
-    "ignored",
-    "judge_title",
-    "rejected",
-]
-
 
 class Verdict(Enum):
     """What is to become of an action."""

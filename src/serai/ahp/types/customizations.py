@@ -8,29 +8,6 @@ from typing import Annotated, TypeAlias
 from serai.ahp.types.common import URI, Icon, TextRange
 from serai.ahp.wire import UnknownKind, UnknownType, Value
 
-__all__ = [
-    "AgentCustomization",
-    "ChildCustomization",
-    "ClientPluginCustomization",
-    "ContainerCustomizationBase",
-    "Customization",
-    "CustomizationBase",
-    "CustomizationDegradedState",
-    "CustomizationErrorState",
-    "CustomizationLoadState",
-    "CustomizationLoadStatus",
-    "CustomizationLoadedState",
-    "CustomizationLoadingState",
-    "CustomizationType",
-    "DirectoryCustomization",
-    "HookCustomization",
-    "McpServerCustomization",
-    "PluginCustomization",
-    "PromptCustomization",
-    "RuleCustomization",
-    "SkillCustomization",
-]
-
 
 class CustomizationType(StrEnum):
     """The two containers, then what may be in them."""

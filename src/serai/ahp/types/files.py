@@ -10,20 +10,6 @@ from msgspec import field
 from serai.ahp.types.common import URI, ErrorInfo, FileEdit, FreeForm, Number, StringOrMarkdown
 from serai.ahp.wire import State, Value
 
-__all__ = [
-    "ChangesetFile",
-    "ChangesetOperation",
-    "ChangesetOperationScope",
-    "ChangesetState",
-    "ChangesetStatus",
-    "ChangesetSummary",
-    "Globs",
-    "ResourceChange",
-    "ResourceChangeType",
-    "ResourceChanges",
-    "ResourceWatchState",
-]
-
 
 class ChangesetSummary(Value):
     """A changeset that can be subscribed to, once its URI template is expanded."""

@@ -8,34 +8,6 @@ from typing import TypeAlias
 from serai.ahp.types.common import URI, Number
 from serai.ahp.wire import UnknownKind, UnknownState, Value
 
-__all__ = [
-    "SessionInputAnswer",
-    "SessionInputAnswerState",
-    "SessionInputAnswerValue",
-    "SessionInputAnswerValueKind",
-    "SessionInputAnswered",
-    "SessionInputBooleanAnswerValue",
-    "SessionInputBooleanQuestion",
-    "SessionInputDraft",
-    "SessionInputIntegerQuestion",
-    "SessionInputMultiSelectQuestion",
-    "SessionInputNumberAnswerValue",
-    "SessionInputNumberQuestion",
-    "SessionInputOption",
-    "SessionInputQuestion",
-    "SessionInputQuestionBase",
-    "SessionInputQuestionKind",
-    "SessionInputRequest",
-    "SessionInputResponseKind",
-    "SessionInputSelectedAnswerValue",
-    "SessionInputSelectedManyAnswerValue",
-    "SessionInputSingleSelectQuestion",
-    "SessionInputSkipped",
-    "SessionInputSubmitted",
-    "SessionInputTextAnswerValue",
-    "SessionInputTextQuestion",
-]
-
 
 class SessionInputResponseKind(StrEnum):
     """How a request ended."""

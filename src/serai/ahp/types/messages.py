@@ -10,18 +10,6 @@ from msgspec import field
 from serai.ahp.types.common import ContentRef, FreeForm, TextRange, TextSelection
 from serai.ahp.wire import UnknownType, Value
 
-__all__ = [
-    "MessageAttachment",
-    "MessageAttachmentBase",
-    "MessageAttachmentKind",
-    "MessageEmbeddedResourceAttachment",
-    "MessageResourceAttachment",
-    "PendingMessage",
-    "PendingMessageKind",
-    "SimpleMessageAttachment",
-    "UserMessage",
-]
-
 
 class MessageAttachmentKind(StrEnum):
     """What tells attachments apart."""

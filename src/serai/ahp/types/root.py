@@ -12,16 +12,6 @@ from serai.ahp.types.customizations import Customization
 from serai.ahp.types.terminal import TerminalInfo
 from serai.ahp.wire import State, Value
 
-__all__ = [
-    "AgentInfo",
-    "ModelSelection",
-    "PolicyState",
-    "RootConfigState",
-    "RootState",
-    "SessionModelInfo",
-    "TelemetryCapabilities",
-]
-
 
 class PolicyState(StrEnum):
     """Whether a policy lets a model be used."""

@@ -26,30 +26,6 @@ from serai.ahp.types.root import ModelSelection
 from serai.ahp.types.tools import ToolCallState, ToolDefinition
 from serai.ahp.wire import State, UnknownKind, Value
 
-__all__ = [
-    "ActiveTurn",
-    "AgentSelection",
-    "MarkdownResponsePart",
-    "ProjectInfo",
-    "ReasoningResponsePart",
-    "ResourceResponsePart",
-    "ResponsePart",
-    "ResponsePartKind",
-    "SessionActiveClient",
-    "SessionConfigPropertySchema",
-    "SessionConfigSchema",
-    "SessionConfigState",
-    "SessionLifecycle",
-    "SessionState",
-    "SessionStatus",
-    "SessionSummary",
-    "SystemNotificationResponsePart",
-    "ToolCallResponsePart",
-    "Turn",
-    "TurnState",
-]
-
-
 # -- turns -------------------------------------------------------------------------------------------------
 
 

@@ -8,18 +8,6 @@ from typing import TypeAlias
 from serai.ahp.types.common import URI, Count, Number
 from serai.ahp.wire import State, UnknownKind, UnknownType, Value
 
-__all__ = [
-    "TerminalClaim",
-    "TerminalClaimKind",
-    "TerminalClientClaim",
-    "TerminalCommandPart",
-    "TerminalContentPart",
-    "TerminalInfo",
-    "TerminalSessionClaim",
-    "TerminalState",
-    "TerminalUnclassifiedPart",
-]
-
 
 class TerminalClaimKind(StrEnum):
     """Who holds a terminal: a client, or a session's tool call."""

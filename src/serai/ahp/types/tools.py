@@ -25,36 +25,6 @@ from serai.ahp.types.common import URI, ContentRef, FileEdit, FreeForm, JsonSche
 from serai.ahp.types.messages import UserMessage
 from serai.ahp.wire import UnknownStatus, UnknownType, Value
 
-__all__ = [
-    "ConfirmationOption",
-    "ConfirmationOptionKind",
-    "FileEdits",
-    "ToolAnnotations",
-    "ToolCallBase",
-    "ToolCallCancellationReason",
-    "ToolCallCancelledState",
-    "ToolCallCompletedState",
-    "ToolCallConfirmationReason",
-    "ToolCallError",
-    "ToolCallPendingConfirmationState",
-    "ToolCallPendingResultConfirmationState",
-    "ToolCallResult",
-    "ToolCallRunningState",
-    "ToolCallState",
-    "ToolCallStatus",
-    "ToolCallStreamingState",
-    "ToolCallWithResult",
-    "ToolDefinition",
-    "ToolResultContent",
-    "ToolResultContentType",
-    "ToolResultEmbeddedResourceContent",
-    "ToolResultFileEditContent",
-    "ToolResultResourceContent",
-    "ToolResultSubagentContent",
-    "ToolResultTerminalContent",
-    "ToolResultTextContent",
-]
-
 
 class ToolAnnotations(Value):
     """What a tool says of itself. Advice, not a promise."""
