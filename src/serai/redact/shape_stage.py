@@ -18,7 +18,7 @@ import re
 from functools import cache
 
 from serai.redact.finder import LOOK_BEHIND, UNSEEN, Found, PatternFinder
-from serai.redact.shapes import LIMIT, PRIVATE_KEY, SHAPES, Shape
+from serai.redact.shapes import ASSIGNED, LIMIT, PRIVATE_KEY, SEPARATORS, SHAPES, Shape
 
 __all__ = ["ShapeStage", "redact_shapes"]
 
@@ -43,7 +43,7 @@ def redact_shapes(text: str) -> str:
 
 @cache
 def _finder() -> PatternFinder:
-    return PatternFinder([shape.pattern for shape in SHAPES])
+    return PatternFinder([shape.pattern for shape in SHAPES], SEPARATORS, ASSIGNED)
 
 
 @cache

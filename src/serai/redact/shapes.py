@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from serai.redact.patterns import VALUE, Pattern, Run
+from serai.redact.finder import VALUE, Pattern, Run
 
 LIMIT = 4096
 """A candidate that is longer is taken for a secret without a check."""
@@ -173,7 +173,11 @@ _OTHER = re.compile(
 _PASSWORD = re.compile(r"pass|pwd", re.IGNORECASE)
 
 _VALUE_CHARS = r"A-Za-z0-9_\-+/.~!@#$%^*"  # none of what may stand between a name and its value
+_QUOTES = "\"'`\\\\"
 _KEY = re.compile(r"[A-Za-z0-9_\-]+")
+SEPARATORS = ":=>"
+ASSIGNED = rf"[ \t]{{0,8}}+[{_QUOTES}]{{0,4}}+[{_VALUE_CHARS}]{{8}}"
+"""What follows after a name and a separator."""
 
 
 def name_tells(name: str) -> str | None:
@@ -221,21 +225,20 @@ def _kind_by_name(text: str, start: int, value: int) -> str | None:
 
 
 def _assignments() -> Iterator[Shape]:
-    quote = "\"'`\\\\"
     rest = (
         Run(r"A-Za-z0-9_", 0, 12),
-        Run(quote, 0, 3),
+        Run(_QUOTES, 0, 3),
         Run(r"\]", 0, 1),
         Run(r" \t", 0, 8),
-        Run(r":=>", 1, 3),
+        Run(SEPARATORS, 1, 3),
         Run(r" \t", 0, 8),
-        Run(quote, 0, 4),
+        Run(_QUOTES, 0, 4),
         VALUE,
         Run(_VALUE_CHARS, 8),
     )
     for name in _NAMES:
         yield Shape("secret", Pattern((name, *rest), any_case=True, at_word=False), _is_assigned)
-    flag = ("--", Run(r"a-z0-9\-", 2, 18), Run(" =", 1, 1), Run(quote, 0, 3), VALUE, Run(_VALUE_CHARS, 8))
+    flag = ("--", Run(r"a-z0-9\-", 2, 18), Run(" =", 1, 1), Run(_QUOTES, 0, 3), VALUE, Run(_VALUE_CHARS, 8))
     yield Shape("secret", Pattern(flag, at_word=False), _is_assigned)
 
 
