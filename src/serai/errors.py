@@ -77,6 +77,8 @@ class SeraiError(Exception):
     """
 
     code: ClassVar[str] = "error"
+    told: ClassVar[tuple[str, ...]] = ()
+    """Which of its attributes go into its JSON, too, where they have a value."""
 
     def __init__(self, message: str, *, remedy: str | None = None) -> None:
         super().__init__(message)
@@ -87,10 +89,15 @@ class SeraiError(Exception):
         return f"{self.message}. {self.remedy}" if self.remedy else self.message
 
     def to_wire(self) -> dict[str, Any]:
-        """The error as JSON: `code` and `message`, and `remedy` where there is one."""
-        wire = {"code": self.code, "message": self.message}
-        if self.remedy:
-            wire["remedy"] = self.remedy
+        """The error as JSON: `code` and `message`, and `remedy` and what else there is to tell."""
+        wire: dict[str, Any] = {"code": self.code, "message": self.message}
+        for name in ("remedy", *self.told):
+            value = getattr(self, name)
+            if value is not None and value not in ("", ()):
+                first, *words = name.split("_")
+                wire["".join((first, *map(str.title, words)))] = (
+                    list(value) if type(value) is tuple else value
+                )
         return wire
 
 
@@ -280,6 +287,7 @@ class AgentError(SeraiError):
     """
 
     code = "agent_error"
+    told = ("agent", "number", "data")
 
     def __init__(
         self,
@@ -295,11 +303,6 @@ class AgentError(SeraiError):
         self.number = number
         self.data = data
 
-    def to_wire(self) -> dict[str, Any]:
-        """The error as JSON, with the agent's name and its own error, where there is one."""
-        more = {"agent": self.agent, "number": self.number, "data": self.data}
-        return super().to_wire() | {name: value for name, value in more.items() if value is not None}
-
 
 class AgentClosed(AgentError):
     """An agent's process has ended, or it has closed its output. What was under way may have happened or not.
@@ -308,6 +311,7 @@ class AgentClosed(AgentError):
     """
 
     code = "connection_closed"
+    told = (*AgentError.told, "exit_code", "signal", "stderr_tail")
 
     def __init__(
         self,
@@ -323,11 +327,6 @@ class AgentClosed(AgentError):
         self.exit_code = exit_code
         self.signal = signal
         self.stderr_tail = stderr_tail
-
-    def to_wire(self) -> dict[str, Any]:
-        """The error as JSON, with how the process ended and what it wrote last."""
-        more = {"exitCode": self.exit_code, "signal": self.signal, "stderrTail": self.stderr_tail or None}
-        return super().to_wire() | {name: value for name, value in more.items() if value is not None}
 
 
 class AgentInactive(AgentError):
@@ -375,12 +374,7 @@ class AgentNotInstalled(AgentError):
     code = "agent_not_installed"
 
     def __init__(
-        self,
-        message: str,
-        *,
-        agent: str | None = None,
-        install: str | None = None,
-        remedy: str | None = None,
+        self, message: str, *, agent: str | None = None, install: str | None = None, remedy: str | None = None
     ) -> None:
         super().__init__(message, agent=agent, remedy=remedy)
         self.install = install
@@ -424,6 +418,7 @@ class AuthRequired(AgentError):
     """
 
     code = "auth_required"
+    told = (*AgentError.told, "methods", "login_command")
 
     def __init__(
         self,
@@ -439,11 +434,6 @@ class AuthRequired(AgentError):
         super().__init__(message, agent=agent, number=number, data=data, remedy=remedy)
         self.methods = methods
         self.login_command = login_command
-
-    def to_wire(self) -> dict[str, Any]:
-        """The error as JSON, with the ways to sign in."""
-        more = {"methods": list(self.methods), "loginCommand": list(self.login_command)}
-        return super().to_wire() | {name: value for name, value in more.items() if value}
 
 
 class CancelIgnored(AgentError):
@@ -462,15 +452,12 @@ class CapabilityNotSupportedError(AgentError):
     """
 
     code = "capability_not_supported"
+    told = (*AgentError.told, "capability")
 
     def __init__(self, capability: str, *, agent: str | None = None, remedy: str | None = None) -> None:
         owner = f"the agent {agent!r}" if agent else "the agent"
         super().__init__(f"{owner} does not support {capability}", agent=agent, remedy=remedy)
         self.capability = capability
-
-    def to_wire(self) -> dict[str, Any]:
-        """The error as JSON, with the name of the capability."""
-        return super().to_wire() | {"capability": self.capability}
 
 
 class ContextTooLong(AgentError):
@@ -490,15 +477,12 @@ class JsonInvalid(AgentError):
     """
 
     code = "json_validation"
+    told = (*AgentError.told, "issues")
 
     def __init__(self, message: str, *, agent: str | None, text: str, issues: tuple[str, ...]) -> None:
         super().__init__(message, agent=agent)
         self.text = text
         self.issues = issues
-
-    def to_wire(self) -> dict[str, Any]:
-        """The error as JSON, with what is wrong; the answer itself may be long and is left out."""
-        return super().to_wire() | {"issues": list(self.issues)}
 
 
 class LineTooLong(AgentError):
@@ -570,16 +554,13 @@ class BudgetExceeded(SeraiError):
     """
 
     code = "budget_exceeded"
+    told = ("spent_usd", "budget_usd")
 
     def __init__(self, *, spent_usd: float, budget_usd: float) -> None:
         super().__init__(f"{spent_usd:.4f} USD were spent, and {budget_usd:.4f} USD may be")
         self.spent_usd = spent_usd
         self.budget_usd = budget_usd
         self.result: Any = None
-
-    def to_wire(self) -> dict[str, Any]:
-        """The error as JSON, with both sums."""
-        return super().to_wire() | {"spentUsd": self.spent_usd, "budgetUsd": self.budget_usd}
 
 
 # -- files, programs and settings of the machine -----------------------------------------------------------

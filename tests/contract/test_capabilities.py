@@ -104,11 +104,6 @@ def test_an_attachment_kind_has_its_name_on_the_wire(content_type: str) -> None:
     assert messaging.content_types == (ContentType(content_type),)
 
 
-def test_there_are_two_attachment_kinds() -> None:
-    with pytest.raises(Mismatch):
-        decode('{"receive":true,"attachments":["sound"]}', MessagingCapabilities)
-
-
 def test_a_session_that_names_no_attachments_takes_text() -> None:
     assert MessagingCapabilities(receive=True).content_types == (ContentType.TEXT,)
 
@@ -161,9 +156,3 @@ def test_each_part_lists_what_it_declares() -> None:
     assert capabilities.lifecycle.operations == tuple(LifecycleOperation)
     assert capabilities.actions is not None
     assert capabilities.actions.uses == tuple(ActionUse)
-
-
-def test_a_part_lists_nothing_that_it_does_not_declare() -> None:
-    assert MessagingCapabilities(receive=True).uses == (MessageUse.RECEIVE,)
-    assert ActionCapabilities(expose=True).uses == (ActionUse.EXPOSE,)
-    assert LifecycleCapabilities(release=False, fork=True).operations == (LifecycleOperation.FORK,)

@@ -88,10 +88,6 @@ def test_a_priority_has_its_name_on_the_wire(priority: str) -> None:
     assert len(Priority) == 2
 
 
-def test_what_has_no_priority_is_normal() -> None:
-    assert decode(json.dumps(CONTEXT), MessageContext).priority is Priority.NORMAL
-
-
 @pytest.mark.parametrize("field", ["mode", "reason", "priority"])
 def test_a_context_takes_no_unknown_member(field: str) -> None:
     with pytest.raises(Mismatch) as caught:
@@ -139,13 +135,3 @@ def test_there_are_four_receipts_and_no_fifth() -> None:
     with pytest.raises(Mismatch) as caught:
         decode('{"status":"lost","deliveryId":"d-1"}', MessageReceipt)
     assert caught.value.field == "status"
-
-
-def test_a_receipt_made_in_python_has_the_wire_of_the_page() -> None:
-    made = Failed(delivery_id="d-1", reason="mailbox_full", retryable=True)
-    assert json.loads(encode(made)) == {
-        "status": "failed",
-        "deliveryId": "d-1",
-        "reason": "mailbox_full",
-        "retryable": True,
-    }

@@ -29,7 +29,6 @@ from serai.contract import (
     Harness,
     HarnessContext,
     LifecycleCapabilities,
-    LifecycleOperation,
     MessageContext,
     MessageReceipt,
     MessagingCapabilities,
@@ -187,11 +186,6 @@ def test_an_operation_that_is_not_overridden_raises_the_structured_error(operati
     }
 
 
-def test_the_five_lifecycle_operations_are_methods_of_a_session() -> None:
-    assert tuple(LifecycleOperation) == OPERATIONS
-    assert all(inspect.iscoroutinefunction(getattr(AgentSession, name)) for name in LifecycleOperation)
-
-
 class DemoHarness:
     name = "demo"
 
@@ -316,7 +310,3 @@ def test_a_runner_flushes_what_waits_for_an_agent_in_one_mode_or_in_any(runner: 
 def required(method: Any) -> set[str]:
     parameters = inspect.signature(method).parameters
     return {name for name, one in parameters.items() if one.default is one.empty and name != "self"}
-
-
-def test_the_runner_of_the_tests_is_a_runner(runner: DeliveryRunner) -> None:
-    assert isinstance(runner, DeliveryRunner)

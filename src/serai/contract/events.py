@@ -83,9 +83,6 @@ class SessionEvent(Record, tag_field="type"):
         return AgentSessionEventType(self.__struct_config__.tag)
 
 
-# -- status ------------------------------------------------------------------------------------------------
-
-
 class StatusEvent(SessionEvent):
     """The session has gone from one status to another."""
 
@@ -123,9 +120,6 @@ class StatusOffline(StatusEvent, tag="status.offline"):
     """The session can no longer be reached."""
 
 
-# -- tools -------------------------------------------------------------------------------------------------
-
-
 class ToolEvent(SessionEvent):
     """Something happened to a tool call; `run` tells calls of one tool apart."""
 
@@ -157,9 +151,6 @@ class ToolOutput(ToolEvent, tag="tool.output"):
     """A tool that still runs has put out some text."""
 
     output: str
-
-
-# -- messages and deliveries -------------------------------------------------------------------------------
 
 
 class MessageReceived(SessionEvent, tag="message.received"):
@@ -207,9 +198,6 @@ class DeliveryFailed(SessionDeliveryEvent, tag="delivery.failed"):
     retryable: bool = False
 
 
-# -- actions -----------------------------------------------------------------------------------------------
-
-
 class ActionEvent(SessionEvent):
     """Something happened to an invocation of a registered action."""
 
@@ -238,9 +226,6 @@ class ActionDenied(ActionEvent, tag="action.denied"):
     """The action was not allowed, and did not run."""
 
     reason: str
-
-
-# -- what the agent writes, changes and runs ---------------------------------------------------------------
 
 
 class TranscriptChunk(Record):
@@ -315,9 +300,6 @@ class UsageUpdated(SessionEvent, tag="usage.updated"):
     tokens: int | None = None
     cost_usd: Number | None = None
     metadata: Metadata = field(default_factory=dict)
-
-
-# -- the session itself ------------------------------------------------------------------------------------
 
 
 class SessionStarted(SessionEvent, tag="session.started"):

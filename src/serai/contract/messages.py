@@ -26,9 +26,6 @@ class MessageKind(StrEnum):
     THREAD_REPLY = "thread_reply"
 
 
-# -- targets -----------------------------------------------------------------------------------------------
-
-
 class AgentTarget(Record, tag_field="kind", tag="agent"):
     """One participant."""
 
@@ -57,9 +54,6 @@ class GroupTarget(Record, tag_field="kind", tag="group_dm"):
 
 MessageTarget: TypeAlias = AgentTarget | ChannelTarget | DirectTarget | GroupTarget
 """To whom a message goes. On the wire `kind` tells which it is."""
-
-
-# -- attachments -------------------------------------------------------------------------------------------
 
 
 class AttachmentRecord(Record, tag_field="type"):
@@ -140,9 +134,6 @@ Attachment: TypeAlias = (
     | ArtifactAttachment
 )
 """What a message carries beside its text. On the wire `type` tells which it is."""
-
-
-# -- messages ----------------------------------------------------------------------------------------------
 
 
 class SenderReference(Record):

@@ -204,9 +204,6 @@ def _mask(label: str, pieces: Mapping[str, str]) -> str:
     return "[secret]" if any(piece in mask for piece in pieces) else mask
 
 
-# -- encodings ---------------------------------------------------------------------------------------------
-
-
 def _encodings(value: str) -> Iterator[str]:
     for form in dict.fromkeys(_forms(value)):
         if len(form) >= SHORTEST:

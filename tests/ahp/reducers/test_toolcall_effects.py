@@ -121,7 +121,7 @@ TURN_ENDS = [
         for status in CALLS
         for after in ["skipped" if status in SKIPPED else "left as it is"]
         for end, state, fields in ENDS
-    ),
+    )
 ]
 
 CASES: list[Case] = [*STATUS, *TURN_ENDS]

@@ -32,9 +32,6 @@ class CustomizationBase(Value, tag_field="type"):
     range: TextRange | None = None
 
 
-# -- what is inside ----------------------------------------------------------------------------------------
-
-
 class AgentCustomization(CustomizationBase, tag=CustomizationType.AGENT.value):
     """A custom agent: a Markdown file whose body is the system prompt."""
 
@@ -79,9 +76,6 @@ ChildCustomization: TypeAlias = (
     | McpServerCustomization
     | UnknownType
 )
-
-
-# -- containers --------------------------------------------------------------------------------------------
 
 
 class CustomizationLoadStatus(StrEnum):

@@ -48,9 +48,6 @@ class ToolDefinition(Value):
     meta: FreeForm | None = field(default=None, name="_meta")
 
 
-# -- results -----------------------------------------------------------------------------------------------
-
-
 class ToolResultContentType(StrEnum):
     """What tells the contents of a result apart."""
 
@@ -129,9 +126,6 @@ class ToolCallResult(Value):
     error: ToolCallError | None = None
 
 
-# -- confirmation ------------------------------------------------------------------------------------------
-
-
 class ToolCallConfirmationReason(StrEnum):
     """Why a call was allowed to run."""
 
@@ -168,9 +162,6 @@ class FileEdits(Value):
     """The edits that a call is going to make, to look at beforehand."""
 
     items: list[FileEdit]
-
-
-# -- states ------------------------------------------------------------------------------------------------
 
 
 class ToolCallStatus(StrEnum):
