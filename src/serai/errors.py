@@ -95,13 +95,9 @@ class SeraiError(Exception):
             value = getattr(self, name)
             if value is not None and value not in ("", ()):
                 first, *words = name.split("_")
-                wire["".join((first, *map(str.title, words)))] = (
-                    list(value) if type(value) is tuple else value
-                )
+                key = "".join((first, *map(str.title, words)))
+                wire[key] = list(value) if isinstance(value, tuple) else value
         return wire
-
-
-# -- JSON-RPC, and JSON of another shape than was asked for ------------------------------------------------
 
 
 class Mismatch(SeraiError):
@@ -173,9 +169,6 @@ class InvalidParams(ProtocolError):
     def __init__(self, message: str, *, field: str, id: float | str | None = None) -> None:  # noqa: A002 - the same
         super().__init__(message, id=id, data={"field": field})
         self.field = field
-
-
-# -- between a client, its host and a session --------------------------------------------------------------
 
 
 class AccessRefused(SeraiError):
@@ -270,9 +263,6 @@ class SessionGone(SeraiError):
     """A session is no longer there: someone disposed of it, or this client stopped following it."""
 
     code = "session_gone"
-
-
-# -- agents that are driven over ACP, and asking several ---------------------------------------------------
 
 
 class AgentError(SeraiError):
@@ -563,9 +553,6 @@ class BudgetExceeded(SeraiError):
         self.result: Any = None
 
 
-# -- files, programs and settings of the machine -----------------------------------------------------------
-
-
 class ConfigInvalid(SeraiError):
     """A setting has a value that it cannot have. The message names the setting and where it comes from."""
 
@@ -634,9 +621,6 @@ class TerminalsUnavailable(SeraiError):
     """This system has no terminals that Serai can use."""
 
     code = "terminals_unavailable"
-
-
-# -- the database ------------------------------------------------------------------------------------------
 
 
 class Fenced(SeraiError):

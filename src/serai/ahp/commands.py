@@ -44,9 +44,6 @@ class EmptyResult(Value):
     """An answer that says no more than that it was done."""
 
 
-# -- connection --------------------------------------------------------------------------------------------
-
-
 class Snapshot(Value):
     """A channel's state at one moment: later envelopes have a `serverSeq` above `from_seq`.
 
@@ -122,9 +119,6 @@ class AuthenticateParams(RootParams):
 
     resource: str
     token: str
-
-
-# -- sessions ----------------------------------------------------------------------------------------------
 
 
 class ListSessionsParams(RootParams):
@@ -241,9 +235,6 @@ class CompletionsResult(Value):
     items: list[CompletionItem]
 
 
-# -- terminals, changesets ---------------------------------------------------------------------------------
-
-
 class CreateTerminalParams(BaseParams):
     """Asks for a new terminal, under a URI that its creator chose."""
 
@@ -295,9 +286,6 @@ class InvokeChangesetOperationResult(Value):
 
     message: StringOrMarkdown | None = None
     follow_up: ChangesetOperationFollowUp | None = None
-
-
-# -- resources: both sides may ask -------------------------------------------------------------------------
 
 
 class ContentEncoding(StrEnum):

@@ -3,9 +3,6 @@
 `AgentSessionEvent` is the union of them all; on the wire `type` tells which it is. Events of the status
 family come in pairs: beside each `StatusChanged` goes the event that is named after the new status, where
 there is one, with the same fields.
-
-The delivery events here name the message by its id. Those of the workspace, which also say whose delivery it
-is, stand in `serai.contract.messages`.
 """
 
 from __future__ import annotations

@@ -1,15 +1,7 @@
 """What may be asked of a session: yes, or a structured error that says what it declares instead.
 
-A wish is a member of one of six enumerations, and its type says which capability decides:
-
-    ContentType             may it be sent this content?        messaging.attachments
-    MessageUse              does it receive, does it send?      messaging.receive, messaging.send
-    DeliveryMode            may it be delivered in this mode?   delivery.modes
-    ActionUse               may it invoke or expose actions?    actions.invoke, actions.expose
-    AgentSessionEventType   can this event ever happen?         events.emits
-    LifecycleOperation      does this operation exist?          lifecycle.release, lifecycle.pause, ...
-
-A message's own text is not an attachment: whoever receives, receives it.
+A wish is a member of one of six enumerations, and its type says which capability decides. A message's own
+text is not an attachment: whoever receives, receives it.
 """
 
 from __future__ import annotations

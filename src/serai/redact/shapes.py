@@ -67,8 +67,6 @@ class Shape(NamedTuple):
         return not self.pattern.word.startswith(there)
 
 
-# -- randomness --------------------------------------------------------------------------------------------
-
 _TURN = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[0-9]|(?<=[0-9])[A-Za-z]")
 """Where the kind of character changes. A capital before small letters is no turn: words begin so."""
 _ENOUGH = 256
@@ -101,8 +99,6 @@ def _is_random(text: str, _start: int, value: int, end: int) -> bool:
 def _is_somewhat_random(text: str, _start: int, value: int, end: int) -> bool:
     return looks_random(text[value:end], turns=0.12)
 
-
-# -- keys whose beginning says what they are ---------------------------------------------------------------
 
 _SEGMENT = re.compile(r"[A-Za-z0-9]{16,}")
 
@@ -156,8 +152,6 @@ def _provider_keys() -> Iterator[Shape]:
     yield Shape("jwt", Pattern((*header, "eyJ", rest)), _always)
     yield Shape("jwt", Pattern((*header, Run(_URL_SAFE, 0, 512), ".", rest)), _always)
 
-
-# -- values whose name says what they are ------------------------------------------------------------------
 
 _NAMES = (
     "password", "passwd", "passphrase", "pwd", "secret", "token", "apikey", "api_key", "api-key", "accesskey",

@@ -13,7 +13,7 @@ from serai.ahp import actions as a
 from serai.ahp.reducers import CHANNEL_TYPES, LiveRoot, LiveSession, LiveState, LiveTerminal
 from serai.ahp.rules.config import problem_with_change
 from serai.ahp.rules.session import judge_session
-from serai.ahp.rules.verdict import ACCEPTED, Judgement, Verdict, ignored, judge_title, rejected
+from serai.ahp.rules.verdict import ACCEPTED, Judgement, Verdict, judge_title, rejected
 from serai.ahp.types import TerminalClientClaim
 from serai.ahp.wire import Unknown, Value
 
@@ -62,7 +62,7 @@ def judge(state: LiveState[Any] | None, action: a.StateAction, sender: str | Non
         sender: The client that dispatched it; `None` for the host itself.
     """
     if state is None:
-        return ignored("there is no such channel")
+        return Judgement(Verdict.IGNORE, "there is no such channel")
     if sender is None:
         return ACCEPTED
     if isinstance(action, Unknown):

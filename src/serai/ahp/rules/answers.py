@@ -10,7 +10,6 @@ from serai.ahp.types import (
     Number,
     SessionInputAnswer,
     SessionInputAnswerValue,
-    SessionInputAnswerValueKind,
     SessionInputBooleanAnswerValue,
     SessionInputBooleanQuestion,
     SessionInputIntegerQuestion,
@@ -27,7 +26,7 @@ from serai.ahp.types import (
     SessionInputTextAnswerValue,
     SessionInputTextQuestion,
 )
-from serai.ahp.wire import Unknown
+from serai.ahp.wire import Unknown, Value
 
 __all__ = ["format_problem", "problem_with_answer", "problem_with_answers"]
 
@@ -82,22 +81,19 @@ def _question(request: SessionInputRequest, question_id: str) -> SessionInputQue
     return None
 
 
-_VALUES: dict[type, tuple[type, SessionInputAnswerValueKind]] = {
-    SessionInputTextQuestion: (SessionInputTextAnswerValue, SessionInputAnswerValueKind.TEXT),
-    SessionInputNumberQuestion: (SessionInputNumberAnswerValue, SessionInputAnswerValueKind.NUMBER),
-    SessionInputIntegerQuestion: (SessionInputNumberAnswerValue, SessionInputAnswerValueKind.NUMBER),
-    SessionInputBooleanQuestion: (SessionInputBooleanAnswerValue, SessionInputAnswerValueKind.BOOLEAN),
-    SessionInputSingleSelectQuestion: (SessionInputSelectedAnswerValue, SessionInputAnswerValueKind.SELECTED),
-    SessionInputMultiSelectQuestion: (
-        SessionInputSelectedManyAnswerValue,
-        SessionInputAnswerValueKind.SELECTED_MANY,
-    ),
+_VALUES: dict[type, type[Value]] = {
+    SessionInputTextQuestion: SessionInputTextAnswerValue,
+    SessionInputNumberQuestion: SessionInputNumberAnswerValue,
+    SessionInputIntegerQuestion: SessionInputNumberAnswerValue,
+    SessionInputBooleanQuestion: SessionInputBooleanAnswerValue,
+    SessionInputSingleSelectQuestion: SessionInputSelectedAnswerValue,
+    SessionInputMultiSelectQuestion: SessionInputSelectedManyAnswerValue,
 }
 
 
 def _kind_problem(question: SessionInputQuestion, value: SessionInputAnswerValue) -> str | None:
-    wanted, kind = _VALUES[type(question)]
-    return None if isinstance(value, wanted) else f"must be of kind {kind.value!r}"
+    wanted = _VALUES[type(question)]
+    return None if isinstance(value, wanted) else f"must be of kind {wanted.__struct_config__.tag!r}"
 
 
 def _bounds_problem(question: SessionInputQuestion, value: SessionInputAnswerValue) -> str | None:

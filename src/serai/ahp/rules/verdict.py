@@ -42,16 +42,6 @@ def rejected(code: str, matter: str) -> Judgement:
     return Judgement(Verdict.REJECT, f"{code}: {matter}")
 
 
-def ignored(matter: str) -> Judgement:
-    """The action is dropped without a word to its sender."""
-    return Judgement(Verdict.IGNORE, matter)
-
-
-def deferred(matter: str) -> Judgement:
-    """The action waits."""
-    return Judgement(Verdict.DEFER, matter)
-
-
 LONGEST_TITLE = 1000
 """So many characters a client may give a title."""
 
