@@ -8,24 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serai.contract import (
-    AgentSessionEvent,
-    AgentStatus,
-    CommandCompleted,
-    Deferred,
-    DeliveryMode,
-    DeliveryReason,
-    LifecycleCapabilities,
-    MessageContext,
-    Priority,
-    Record,
-    StatusChanged,
-    ToolFailed,
-    TranscriptChunk,
-    decode,
-    encode,
-    to_wire,
-)
+from serai import contract as c
+from serai.contract import decode, encode, to_wire
 from serai.errors import Mismatch
 
 NAIVE = datetime(2026, 3, 1, 12)  # noqa: DTZ001 - a date without a zone is what is tested
@@ -36,12 +20,12 @@ aware = st.datetimes(
 )
 
 
-def records(base: type[Record] = Record) -> list[type[Record]]:
+def records(base: type[c.Record] = c.Record) -> list[type[c.Record]]:
     return [record for child in base.__subclasses__() for record in (child, *records(child))]
 
 
 @pytest.mark.parametrize("record", records(), ids=lambda record: record.__name__)
-def test_every_record_is_frozen_keyword_only_and_camel_case(record: type[Record]) -> None:
+def test_every_record_is_frozen_keyword_only_and_camel_case(record: type[c.Record]) -> None:
     assert record.__struct_config__.frozen
     assert record.__struct_config__.omit_defaults
     assert not record.__struct_config__.forbid_unknown_fields
@@ -52,18 +36,18 @@ def test_every_record_is_frozen_keyword_only_and_camel_case(record: type[Record]
 
 
 def test_names_are_snake_case_in_python_and_camel_case_on_the_wire() -> None:
-    event = CommandCompleted(command="make", exit_code=0, duration_ms=12)
+    event = c.CommandCompleted(command="make", exit_code=0, duration_ms=12)
     assert encode(event) == b'{"type":"command.completed","command":"make","exitCode":0,"durationMs":12}'
 
 
 def test_a_whole_number_stays_whole_and_a_broken_one_stays_broken() -> None:
     wire = '{"type":"command.completed","command":"make","durationMs":%s}'
-    assert encode(decode(wire % "12", CommandCompleted)) == (wire % "12").encode()
-    assert encode(decode(wire % "12.5", CommandCompleted)) == (wire % "12.5").encode()
+    assert encode(decode(wire % "12", c.CommandCompleted)) == (wire % "12").encode()
+    assert encode(decode(wire % "12.5", c.CommandCompleted)) == (wire % "12.5").encode()
 
 
 def test_what_is_absent_is_not_written() -> None:
-    assert to_wire(ToolFailed(tool="bash", error="no such file")) == {
+    assert to_wire(c.ToolFailed(tool="bash", error="no such file")) == {
         "type": "tool.failed",
         "tool": "bash",
         "error": "no such file",
@@ -71,27 +55,27 @@ def test_what_is_absent_is_not_written() -> None:
 
 
 def test_an_absent_flag_is_false_and_false_is_not_written() -> None:
-    assert decode('{"release":true}', LifecycleCapabilities) == LifecycleCapabilities(
+    assert decode('{"release":true}', c.LifecycleCapabilities) == c.LifecycleCapabilities(
         release=True, pause=False
     )
-    assert encode(LifecycleCapabilities(release=False, pause=False)) == b'{"release":false}'
+    assert encode(c.LifecycleCapabilities(release=False, pause=False)) == b'{"release":false}'
 
 
 def test_fields_that_a_record_does_not_know_are_passed_over() -> None:
-    assert decode('{"type":"status.changed","status":"idle","mood":"good"}', StatusChanged) == StatusChanged(
-        status=AgentStatus.IDLE
-    )
+    assert decode(
+        '{"type":"status.changed","status":"idle","mood":"good"}', c.StatusChanged
+    ) == c.StatusChanged(status=c.AgentStatus.IDLE)
 
 
 def test_a_field_of_the_wrong_type_is_named_in_the_error() -> None:
     with pytest.raises(Mismatch) as caught:
-        decode('{"type":"transcript.chunk","chunk":{"id":"c","at":3}}', AgentSessionEvent)
+        decode('{"type":"transcript.chunk","chunk":{"id":"c","at":3}}', c.AgentSessionEvent)
     assert caught.value.field == "chunk.at"
 
 
 def test_a_field_that_is_missing_is_named_in_the_error() -> None:
     with pytest.raises(Mismatch) as caught:
-        decode('{"type":"transcript.chunk","chunk":{"id":"c"}}', AgentSessionEvent)
+        decode('{"type":"transcript.chunk","chunk":{"id":"c"}}', c.AgentSessionEvent)
     assert caught.value.field == "chunk.at"
     assert str(caught.value) == "chunk.at: is required"
 
@@ -99,15 +83,15 @@ def test_a_field_that_is_missing_is_named_in_the_error() -> None:
 @pytest.mark.parametrize("data", [b"{", b"", b"\xff", '{"type":"status.changed"'])
 def test_what_is_not_json_is_a_mismatch(data: bytes | str) -> None:
     with pytest.raises(Mismatch):
-        decode(data, AgentSessionEvent)
+        decode(data, c.AgentSessionEvent)
 
 
 def test_a_date_is_written_with_its_zone() -> None:
-    context = MessageContext(
+    context = c.MessageContext(
         id="d-1",
-        mode=DeliveryMode.ON_IDLE,
-        reason=DeliveryReason.DM,
-        priority=Priority.URGENT,
+        mode=c.DeliveryMode.ON_IDLE,
+        reason=c.DeliveryReason.DM,
+        priority=c.Priority.URGENT,
         deadline=datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=2))),
     )
     assert encode(context) == (
@@ -117,18 +101,18 @@ def test_a_date_is_written_with_its_zone() -> None:
 
 @given(aware)
 def test_a_date_comes_back_as_the_same_moment(moment: datetime) -> None:
-    chunk = TranscriptChunk(id="c-1", at=moment, role="agent", content="", sequence=0)
-    back = decode(encode(chunk), TranscriptChunk)
+    chunk = c.TranscriptChunk(id="c-1", at=moment, role="agent", content="", sequence=0)
+    back = decode(encode(chunk), c.TranscriptChunk)
     assert back == chunk
     assert back.at.utcoffset() == moment.utcoffset()
 
 
 def test_a_record_with_a_naive_date_cannot_be_copied_into_being() -> None:
     with pytest.raises(ValueError, match="time zone"):
-        msgspec.structs.replace(Deferred(available_at=NOON), available_at=NAIVE)
+        msgspec.structs.replace(c.Deferred(available_at=NOON), available_at=NAIVE)
 
 
-def date_fields() -> list[tuple[type[Record], str]]:
+def date_fields() -> list[tuple[type[c.Record], str]]:
     return [
         (record, name)
         for record in records()
@@ -140,7 +124,7 @@ def date_fields() -> list[tuple[type[Record], str]]:
 @pytest.mark.parametrize(
     ("record", "name"), date_fields(), ids=lambda value: getattr(value, "__name__", value)
 )
-def test_every_date_of_every_record_refuses_to_be_naive(record: type[Record], name: str) -> None:
+def test_every_date_of_every_record_refuses_to_be_naive(record: type[c.Record], name: str) -> None:
     values = dict.fromkeys(record.__struct_fields__)
     dates = {other: NOON for other_record, other in date_fields() if other_record is record}
     with pytest.raises(ValueError, match="time zone"):
