@@ -96,7 +96,7 @@ class SeraiError(Exception):
             if value is not None and value not in ("", ()):
                 first, *words = name.split("_")
                 key = "".join((first, *map(str.title, words)))
-                wire[key] = list(value) if isinstance(value, tuple) else value
+                wire[key] = [*value] if value.__class__ is tuple else value
         return wire
 
 
