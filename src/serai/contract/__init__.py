@@ -1,16 +1,7 @@
 """The words that all layers share, as the two pages about the relay define them.
 
-    record            what all records have in common; JSON in and out
-    identity          who takes part, what they do right now, and what may follow
-    events            the names of all session events, and a record for each
-    capabilities      what a session declares that it can do
-    negotiation       what may therefore be asked of it, and what is checked before it may take part
-    messages          what participants send each other, and what the workspace hears of deliveries
-    delivery          modes, contexts and receipts
-    session           the protocols: sessions, harnesses, adapters, the delivery runner
-
-All of it is values and rules. Nothing here waits, reads a clock or touches the world. Each module lists what
-it offers, and all of that can be imported from here.
+All of it is values and rules. Nothing here waits, reads a clock or touches the world. What the modules define
+can be imported from here.
 """
 
 from __future__ import annotations

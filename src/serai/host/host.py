@@ -419,7 +419,7 @@ class Host:
 
         Secrets are masked here, once: from here on the action may be written, shown and handed on.
         """
-        action = self.redactor.redact_action(action, observed=isinstance(action, _TOOL_OUTPUT))
+        action = self.redactor.redact_value(action, observed=isinstance(action, _TOOL_OUTPUT))
         found = self.root if uri == ROOT else self.sessions.get(uri) or self.channels.get(uri)
         if found is not None:
             found.dispatch(action, origin, sender)

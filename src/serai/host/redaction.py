@@ -41,7 +41,7 @@ class Redaction:
         released = self._released(action) if action.__class__ in _ENDS else []
         # An empty part is going to say something as deltas.
         is_empty = type(action) is a.SessionResponsePartAction and getattr(action.part, "content", None) == ""
-        masked = action if is_masked or is_empty else self._redactor.redact_action(action, observed=True)
+        masked = action if is_masked or is_empty else self._redactor.redact_value(action, observed=True)
         return [*released, masked]
 
     def masked_delta(self, delta: Delta) -> Delta | None:
