@@ -186,7 +186,7 @@ async def test_a_folder_is_watched_only_while_someone_follows(client: Client, in
 
     async def until(*, watched: bool) -> None:
         async with asyncio.timeout(WITHIN):
-            while bool(folder._ears) is not watched:
+            while bool(folder._watches) is not watched:
                 await client.ping()
 
     await until(watched=True)
