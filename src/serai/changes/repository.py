@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from serai.changes.diff import printable
 from serai.changes.git import NO_REPOSITORY, Answer, Git
-from serai.changes.records import printable
 from serai.errors import GitFailed
 
 __all__ = ["EMPTY_TREES", "IndexFacts", "Repository", "find_repository", "read_settings"]

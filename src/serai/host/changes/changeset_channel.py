@@ -16,8 +16,7 @@ from serai.ahp.types import (
     ChangesetStatus,
     ErrorInfo,
 )
-from serai.changes.catalogue import Which
-from serai.changes.view import actions_between
+from serai.changes.view import Which, actions_between
 from serai.host.channels import Channel
 
 if TYPE_CHECKING:
