@@ -6,7 +6,7 @@ While nobody listens, `Tracer.start` gives out `IDLE`, one span for all, which k
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -37,7 +37,7 @@ class Span:
         self._tracer = tracer
         self._name = name
         self._kind = kind
-        self._attributes: dict[str, Scalar | Sequence[Scalar] | None] = {}
+        self._attributes: dict[str, Scalar | None] = {}
         self._events: list[Json] = []
         self._status: Json = {}
         self._start_ns = tracer.now_ns() if tracer else 0
