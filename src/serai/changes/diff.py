@@ -12,22 +12,6 @@ from typing import TypeAlias
 
 from serai.errors import SeraiError
 
-__all__ = [
-    "DIFF_TREE",
-    "GITLINK",
-    "LINK_MODE",
-    "UNSEEN",
-    "Change",
-    "ChangeKind",
-    "Changes",
-    "Outcome",
-    "Side",
-    "count_lines",
-    "parse",
-    "printable",
-    "told",
-]
-
 GITLINK = 0o160000
 """Git's mode of a submodule."""
 

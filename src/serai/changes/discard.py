@@ -22,8 +22,6 @@ from serai.changes.undo import Discard, DiscardStep, Trash, checkpoint, is_there
 from serai.machine.paths import Identity, open_below
 from serai.machine.processes.uninterrupted import to_its_end
 
-__all__ = ["discard"]
-
 
 @dataclass(slots=True)
 class _Plan:

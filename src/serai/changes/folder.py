@@ -32,8 +32,6 @@ from serai.changes.undo import Discard, Trash
 from serai.changes.view import SESSION, UNCOMMITTED, ChangesetKind, Which, content_address
 from serai.errors import FileUnreadable, GitFailed, ProtocolError, SeraiError
 
-__all__ = ["FolderChanges", "Place", "open_folder", "place_of"]
-
 LATE = "Recorded only since the folder is the one that it is now, or could be recorded"
 _UNKNOWN = (
     "it is not recorded what there was before this turn: the folder was another one, it could not be "

@@ -18,8 +18,6 @@ from serai.changes.folder import FolderChanges
 from serai.changes.view import ChangesetKind, Which, path_below, show
 from serai.errors import InvalidParams, ProtocolError
 
-__all__ = ["DISCARD", "OPEN", "STAGE", "UNDO", "invoke", "operations_for"]
-
 STAGE = "stage"
 DISCARD = "discard"
 UNDO = "undo"

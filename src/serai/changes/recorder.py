@@ -23,8 +23,6 @@ from serai.changes.git import Answer, Git, TooMuchOutput
 from serai.changes.repository import EMPTY_TREES, IndexFacts, Repository
 from serai.errors import FolderTooLarge, GitFailed, GitTimedOut
 
-__all__ = ["MAX_BYTES", "MAX_FILES", "MAX_FILE_BYTES", "FolderRecorder", "Recorded"]
-
 MAX_FILES = 100_000
 """Most files that a folder may have for its changes to be recorded."""
 MAX_BYTES = 2 << 30

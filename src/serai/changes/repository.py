@@ -16,8 +16,6 @@ from serai.changes.diff import printable
 from serai.changes.git import NO_REPOSITORY, Answer, Git
 from serai.errors import GitFailed
 
-__all__ = ["EMPTY_TREES", "IndexFacts", "Repository", "find_repository", "read_settings"]
-
 EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",

@@ -38,26 +38,6 @@ from serai.ahp.types import (
 from serai.changes.diff import LINK_MODE, Change, Side
 from serai.errors import ProtocolError
 
-__all__ = [
-    "CONTENT_SCHEME",
-    "SESSION",
-    "UNCOMMITTED",
-    "Address",
-    "ChangesetKind",
-    "ContentAddress",
-    "Counts",
-    "Which",
-    "actions_between",
-    "address_of",
-    "content_address",
-    "content_uri",
-    "file_id",
-    "path_below",
-    "show",
-    "summaries",
-    "uri_of",
-]
-
 CONTENT_SCHEME = "serai-change:/"
 
 _SCHEME = "ahp-changeset:/"

@@ -17,8 +17,6 @@ from serai.ahp.types import Customization, CustomizationErrorState, PluginCustom
 from serai.ahp.wire import Unknown
 from serai.customizations.containers import Customizations, identity
 
-__all__ = ["CustomizationAction", "difference", "together"]
-
 CustomizationAction: TypeAlias = (
     SessionCustomizationsChangedAction | SessionCustomizationUpdatedAction | SessionCustomizationRemovedAction
 )

@@ -34,22 +34,6 @@ from serai.customizations.frontmatter import BrokenText, take_apart
 from serai.customizations.trees import MAX_FILE, Tree
 from serai.errors import FileUnreadable
 
-__all__ = [
-    "MAX_SECONDS",
-    "MAX_SHOWN",
-    "Contents",
-    "Customizations",
-    "Definition",
-    "Origin",
-    "clean",
-    "fit",
-    "identity",
-    "in_one_line",
-    "kept_apart",
-    "load_state",
-    "read_text",
-]
-
 _log = logging.getLogger(__name__)
 
 MAX_SHOWN = 640 * 1024

@@ -36,8 +36,6 @@ from serai.customizations.servers import (
 from serai.customizations.trees import DiskTree, join, matching, real_path
 from serai.errors import FileUnreadable
 
-__all__ = ["discover"]
-
 _MAX_PLUGINS = 200
 _RUNS = {CustomizationType.HOOK: "hooks", CustomizationType.MCP_SERVER: "MCP servers"}
 _PLURALS = {

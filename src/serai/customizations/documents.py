@@ -25,8 +25,6 @@ from serai.customizations.containers import (
 from serai.customizations.frontmatter import BrokenText, first_paragraph, take_apart
 from serai.errors import FileUnreadable
 
-__all__ = ["read_document"]
-
 _MAX_DESCRIPTION = 1_024
 _ENDINGS = (".instructions.md", ".chatmode.md", ".prompt.md", ".agent.md", ".toml", ".mdc", ".md")
 """Endings that are no part of a name, the longest first."""

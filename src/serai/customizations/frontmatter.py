@@ -13,8 +13,6 @@ from typing import Any, cast
 
 from serai.config.toml import BrokenToml, read_toml
 
-__all__ = ["BrokenText", "first_paragraph", "take_apart"]
-
 _MAX_FRONTMATTER = 16 * 1024
 """Longest frontmatter, in characters: the parser needs some seconds for a megabyte."""
 _MAX_DEPTH = 16

@@ -46,8 +46,6 @@ from serai.customizations.servers import (
 from serai.customizations.trees import FetchedTree, Tree, join, matching
 from serai.errors import FileUnreadable
 
-__all__ = ["ClientPlugins", "PluginContents", "is_there", "read_client_plugin", "read_plugin"]
-
 # AHP counts the commands of a plugin among its skills.
 _TEXTS: tuple[tuple[str, CustomizationType, str], ...] = (
     ("agents", CustomizationType.AGENT, "**/*.md"),

@@ -18,17 +18,6 @@ from serai.customizations.containers import Contents, Definition, Origin, identi
 from serai.customizations.trees import MAX_FILE, real_path
 from serai.errors import FileUnreadable
 
-__all__ = [
-    "add_hooks",
-    "add_servers",
-    "loosened",
-    "members",
-    "read_hooks",
-    "read_json",
-    "read_servers",
-    "read_servers_of_project",
-]
-
 _MAX_MEMORY = 32 * 1024 * 1024
 """Largest file, in bytes, that a tool keeps its memory in."""
 _MAX_PLACED = 64 * 1024

@@ -19,20 +19,6 @@ from urllib.parse import quote, quote_from_bytes
 from serai.errors import FileUnreadable
 from serai.machine.paths import PathRefused, open_below
 
-__all__ = [
-    "MAX_FILE",
-    "MAX_FILES",
-    "DiskTree",
-    "FetchedTree",
-    "Listing",
-    "Matches",
-    "Tree",
-    "TreeEntry",
-    "join",
-    "matching",
-    "real_path",
-]
-
 MAX_FILE = 1024 * 1024
 """Largest file, in bytes, where nobody says otherwise."""
 MAX_FILES = 2_000

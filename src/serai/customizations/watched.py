@@ -9,8 +9,6 @@ from pathlib import Path
 from serai.customizations.places import PLACES, PLUGINS, PluginLayout, Where
 from serai.customizations.trees import DiskTree
 
-__all__ = ["Watched", "watched"]
-
 
 @dataclass(frozen=True, slots=True)
 class Watched:

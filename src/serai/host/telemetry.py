@@ -19,8 +19,6 @@ from serai.telemetry.activities import Activities, DeliverySpan, ToolCallSpan, T
 from serai.telemetry.otlp import METHODS, TelemetryChannel, parse
 from serai.telemetry.telemetry import Telemetry
 
-__all__ = ["HostTelemetry", "SessionTelemetry"]
-
 _log = logging.getLogger(__name__)
 
 _BATCHES_UNCOUNTED = 100

@@ -16,8 +16,6 @@ from serai.telemetry.metrics import Metrics
 from serai.telemetry.otlp import Attributes, Labels
 from serai.telemetry.spans import CONSUMER, INTERNAL, Span, Tracer
 
-__all__ = ["Activities", "DeliverySpan", "ToolCallSpan", "TurnSpan", "wants_content"]
-
 
 def wants_content(environ: Mapping[str, str]) -> bool:
     """True when the environment asks for prompts and messages of errors in spans."""

@@ -15,8 +15,6 @@ import msgspec
 from serai.telemetry.logs import unheard
 from serai.telemetry.otlp import Json, Signal, pairs
 
-__all__ = ["Poster", "Target", "targets"]
-
 _log = logging.getLogger(__name__)
 
 _WAITING = 4096

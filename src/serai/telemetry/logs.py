@@ -11,8 +11,6 @@ from contextvars import ContextVar
 from serai.telemetry.otlp import Cleaner, Json, Level, Scalar, Scoped
 from serai.telemetry.spans import current_span
 
-__all__ = ["LogTap", "level_of", "unheard"]
-
 _ROOT = "serai"
 _SAMPLED = 1
 

@@ -12,8 +12,6 @@ from threading import Lock
 
 from serai.telemetry.otlp import SCOPE, Cleaner, Json, Labels, Scoped
 
-__all__ = ["CARDINALITY", "Gauge", "Histogram", "Metrics", "Total"]
-
 CARDINALITY = 1000
 """Most labels that one instrument keeps apart. The rest is counted together."""
 

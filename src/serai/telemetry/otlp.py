@@ -18,28 +18,6 @@ from urllib.parse import unquote
 from serai.ahp.types import URI, TelemetryCapabilities
 from serai.version import __version__
 
-__all__ = [
-    "CAPABILITIES",
-    "LOGS",
-    "METHODS",
-    "METRICS",
-    "SCOPE",
-    "TRACES",
-    "Attributes",
-    "Cleaner",
-    "Json",
-    "Labels",
-    "Level",
-    "Scalar",
-    "Scoped",
-    "Signal",
-    "TelemetryChannel",
-    "pairs",
-    "parse",
-    "payload",
-    "resource_of",
-]
-
 _log = logging.getLogger(__name__)
 
 LOGS = "ahp-otlp:/logs/{level}"

@@ -12,8 +12,6 @@ from contextvars import ContextVar
 
 from serai.telemetry.otlp import SCOPE, Attributes, Cleaner, Json, Scalar, Scoped
 
-__all__ = ["CONSUMER", "IDLE", "INTERNAL", "Span", "Tracer", "current_span"]
-
 INTERNAL = 1
 """OTLP's kind of a span that is a step of our own work."""
 CONSUMER = 5

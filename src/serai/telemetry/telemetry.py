@@ -37,8 +37,6 @@ from serai.telemetry.otlp import (
 )
 from serai.telemetry.spans import Tracer
 
-__all__ = ["Emit", "Telemetry"]
-
 _log = logging.getLogger(__name__)
 
 Emit: TypeAlias = Callable[[TelemetryChannel, Json], None]

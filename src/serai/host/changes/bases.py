@@ -23,8 +23,6 @@ from serai.redact import Redactor
 if TYPE_CHECKING:
     from serai.host.session.session import Session
 
-__all__ = ["FAILURES", "STOPPING", "Bases", "told_of"]
-
 _log = logging.getLogger(__name__)
 
 FAILURES = (SeraiError, OSError)

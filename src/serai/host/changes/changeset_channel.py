@@ -22,8 +22,6 @@ from serai.host.channels import Channel
 if TYPE_CHECKING:
     from serai.host.session.session import SessionHost
 
-__all__ = ["MOST_FILES", "ChangesetChannel"]
-
 MOST_FILES = 2_000
 """Most files that a changeset shows. All are counted, and its operations work on all."""
 _AT_ONCE = 100

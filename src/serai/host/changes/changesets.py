@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.host.session.session import Session
 
-__all__ = ["Changesets", "changes_folder", "erase_changes", "id_of_session", "session_of_id"]
-
 _log = logging.getLogger(__name__)
 
 _SCHEME = "ahp-session:"

@@ -22,8 +22,6 @@ from serai.changes.folder import FolderChanges, Place, place_of
 from serai.errors import ProtocolError
 from serai.machine.watch.watch import Watches
 
-__all__ = ["ChangesWatch", "WatchedPlace", "places_to_watch"]
-
 _log = logging.getLogger(__name__)
 
 _NOT_LOOKED_AT = ("**/.git", "**/node_modules")

@@ -25,8 +25,6 @@ from serai.host.changes.folder_watch import ChangesWatch, WatchedPlace, places_t
 if TYPE_CHECKING:
     from serai.host.session.session import Session
 
-__all__ = ["SessionChanges"]
-
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)

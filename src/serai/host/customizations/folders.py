@@ -20,8 +20,6 @@ from serai.customizations.watched import Watched, watched
 from serai.errors import ProtocolError, SeraiError
 from serai.machine.watch.watch import FolderWatch
 
-__all__ = ["CustomizedFolder", "CustomizedFolders"]
-
 _log = logging.getLogger(__name__)
 
 _READERS = 2

@@ -27,8 +27,6 @@ from serai.errors import FileUnreadable, SeraiError
 if TYPE_CHECKING:
     from serai.host.session.session import Session
 
-__all__ = ["Ask", "PluginFetch", "PublishedPlugins", "Spawn"]
-
 _MAX_FILES = 1_000
 _MAX_FOLDERS = 1_000
 _MAX_DEPTH = 8

@@ -20,8 +20,6 @@ from serai.host.project import directory_of
 if TYPE_CHECKING:
     from serai.host.session.session import Session
 
-__all__ = ["TOGGLES", "SessionCustomizations"]
-
 TOGGLES = "serai.toggles"
 """In a session's `_meta`: which containers people switched on or off, by id. Only the host writes it."""
 

@@ -47,8 +47,7 @@ from serai.host.session.questions import Questions, all_answers, unknown_option
 from serai.host.session.recovery import Unsettled, recover
 from serai.host.session.turns import AroundTurns, Turns
 from serai.host.settings import HostSettings
-from serai.host.surroundings.client_resources import Shown
-from serai.host.surroundings.files import Files
+from serai.host.surroundings.files import Files, Shown
 from serai.host.surroundings.terminals import Terminals
 from serai.host.telemetry import HostTelemetry, SessionTelemetry
 from serai.host.turn import AroundTurn, Turn
