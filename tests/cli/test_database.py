@@ -154,7 +154,7 @@ async def _fill(home: Path, work: Path) -> None:
     for uri in SESSIONS:
         session = await host.create(CreateSessionParams(channel=uri, working_directory=work.as_uri()), "c")
         await session.ready()
-        await session.changes.bases.opened()
+        await session.changes.bases.current()
     await host.close()
 
 

@@ -12,7 +12,7 @@ from serai.ahp.extensions import SignInMethod, SignInMethodsResult
 from serai.ahp.rules import Judgement
 from serai.ahp.types import AgentInfo, SessionConfigSchema, ToolDefinition
 from serai.contract import AgentIdentity, AgentSession
-from serai.customizations import Definition
+from serai.customizations.containers import Definition
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 

@@ -26,7 +26,7 @@ from serai.ahp.types import (
 )
 from serai.contract import AgentIdentity, AgentSession
 from serai.contract.negotiation import check_registration
-from serai.customizations import ClientPlugins
+from serai.customizations.plugins import ClientPlugins
 from serai.errors import ProtocolError
 from serai.host.agents import HostContext, HostedHarness
 from serai.host.changes.changesets import Changesets

@@ -16,10 +16,8 @@ from serai.contract import DeliveryMode, DeliveryReason, MessageReceipt, Receipt
 from serai.journal.journal import Journal, Measured
 from serai.journal.subscriptions import Subscriber
 from serai.telemetry.activities import Activities, DeliverySpan, ToolCallSpan, TurnSpan
-from serai.telemetry.channels import METHODS, TelemetryChannel, parse
+from serai.telemetry.otlp import METHODS, TelemetryChannel, parse
 from serai.telemetry.telemetry import Telemetry
-
-__all__ = ["HostTelemetry", "SessionTelemetry"]
 
 _log = logging.getLogger(__name__)
 
@@ -152,7 +150,7 @@ class SessionTelemetry:
 
     def _call_confirmed(self, action: a.SessionToolCallConfirmedAction) -> None:
         if not action.approved and (call := self._calls.pop(action.tool_call_id, None)):
-            call.cancel()
+            call.end("cancelled")
 
     def _call_completed(self, action: a.SessionToolCallCompleteAction) -> None:
         call = self._calls.pop(action.tool_call_id, None)
@@ -160,27 +158,27 @@ class SessionTelemetry:
             return
         error = action.result.error
         if action.result.success:
-            call.complete()
+            call.end("completed")
         else:
             code = error.code if error and error.code else "tool_error"
-            call.fail(code, error.message if error else None)
+            call.end("failed", code, error.message if error else None)
 
     def _turn_completed(self, _action: a.SessionTurnCompleteAction) -> None:
-        self._end(TurnSpan.complete)
+        self._end("completed")
 
     def _turn_cancelled(self, _action: a.SessionTurnCancelledAction | a.SessionTruncatedAction) -> None:
-        self._end(TurnSpan.cancel)
+        self._end("cancelled")
 
     def _failed(self, action: a.SessionErrorAction) -> None:
-        self._end(lambda turn: turn.fail(action.error.error_type, action.error.message))
+        self._end("failed", action.error.error_type, action.error.message)
 
-    def _end(self, end: Callable[[TurnSpan], None]) -> None:
+    def _end(self, outcome: str, error_type: str | None = None, message: str | None = None) -> None:
         for call in self._calls.values():
-            call.cancel()
+            call.end("cancelled")
         self._calls.clear()
         turn, self._turn = self._turn, None
         if turn is not None:
-            end(turn)
+            turn.end(outcome, error_type, message)
 
     _OBSERVED: ClassVar[dict[type, Callable[[SessionTelemetry, Any], None]]] = {
         a.SessionTurnStartedAction: _turn_started,
@@ -214,8 +212,8 @@ class SessionTelemetry:
         """What became of it so far."""
         if receipt.status is ReceiptStatus.ACCEPTED:
             if delivery := self._deliveries.get(delivery_id):
-                delivery.accepted()
+                delivery.span.event("accepted")
             return
         if delivery := self._deliveries.pop(delivery_id, None):
             failed = receipt.status is ReceiptStatus.FAILED
-            delivery.settle(receipt.status.value, error_type="delivery_failed" if failed else None)
+            delivery.end(receipt.status.value, "delivery_failed" if failed else None)

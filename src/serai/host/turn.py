@@ -39,7 +39,7 @@ from serai.ahp.types import (
     UsageInfo,
     UserMessage,
 )
-from serai.customizations import Definition
+from serai.customizations.containers import Definition
 from serai.errors import SessionGone
 from serai.host.blobs import BLOB_SCHEME
 from serai.host.session.core import SessionCore

@@ -24,7 +24,6 @@ from conformance.customizations.conftest import (
 )
 from hosts import House
 from requirements import proves
-from serai.customizations import HookDefinition, TextDefinition
 
 # -- what is found -----------------------------------------------------------------------------------------
 
@@ -100,8 +99,7 @@ async def test_a_custom_agent_is_chosen_by_its_uri_in_the_tree(
     assert hosted is not None
     assert hosted.seat.custom_agent == chosen
     await say(client, session, "look")
-    [definition] = [item for item in inn.seen[-1] if item.uri == chosen.uri]
-    assert isinstance(definition, TextDefinition)
+    [definition] = [item for item in inn.seen[-1] if item.child.uri == chosen.uri]
     assert definition.body() == "You find what is wrong.\n"
 
 
@@ -138,8 +136,7 @@ async def test_of_a_folder_that_is_not_trusted_all_is_listed_and_nothing_runs(
     assert not hooks_of(client).enabled
     await say(client, session, "look")
     [[hook]] = inn.seen
-    assert isinstance(hook, HookDefinition)
-    assert (hook.command, hook.enabled, hook.runnable) == ("touch ran", False, False)
+    assert (list(hook.fields), hook.enabled, hook.runnable) == (["PreToolUse"], False, False)
 
 
 async def test_who_trusts_the_folder_then_can_switch_them_on(client: Client, inn: Inn) -> None:

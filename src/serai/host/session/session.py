@@ -29,7 +29,7 @@ from serai.ahp.types import (
 )
 from serai.ahp.types import Turn as AhpTurn
 from serai.contract import AgentSession, AgentStatus
-from serai.customizations import ClientPlugins
+from serai.customizations.plugins import ClientPlugins
 from serai.errors import SeraiError, SessionFailed, SessionGone
 from serai.host.agents import Attentive, HostedHarness, Particular
 from serai.host.changes.session_changes import SessionChanges
@@ -47,8 +47,7 @@ from serai.host.session.questions import Questions, all_answers, unknown_option
 from serai.host.session.recovery import Unsettled, recover
 from serai.host.session.turns import AroundTurns, Turns
 from serai.host.settings import HostSettings
-from serai.host.surroundings.client_resources import Shown
-from serai.host.surroundings.files import Files
+from serai.host.surroundings.files import Files, Shown
 from serai.host.surroundings.terminals import Terminals
 from serai.host.telemetry import HostTelemetry, SessionTelemetry
 from serai.host.turn import AroundTurn, Turn
@@ -190,9 +189,11 @@ class Session:
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client: it happens, waits, or goes back with the reason."""
-        refusal = self._refusal(action) or self.host.files.refused(action, origin.client_id)
-        if refusal is None and self.customizations.holds_up(action, origin, sender):
-            return
+        refusal = (
+            self._refusal(action)
+            or self.host.files.refused(action, origin.client_id)
+            or self.customizations.refused(action)
+        )
         judgement = refusal or judge(self.live, action, origin.client_id)
         match judgement.verdict:
             case Verdict.REJECT:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.host.surroundings.terminals import Terminals
 
-__all__ = ["HostTerminal"]
-
 _LONG = 0.005
 """Longest time that one portion of text may take, in seconds."""
 _PORTION = 4096
