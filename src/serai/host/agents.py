@@ -41,21 +41,13 @@ class HostContext:
     """The URI of the session."""
     working_directory: str | None
     """The session's working directory, as a URI."""
-    turn: TurnOf
+    turn: Callable[[str], Turn]
     """The turn that a delivery begins: `context.turn(delivery_id)`."""
     definitions: Callable[[], Awaitable[tuple[Definition, ...]]]
     """The customisations of the session, as they are when it is asked. Use those that are `enabled`, and run
     nothing of those that are not `runnable`."""
     seat: Seat
     """The agent's place in its session, beside its turns."""
-
-
-class TurnOf(Protocol):
-    """Finds the turn that a delivery began."""
-
-    def __call__(self, delivery_id: str) -> Turn:
-        """The turn. Its `run` takes the coroutine that answers it."""
-        ...
 
 
 class HostedHarness(Protocol):
@@ -91,12 +83,7 @@ class Particular(Protocol):
     """A kind of agent that cannot do all that a session offers."""
 
     def refusal(self, session: str, action: StateAction) -> Judgement | None:
-        """Why a client's action cannot be for a session of this kind; `None` when it can.
-
-        Args:
-            session: The URI of the session.
-            action: What the client wants.
-        """
+        """Why a client's action cannot be for a session of this kind, given its URI; `None` when it can."""
         ...
 
 

@@ -132,7 +132,7 @@ class Host:
         self.changesets = Changesets(self)
         self.completions = Completions()
         self.terminals = Terminals(self, self.processes)
-        self.sign_ins = SignIns(self, user_home)
+        self.sign_ins = SignIns(self.sought, self.terminals, self.redactor, new_id, self.signed_in, user_home)
         self.sessions = Sessions(
             self.journal,
             partial(Session, self),

@@ -36,16 +36,7 @@ _EMPTY: dict[str, Any] = {"activity": "", "changesets": []}
 
 
 class Root:
-    """The root channel.
-
-    Args:
-        journal: Where its actions go.
-        now: The clock, in milliseconds since 1970.
-        frame: How a message becomes bytes on the wire.
-        state: What it begins with.
-        delay: How long changes of summaries are gathered before anyone is told, in seconds.
-        default_provider: The agent of sessions that name none, until a client has chosen another one.
-    """
+    """The root channel. Changes of summaries are gathered for `delay` seconds before anyone is told."""
 
     def __init__(
         self,

@@ -125,9 +125,7 @@ class Seat(SessionView):
     def take_steering(self, message: PendingMessage, evidence: str) -> None:
         """The agent has a steering message, also when its turn is over. One that was replaced is not there.
 
-        Args:
-            message: Which one.
-            evidence: How that is known: it stands in the receipt.
+        The receipt has the `evidence`: how that is known.
         """
         if self.steering is message:
             self._turns.take_steering(message, evidence)

@@ -40,16 +40,6 @@ async def first_state(
 ) -> SessionState:
     """The state of a new session.
 
-    Args:
-        params: What was asked for.
-        client_id: Who asked.
-        meta: What its `_meta` begins with.
-        source: What it is forked from, up to the turn that it goes on from.
-        default_directory: The working directory of sessions that name none.
-        default_provider: The agent of sessions in a folder that name none.
-        harness_of: Finds a kind of agent.
-        now: The time, in milliseconds since 1970.
-
     Raises:
         ProtocolError: The provider does not exist.
         InvalidParams: The active client is another one, or a setting cannot be.
@@ -58,29 +48,30 @@ async def first_state(
         raise InvalidParams(
             "the active client must be the one that creates the session", field="params.activeClient.clientId"
         )
-    directory = params.working_directory or (
-        source.summary.working_directory if source else default_directory
-    )
-    provider = params.provider or (source.summary.provider if source else await default_provider(directory))
+    origin = source.summary if source else None
+    directory = params.working_directory or (origin.working_directory if origin else default_directory)
+    provider = params.provider or (origin.provider if origin else await default_provider(directory))
     harness = await harness_of(provider)
     project = await asyncio.to_thread(project_of, directory)
-    inherited = _fitting(harness, source.config.values) if source and source.config else {}
+    inherited = source.config.values if source and source.config else {}
+    # Nobody has asked for what is inherited: what cannot be is left out.
+    fitting = {name: value for name, value in inherited.items() if not _problem_with(harness, name, value)}
     return SessionState(
         summary=SessionSummary(
             resource=params.channel,
             provider=provider,
-            title=source.summary.title if source else "",
+            title=origin.title if origin else "",
             status=int(SessionStatus.IDLE),
             created_at=now,
             modified_at=now,
-            model=params.model or (source.summary.model if source else None),
-            agent=params.agent or (source.summary.agent if source else None),
+            model=params.model or (origin.model if origin else None),
+            agent=params.agent or (origin.agent if origin else None),
             working_directory=directory,
             project=project,
         ),
         lifecycle=SessionLifecycle.CREATING.value,
         turns=source.turns if source else [],
-        config=resolved_config(harness, {**inherited, **(params.config or {})}),
+        config=resolved_config(harness, {**fitting, **(params.config or {})}),
         active_client=params.active_client,
         server_tools=harness.tools or None,
         meta=meta,
@@ -116,11 +107,6 @@ def resolved_config(harness: HostedHarness, chosen: FreeForm) -> SessionConfigSt
             raise InvalidParams(f"config.{name}: {problem}", field=f"params.config.{name}")
     defaults = {name: p.default for name, p in schema.properties.items() if p.default is not None}
     return SessionConfigState(schema=schema, values={**defaults, **chosen})
-
-
-def _fitting(harness: HostedHarness, inherited: FreeForm) -> FreeForm:
-    """What can be inherited: nobody has asked for it, so what cannot be is left out."""
-    return {name: value for name, value in inherited.items() if not _problem_with(harness, name, value)}
 
 
 def _problem_with(harness: HostedHarness, name: str, value: Any) -> str | None:

@@ -14,15 +14,16 @@ from serai.ahp.types import (
     SessionInputAnswer,
     SessionInputRequest,
     SessionInputResponseKind,
-    ToolCallConfirmationReason,
+    StringOrMarkdown,
     ToolCallError,
     ToolCallPendingConfirmationState,
     ToolCallResult,
+    ToolResultContent,
 )
 from serai.errors import SessionGone
 from serai.host.session.core import SessionCore
 
-__all__ = ["Answers", "Expected", "Questions", "all_answers", "unknown_option"]
+__all__ = ["Answers", "Expected", "Questions", "all_answers", "failed_result", "unknown_option"]
 
 Expected = tuple[str, str]
 """What is expected, and of which call or question: `call`, `result`, `complete` or `input`, and an id."""
@@ -104,18 +105,23 @@ class Questions:
     def tell(self, action: a.StateAction, answers: Mapping[str, SessionInputAnswer]) -> None:
         """A client's action is committed: if it answers something, whoever waits for that gets it.
 
-        Args:
-            action: What the client did.
-            answers: All answers to an input request that it completed.
+        `answers` are all answers to an input request that it completed.
         """
         match action:
             case a.SessionToolCallConfirmedAction():
                 self._answer(("call", action.tool_call_id), action)
-                if not action.approved:
-                    self._answer(("complete", action.tool_call_id), _denied(action))
+                if not action.approved:  # the result that the agent waits for
+                    result = failed_result("The call was denied", "the call was denied", "denied")
+                    denied = a.SessionToolCallCompleteAction(
+                        turn_id=action.turn_id, tool_call_id=action.tool_call_id, result=result
+                    )
+                    self._answer(("complete", action.tool_call_id), denied)
             case a.SessionToolCallCompleteAction():
                 # It may still have waited for a yes, and nobody need say it any more.
-                self._answer(("call", action.tool_call_id), _not_needed(action))
+                granted = a.SessionToolCallConfirmedAction(
+                    turn_id=action.turn_id, tool_call_id=action.tool_call_id, approved=True
+                )
+                self._answer(("call", action.tool_call_id), granted)
                 self._answer(("complete", action.tool_call_id), action)
             case a.SessionToolCallResultConfirmedAction():
                 self._answer(("result", action.tool_call_id), action)
@@ -151,24 +157,12 @@ def unknown_option(session: LiveSession, action: a.StateAction) -> Judgement | N
     return rejected("no_such_option", f"call {action.tool_call_id!r} has no option {option!r}")
 
 
-def _not_needed(action: a.SessionToolCallCompleteAction) -> a.SessionToolCallConfirmedAction:
-    """What whoever waits to run a call is told when its owner has completed it already."""
-    return a.SessionToolCallConfirmedAction(
-        turn_id=action.turn_id,
-        tool_call_id=action.tool_call_id,
-        approved=True,
-        confirmed=ToolCallConfirmationReason.NOT_NEEDED.value,
-    )
-
-
-def _denied(action: a.SessionToolCallConfirmedAction) -> a.SessionToolCallCompleteAction:
-    """A client's own "no" to a call it was to run, as the result that the agent waits for."""
-    return a.SessionToolCallCompleteAction(
-        turn_id=action.turn_id,
-        tool_call_id=action.tool_call_id,
-        result=ToolCallResult(
-            success=False,
-            past_tense_message="The call was denied",
-            error=ToolCallError(message="the call was denied", code="denied"),
-        ),
-    )
+def failed_result(
+    message: StringOrMarkdown,
+    error: str,
+    code: str | None = None,
+    content: list[ToolResultContent] | None = None,
+) -> ToolCallResult:
+    """The result of a tool call that has failed, with what it has shown so far."""
+    told = ToolCallError(message=error, code=code)
+    return ToolCallResult(success=False, past_tense_message=message, content=content, error=told)
