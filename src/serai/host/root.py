@@ -80,8 +80,6 @@ class Root:
         if self._told is not None:
             self._told.cancel()
 
-    # -- actions -------------------------------------------------------------------------------------------
-
     def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, kept: bool = True) -> None:
         """Let an action happen. One that is not kept is numbered and published, and not written to disk."""
         action, encoded = written(action)
@@ -108,8 +106,6 @@ class Root:
             problem = problem_with_agent(action.config, [agent.provider for agent in self.live.head.agents])
             return rejected("bad_config", problem) if problem else judgement
         return judgement
-
-    # -- sessions ------------------------------------------------------------------------------------------
 
     def added(self, summary: SessionSummary) -> None:
         """Tell of a new session."""

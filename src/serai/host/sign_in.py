@@ -24,15 +24,9 @@ __all__ = ["SignIns"]
 
 
 class SignIns:
-    """All sign-ins on a host.
+    """All sign-ins on a host: commands start in the person's `home`.
 
-    Args:
-        sought: Finds a kind of agent.
-        terminals: Where commands run.
-        redactor: Masks secrets.
-        new_id: Makes ids that nobody else has.
-        signed_in: Has the sessions go on that an agent has refused for want of a sign-in.
-        home: The person's home, where the commands start.
+    `signed_in` has the sessions go on that an agent has refused for want of a sign-in.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from serai.ahp.types import (
     SessionSummary,
 )
 from serai.errors import InvalidParams, ProtocolError
-from serai.host.agents import Exacting, HostedHarness
+from serai.host.agents import HostedHarness, Particular
 from serai.host.project import project_of
 from serai.journal.sessions import KeptSession
 
@@ -115,4 +115,4 @@ def _problem_with(harness: HostedHarness, name: str, value: Any) -> str | None:
         return "there is no such setting"
     if problem := problem_with_value(known, value):
         return problem
-    return harness.problem_with(name, value) if isinstance(harness, Exacting) else None
+    return harness.problem_with(name, value) if isinstance(harness, Particular) else None

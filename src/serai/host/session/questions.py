@@ -85,8 +85,6 @@ class Questions:
             self._core.act(action)
             self._core.then(lambda: self.tell(action, {}))
 
-    # -- answers -------------------------------------------------------------------------------------------
-
     def expect(self, what: Expected) -> asyncio.Future[Any]:
         """A future for an answer that some client will give."""
         future = self._futures[what] = asyncio.get_running_loop().create_future()

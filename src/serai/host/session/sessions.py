@@ -102,8 +102,6 @@ class Sessions:
         """End what runs in them."""
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
 
-    # -- which there are -----------------------------------------------------------------------------------
-
     def knows(self, uri: str) -> bool:
         """Whether there is a session of that URI."""
         return uri in self._sessions or uri in self._rows
@@ -129,8 +127,6 @@ class Sessions:
         summaries = [replace(session.live.head.summary) for session in self._sessions.values()]
         summaries += [listed(row)[0] for row in self._rows.values()]
         return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
-
-    # -- into memory ---------------------------------------------------------------------------------------
 
     def peek(self, uri: str) -> Session | None:
         """The session, if it is in memory. That counts as no use of it."""
@@ -212,8 +208,6 @@ class Sessions:
         head = kept.live.head
         self._known(kept.uri, head.summary.working_directory, folders_of(head))
         return session
-
-    # -- out of memory -------------------------------------------------------------------------------------
 
     def remove(self, uri: str) -> bool:
         """A session is disposed of. Returns whether it was in memory still."""
