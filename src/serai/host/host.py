@@ -367,10 +367,6 @@ class Host:
 
     # -- clients -------------------------------------------------------------------------------------------
 
-    def client_connected(self, client_id: str, link: ClientLink) -> None:
-        """A client has one more connection."""
-        self.clients.connected(client_id, link)
-
     def client_disconnected(self, client_id: str, link: ClientLink) -> None:
         """A client has one connection less; with the last one it is gone."""
         if self.clients.disconnected(client_id, link):

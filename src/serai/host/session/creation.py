@@ -8,17 +8,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from serai.ahp import types as t
 from serai.ahp.commands import CreateSessionParams, SessionForkSource
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules.config import problem_with_value
-from serai.ahp.types import (
-    FreeForm,
-    SessionConfigState,
-    SessionLifecycle,
-    SessionState,
-    SessionStatus,
-    SessionSummary,
-)
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.agents import HostedHarness, Particular
 from serai.host.project import project_of
@@ -30,14 +23,14 @@ __all__ = ["first_state", "fork_source", "resolved_config"]
 async def first_state(
     params: CreateSessionParams,
     client_id: str,
-    meta: FreeForm | None,
-    source: SessionState | None,
+    meta: t.FreeForm | None,
+    source: t.SessionState | None,
     *,
     default_directory: str | None,
     default_provider: Callable[[str | None], Awaitable[str]],
     harness_of: Callable[[str], Awaitable[HostedHarness]],
     now: int,
-) -> SessionState:
+) -> t.SessionState:
     """The state of a new session.
 
     Raises:
@@ -56,12 +49,12 @@ async def first_state(
     inherited = source.config.values if source and source.config else {}
     # Nobody has asked for what is inherited: what cannot be is left out.
     fitting = {name: value for name, value in inherited.items() if not _problem_with(harness, name, value)}
-    return SessionState(
-        summary=SessionSummary(
+    return t.SessionState(
+        summary=t.SessionSummary(
             resource=params.channel,
             provider=provider,
             title=origin.title if origin else "",
-            status=int(SessionStatus.IDLE),
+            status=int(t.SessionStatus.IDLE),
             created_at=now,
             modified_at=now,
             model=params.model or (origin.model if origin else None),
@@ -69,7 +62,7 @@ async def first_state(
             working_directory=directory,
             project=project,
         ),
-        lifecycle=SessionLifecycle.CREATING.value,
+        lifecycle=t.SessionLifecycle.CREATING.value,
         turns=source.turns if source else [],
         config=resolved_config(harness, {**fitting, **(params.config or {})}),
         active_client=params.active_client,
@@ -78,7 +71,7 @@ async def first_state(
     )
 
 
-def fork_source(fork: SessionForkSource, source: KeptSession | None) -> SessionState:
+def fork_source(fork: SessionForkSource, source: KeptSession | None) -> t.SessionState:
     """What a session is forked from, up to the turn that it goes on from.
 
     Raises:
@@ -93,7 +86,7 @@ def fork_source(fork: SessionForkSource, source: KeptSession | None) -> SessionS
     return replace(state, turns=state.turns[: place + 1])
 
 
-def resolved_config(harness: HostedHarness, chosen: FreeForm) -> SessionConfigState | None:
+def resolved_config(harness: HostedHarness, chosen: t.FreeForm) -> t.SessionConfigState | None:
     """The settings of a new session: what was chosen, over the defaults.
 
     Raises:
@@ -106,7 +99,7 @@ def resolved_config(harness: HostedHarness, chosen: FreeForm) -> SessionConfigSt
         if problem := _problem_with(harness, name, value):
             raise InvalidParams(f"config.{name}: {problem}", field=f"params.config.{name}")
     defaults = {name: p.default for name, p in schema.properties.items() if p.default is not None}
-    return SessionConfigState(schema=schema, values={**defaults, **chosen})
+    return t.SessionConfigState(schema=schema, values={**defaults, **chosen})
 
 
 def _problem_with(harness: HostedHarness, name: str, value: Any) -> str | None:

@@ -10,14 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from serai.ahp import actions as a
-from serai.ahp.commands import (
-    ContentEncoding,
-    CreateSessionParams,
-    ResourceReadParams,
-    ResourceReadResult,
-    ResourceWriteParams,
-    SessionForkSource,
-)
+from serai.ahp import commands as c
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, Verdict, judge
 from serai.ahp.types import ROOT, FreeForm, PendingMessageKind, SessionLifecycle, UserMessage
@@ -111,7 +104,7 @@ class SessionHost(Protocol):
         ...
 
     async def create(
-        self, params: CreateSessionParams, client_id: str, meta: FreeForm | None = None
+        self, params: c.CreateSessionParams, client_id: str, meta: FreeForm | None = None
     ) -> Session:
         """Make a session."""
         ...
@@ -297,7 +290,7 @@ class Session:
 
     # -- what an agent reaches -----------------------------------------------------------------------------
 
-    async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
+    async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> c.ResourceReadResult:
         """Read a file, or some of its lines: below the session's folders, or what a person has allowed it.
 
         Args:
@@ -310,25 +303,27 @@ class Session:
         """
         roots = await self.host.files.for_session(self)
         read = partial(read_file, first=first, last=last, most=MOST_READ)
-        return await self.host.files.run(read, ResourceReadParams(channel=ROOT, uri=uri), roots)
+        return await self.host.files.run(read, c.ResourceReadParams(channel=ROOT, uri=uri), roots)
 
     async def _write(self, uri: str, text: str) -> None:
         """Write a file as a whole: below the session's folder, or where a person has allowed it."""
         roots = await self.host.files.for_session(self)
-        params = ResourceWriteParams(channel=ROOT, uri=uri, data=text, encoding=ContentEncoding.UTF8.value)
+        params = c.ResourceWriteParams(
+            channel=ROOT, uri=uri, data=text, encoding=c.ContentEncoding.UTF8.value
+        )
         await self.host.files.run(write_file, params, roots)
 
     async def _delegate(self, provider: str, message: UserMessage, title: str) -> Subagent:
         """Begin a session for another agent. See `delegate`."""
         return await delegate(self.core, self.host.sessions.bring, self.host.create, provider, message, title)
 
-    async def _fork(self, source: SessionForkSource) -> AgentSession:
+    async def _fork(self, source: c.SessionForkSource) -> AgentSession:
         """Begin a session that goes on from a turn of this one, and return its agent.
 
         Raises:
             SessionFailed: Its agent did not start.
         """
-        params = CreateSessionParams(channel=f"ahp-session:/{self.host.new_id()}", fork=source)
+        params = c.CreateSessionParams(channel=f"ahp-session:/{self.host.new_id()}", fork=source)
         forked = await self.host.create(params, self.live.head.summary.provider)
         await forked.ready()
         return await forked.agent()
