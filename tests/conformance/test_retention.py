@@ -10,7 +10,7 @@ import pytest
 from conformance.client import Client, connecting, timeless
 from conformance.conftest import ROOT, Connect, over, say
 from hosts import KEY, House, housing
-from serai.host.session.retention import Retention
+from serai.host.session.retention import prune
 from serai.store.sqlite.store import SqliteStore
 from store.kinds import Calendar
 
@@ -46,7 +46,7 @@ async def test_who_missed_actions_that_are_gone_gets_snapshots(
     expected = other.session(session)
     await house.restart()
     calendar.go_by(9)
-    await Retention(house.host, 3).prune()
+    await prune(house.host.journal, house.host.sessions, 3)
     async with connecting(house.url, client.state) as again:
         result = await again.reconnect(lastSeenServerSeq=last_seen, subscriptions=wanted)
         assert result["type"] == "snapshot"
@@ -64,7 +64,7 @@ async def test_a_host_whose_actions_are_all_gone_goes_on_where_it_was(
     last_seen = await leave(client, session)
     before = client.session(session)
     calendar.go_by(9)
-    await Retention(house.host, 3).prune()
+    await prune(house.host.journal, house.host.sessions, 3)
     assert await house.store.rows(session, 0) == []
     for _ in range(2):
         await house.restart()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,14 +89,13 @@ async def test_a_session_that_closes_ends_the_start_of_its_agent(harness: Slow, 
 
 
 async def test_the_agent_is_started_while_the_turns_base_is_recorded(
-    harness: Slow, asleep: Conversation
+    harness: Slow, asleep: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def record(_turn_id: str) -> None:
         await harness.started.wait()
         harness.may_start.set()
 
-    turns = asleep.session.turns
-    turns._around = replace(turns._around, record_base=record)
+    monkeypatch.setattr(asleep.session.changes.bases, "turn_begins", record)
     async with asyncio.timeout(WITHIN):
         assert (await asleep.say("go")).state == "complete"
 

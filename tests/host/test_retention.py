@@ -13,12 +13,12 @@ from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import ROOT, SessionState, UserMessage
 from serai.config.load import load
-from serai.config.paths import Paths, find_paths
+from serai.config.paths import find_paths
 from serai.errors import ConfigInvalid, StorageUnavailable
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.session.deliveries import deliveries_channel
-from serai.host.session.retention import Retention
+from serai.host.session.retention import prune, prune_daily
 from serai.host.session.session import Session
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn
@@ -122,7 +122,7 @@ async def test_a_session_is_the_same_without_its_actions(
     before = await state_of(host)
     records = await store.rows(deliveries_channel(SESSION), 0)
     calendar.go_by(9)
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert (await store.rows(SESSION, 0), await store.rows(ROOT, 0)) == ([], [])
     assert await store.rows(deliveries_channel(SESSION), 0) == records != []
     assert await state_of(await open_host()) == before
@@ -133,12 +133,12 @@ async def test_what_is_young_stays(open_host: Open, store: CountingStore, calend
     session = await converse(host)
     calendar.go_by(3)
     before = await store.rows(SESSION, 0)
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert await store.rows(SESSION, 0) == before
     calendar.go_by(1)
     session.act(a.SessionTitleChangedAction(title="today"))
     await host.journal.committed()
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     [row] = await store.rows(SESSION, 0)
     assert b"today" in row.action
 
@@ -152,13 +152,13 @@ async def test_a_session_that_nobody_opened_gets_a_head_and_is_put_out_again(
     before = {uri: await state_of(host, uri) for uri in (SESSION, OTHER)}
     calendar.go_by(9)
     host = await open_host()
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert store.pruned == [[SESSION, OTHER], []]
     assert not host.sessions.in_memory()
     assert host.sessions.count() == 2
     assert (await store.rows(SESSION, 0), await store.rows(OTHER, 0)) == ([], [])
     # With a head that reflects all, it need not be read the next time.
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert store.pruned[2:] == [[]]
     assert {uri: await state_of(host, uri) for uri in before} == before
 
@@ -167,7 +167,7 @@ async def test_one_that_is_in_use_stays_in_memory(open_host: Open, calendar: Cal
     host = await open_host()
     session = await converse(host)
     calendar.go_by(9)
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert host.sessions.in_memory() == [session]
     assert not session.kept.is_unsaved
 
@@ -180,7 +180,7 @@ async def test_one_that_is_disposed_of_keeps_its_turns_alone(
     await host.dispose(SESSION)
     await host.journal.committed()
     calendar.go_by(9)
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert await store.rows(SESSION, 0) == []
     assert len(await store.turns(SESSION)) == 1
     assert await store.head(SESSION) is not None
@@ -202,7 +202,7 @@ async def test_one_that_cannot_be_read_keeps_its_actions_and_stops_nothing(
         return await turns(uri, **bounds)
 
     monkeypatch.setattr(store, "turns", broken)
-    await Retention(host, 3).prune()
+    await prune(host.journal, host.sessions, 3)
     assert await store.rows(SESSION, 0) != []
     assert await store.rows(OTHER, 0) == []
 
@@ -213,8 +213,8 @@ async def test_it_is_done_soon_after_the_start_and_once_a_day(
     host = await open_host()
     session = await converse(host)
     calendar.go_by(9)
-    retention = Retention(host, 3, at_first=0, every=0)
-    retention.start()
+    work = prune_daily(host.journal, host.sessions, 3, host.now, at_first=0, every=0)
+    pruning = asyncio.create_task(work)
     try:
         async with asyncio.timeout(WITHIN):
             while await store.rows(SESSION, 0):
@@ -228,7 +228,7 @@ async def test_it_is_done_soon_after_the_start_and_once_a_day(
             while await store.rows(SESSION, 0):
                 await host.journal.committed()
     finally:
-        await retention.close()
+        pruning.cancel()
 
 
 async def test_what_failed_is_tried_again(
@@ -238,8 +238,8 @@ async def test_what_failed_is_tried_again(
     await converse(host)
     calendar.go_by(9)
     store.is_full = True
-    retention = Retention(host, 3, at_first=0, every=0)
-    retention.start()
+    work = prune_daily(host.journal, host.sessions, 3, host.now, at_first=0, every=0)
+    pruning = asyncio.create_task(work)
     try:
         async with asyncio.timeout(WITHIN):
             while store.refused < 2:
@@ -248,7 +248,7 @@ async def test_what_failed_is_tried_again(
             while await store.rows(SESSION, 0):
                 await host.journal.committed()
     finally:
-        await retention.close()
+        pruning.cancel()
     assert "the disk is full" in caplog.text
 
 
@@ -263,7 +263,7 @@ async def test_a_host_does_it_only_where_it_is_said_for_how_long(
     host = await open_host()
     await converse(host)
     calendar.go_by(9)
-    monkeypatch.setattr(Retention.__init__, "__kwdefaults__", {"at_first": 0, "every": 3600})
+    monkeypatch.setattr(prune_daily, "__kwdefaults__", {"at_first": 0, "every": 3600})
     host = await open_host(retention_days=days)
     async with asyncio.timeout(WITHIN):
         while days and await store.rows(SESSION, 0):
@@ -274,32 +274,9 @@ async def test_a_host_does_it_only_where_it_is_said_for_how_long(
     assert bool(store.pruned) == (days is not None)
 
 
-class TestSetting:
-    @pytest.fixture
-    def paths(self, tmp_path: Path) -> Paths:
-        paths = find_paths(tmp_path / "home", {})
-        paths.make_home()
-        return paths
-
-    def test_without_it_actions_stay_for_ever(self, paths: Paths) -> None:
-        assert load(paths, {}).settings.retention_days is None
-
-    def test_it_comes_from_the_file_or_the_environment(self, paths: Paths) -> None:
-        paths.user_config.write_text("retention_days = 90\n")
-        assert load(paths, {}).settings.retention_days == 90
-        assert load(paths, {"SERAI_RETENTION_DAYS": "30"}).settings.retention_days == 30
-
-    @pytest.mark.parametrize("days", ["0", "-1", "1.5", "many"])
-    def test_less_than_a_day_is_refused(self, paths: Paths, days: str) -> None:
-        with pytest.raises(ConfigInvalid, match="retention_days"):
-            load(paths, {"SERAI_RETENTION_DAYS": days})
-
-    @pytest.mark.parametrize("days", [1, 90, 9_000])
-    def test_a_folder_that_nobody_trusts_may_do_nothing_to_it(
-        self, paths: Paths, tmp_path: Path, days: int
-    ) -> None:
-        paths.user_config.write_text("retention_days = 30\n")
-        (tmp_path / "serai.toml").write_text(f"retention_days = {days}\n")
-        configuration = load(paths, {}, project=tmp_path)
-        assert configuration.settings.retention_days == 30
-        assert [ignored.key for ignored in configuration.ignored] == ["retention_days"]
+@pytest.mark.parametrize("days", ["0", "-1", "1.5", "many"])
+def test_less_than_a_day_is_refused(tmp_path: Path, days: str) -> None:
+    paths = find_paths(tmp_path / "home", {})
+    paths.make_home()
+    with pytest.raises(ConfigInvalid, match="retention_days"):
+        load(paths, {"SERAI_RETENTION_DAYS": days})

@@ -22,14 +22,7 @@ __all__ = ["Channel", "Channels", "Opener"]
 
 
 class Channel:
-    """A channel with a state.
-
-    Args:
-        journal: Where its actions go.
-        now: The clock, in milliseconds since 1970.
-        uri: Its name.
-        live: Its state. It belongs to the channel.
-    """
+    """A channel with a state, which belongs to it."""
 
     def __init__(self, journal: Journal, now: Callable[[], int], uri: str, live: LiveState[Any]) -> None:
         self.journal = journal
@@ -87,8 +80,6 @@ class Channels:
         self._open: dict[str, Channel] = {}
         self._opening: dict[str, asyncio.Task[Channel | None]] = {}
         self._openers: dict[ChannelKind, Opener] = {}
-        self.streams: set[str] = set()
-        """Channels without a state that can be followed."""
 
     def opened_by(self, kind: ChannelKind, opener: Opener) -> None:
         """Channels of this kind come to be when someone asks for them."""
@@ -112,20 +103,18 @@ class Channels:
 
     async def bring(self, uri: str) -> Channel | None:
         """The channel; it is opened if need be. Cancelling does not stop others who wait for it."""
-        channel = self._open.get(uri)
-        kind = kind_of(uri)
+        channel, kind = self._open.get(uri), kind_of(uri)
         opener = self._openers.get(kind) if kind else None
         if channel is not None or opener is None:
             return channel
         task = self._opening.get(uri)
         if task is None:
-            task = self._opening[uri] = asyncio.ensure_future(self._bring(uri, opener))
+            task = self._opening[uri] = asyncio.create_task(self._bring(uri, opener))
             task.add_done_callback(lambda _task: self._opening.pop(uri, None))
         return await asyncio.shield(task)
 
     async def _bring(self, uri: str, opener: Opener) -> Channel | None:
-        channel = await opener(uri)
-        if channel is not None:
+        if (channel := await opener(uri)) is not None:
             self.add(channel)
         return channel
 

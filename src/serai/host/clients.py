@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from serai.ahp import wire
@@ -35,9 +35,6 @@ class Count:
     """How far a client has counted since it last began anew. Connections that share an id may count apart."""
 
     mark: int
-    steps: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    """The journal's last batches in which it went on, with the mark before each. Only those matter that are
-    not written."""
 
 
 class Clients:
@@ -53,8 +50,6 @@ class Clients:
         """How many connections of a client may still do something, also some that are gone."""
         self.handshakes = asyncio.Lock()
         """Held while a client id is looked up and bound, so that two who want it do not both get it."""
-
-    # -- presence ------------------------------------------------------------------------------------------
 
     def connected(self, client_id: str, link: ClientLink) -> None:
         """A client has one more connection."""
@@ -111,8 +106,6 @@ class Clients:
             raise ConnectionLost(f"the client {client_id!r} is not connected")
         return await links[-1].ask(method, params)
 
-    # -- counting ------------------------------------------------------------------------------------------
-
     def start_counting(self, client_id: str, mark: int) -> tuple[Count, Callable[[], None]]:
         """A client begins to count anew, on one of its connections.
 
@@ -125,12 +118,11 @@ class Clients:
             called only as long as the beginning waits to be written.
         """
         before, count = self._counts.get(client_id) or Count(mark), Count(0)
-        marks = self._journal.side.marks
-        place = len(marks)  # in a transaction that is tried again as it is: whatever it says then holds
+        marks = self._journal.side.marks  # of a transaction that is tried again as it is
         self._follow(client_id, count)
 
         def take_back() -> None:
-            marks[place] = MarkRow(client_id, before.mark)
+            marks.append(MarkRow(client_id, before.mark))
             if self._counts.get(client_id) is count:
                 self._counts[client_id] = before
 
@@ -149,20 +141,10 @@ class Clients:
         """Whether a client's number has come before. Some clients do not count: 0 never has."""
         return client_seq != 0 and client_seq <= count.mark
 
-    def is_written(self, count: Count, client_seq: int) -> bool:
-        """Whether what came with a number is on disk. What is not may still be lost, and then come again."""
-        written = self._journal.written
-        return all(batch <= written or client_seq <= before for batch, before in count.steps)
-
     def take(self, client_id: str, count: Count, client_seq: int) -> None:
         """Take a number that is no repeat. It is remembered, also on disk, with the next commit."""
         if client_seq == 0:
             return
-        journal, steps = self._journal, count.steps
-        if not steps or steps[-1][0] != journal.gathering:
-            # At most one batch is being written, so no more than two steps are left.
-            steps[:] = [step for step in steps if step[0] > journal.written]
-            steps.append((journal.gathering, count.mark))
         count.mark = client_seq
         if self._counts.get(client_id) is count:  # what it would go on from
-            journal.side.marks.append(MarkRow(client_id, client_seq))
+            self._journal.side.marks.append(MarkRow(client_id, client_seq))

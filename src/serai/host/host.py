@@ -19,11 +19,7 @@ from serai.ahp import wire
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.reducers import LiveState
-from serai.ahp.types import (
-    ROOT,
-    FreeForm,
-    RootState,
-)
+from serai.ahp.types import ROOT, AgentInfo, FreeForm, RootState
 from serai.contract import AgentIdentity, AgentSession
 from serai.contract.negotiation import check_registration
 from serai.customizations.plugins import ClientPlugins
@@ -34,9 +30,8 @@ from serai.host.channels import Channels
 from serai.host.clients import ClientLink, Clients
 from serai.host.customizations.folders import CustomizedFolders
 from serai.host.root import Root
-from serai.host.session.core import SessionCore
 from serai.host.session.creation import first_state, fork_source
-from serai.host.session.retention import Eviction, Retention
+from serai.host.session.retention import prune_daily
 from serai.host.session.session import Session
 from serai.host.session.sessions import Sessions
 from serai.host.settings import HostSettings
@@ -107,32 +102,28 @@ class Host:
         self.settings = settings or HostSettings()
         self.now = now
         self.new_id = new_id
-        self.redactor = redactor or Redactor()
-        self.journal = Journal(store, frame)
-        self.harnesses: dict[str, HostedHarness] = {harness.name: harness for harness in harnesses}
-        agents = [harness.info for harness in self.harnesses.values()]
-        delay, default = self.settings.summary_delay, self.settings.default_provider
-        self.root = Root(self.journal, now, frame, RootState(agents=agents), delay, default)
-        self.clients = Clients(self.journal)
-        self.channels = Channels(self.journal)
-        self.journal.subscriptions.followed = self._followed
-        self.journal.subscriptions.emptied = self.left
-        self.journal.subscriptions.abandoned = partial(self.left, abandoned=True)
-        self.sessions = Sessions(
-            self.journal,
-            partial(Session, self),
-            settings_of or (lambda _: self.settings),
-            known=self._session_known,
-            entered=self._session_entered,
-            released=partial(self.left, abandoned=True),
-        )
-        self.eviction = Eviction(self.sessions, self.settings.memory_budget, self._is_watched, self.run)
+        self.is_trusted = is_trusted
         self._borrowed_home = None if home else Path(gettempdir()) / f"serai-{uuid.uuid4()}"
         self.home = home or self._borrowed_home or Path()
-        self.is_trusted = is_trusted
+        user_home = user_home or _home_of_person(self.home)
+        self.redactor = redactor or Redactor()
+        self.journal = Journal(store, frame)
+        self.journal.subscriptions.followed = self._attend
+        self.journal.subscriptions.emptied = self.left
+        self.journal.subscriptions.abandoned = partial(self.left, abandoned=True)
+        self.harnesses: dict[str, HostedHarness] = {harness.name: harness for harness in harnesses}
+        self.root = Root(
+            self.journal,
+            now,
+            frame,
+            RootState(agents=self._agents()),
+            self.settings.summary_delay,
+            self.settings.default_provider,
+        )
+        self.clients = Clients(self.journal)
+        self.channels = Channels(self.journal)
         self.processes = Processes(self.home / "processes")
-        home_of_person = user_home or _home_of_person(self.home)
-        self.customized_folders = CustomizedFolders(home_of_person, is_trusted)
+        self.customized_folders = CustomizedFolders(user_home, is_trusted)
         self.client_plugins = ClientPlugins()
         self.watches = Watches()
         """Whoever has to know what changes on the disk asks here."""
@@ -141,7 +132,17 @@ class Host:
         self.changesets = Changesets(self)
         self.completions = Completions()
         self.terminals = Terminals(self, self.processes)
-        self.sign_ins = SignIns(self, home_of_person)
+        self.sign_ins = SignIns(self.sought, self.terminals, self.redactor, new_id, self.signed_in, user_home)
+        self.sessions = Sessions(
+            self.journal,
+            partial(Session, self),
+            settings_of or (lambda _: self.settings),
+            budget=self.settings.memory_budget,
+            is_watched=self._is_watched,
+            known=self.files.session_known,
+            released=partial(self.left, abandoned=True),
+            run=self.run,
+        )
         self.telemetry = HostTelemetry(
             self.journal,
             frame,
@@ -150,8 +151,7 @@ class Host:
             active_turns=lambda: int(self.root.live.head.active_sessions or 0),
             connections=self.clients.count,
         )
-        days = self.settings.retention_days
-        self._retention = None if days is None else Retention(self, days)
+        self._pruning: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
         self._chores: set[asyncio.Task[Any]] = set()
         """What is done in the background, such as letting agents go."""
@@ -174,17 +174,17 @@ class Host:
             await self.root.restore()
             self.root.act(a.RootAgentsChangedAction(agents=self.root.live.head.agents))
             self.root.act(a.RootActiveSessionsChangedAction(active_sessions=0))
-        if self._retention is not None:
-            self._retention.start()
+        if (days := self.settings.retention_days) is not None:
+            work = prune_daily(self.journal, self.sessions, days, self.now)
+            self._pruning = asyncio.create_task(work, name="retention")
         return opening
 
     async def close(self) -> None:
         """Stop what runs, write what waits, close the store."""
-        if self._retention is not None:
-            await self._retention.close()
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
+        for task in (self._pruning, self._looking):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
         self.root.close()
         await self.sign_ins.close()
         await self.sessions.close()
@@ -202,26 +202,18 @@ class Host:
 
     # -- sessions ------------------------------------------------------------------------------------------
 
-    def _followed(self, uri: str) -> None:
-        """Someone follows a channel that nobody followed before."""
+    def _attend(self, uri: str) -> None:
+        """A channel has got its first follower, or has lost its last one."""
         if (session := self.sessions.peek(uri)) is not None:
             session.customizations.attend()
             session.changes.attend()
 
     def left(self, uri: str, *, abandoned: bool = False) -> None:
         """Perhaps nobody follows a channel any more, nor is about to, unless someone comes back."""
-        if (session := self.sessions.peek(uri)) is not None:
-            session.customizations.attend()
-            session.changes.attend()
+        self._attend(uri)
         if not self.sessions.is_wanted(uri) and not self.journal.subscriptions.is_followed(uri):
             self.channels.left(uri, abandoned=abandoned)
             self.telemetry.left(uri)
-
-    def _session_known(self, uri: str, directory: str | None, more: list[str]) -> None:
-        self.files.session_known(uri, directory, more)
-
-    def _session_entered(self) -> None:
-        self.eviction.evict()
 
     def _is_watched(self, uri: str) -> bool:
         """Whether someone follows a session, or the root channel has not been told yet what changed in it."""
@@ -229,11 +221,8 @@ class Host:
 
     async def provider_for(self, directory: str | None) -> str:
         """The agent of sessions that name none: their folder's own choice, else the host's."""
-        return await self.sessions.provider_for(directory) or self.root.default_provider
-
-    def summary_changed(self, session: SessionCore) -> None:
-        """Something has happened in a session: its summary may be another one."""
-        self.root.summary_changed(session)
+        settings = await asyncio.to_thread(self.sessions.settings_of, directory)
+        return settings.folder_provider or self.root.default_provider
 
     async def signed_in(self, provider: str) -> None:
         """Have the sessions go on that an agent has refused for want of a sign-in."""
@@ -285,7 +274,7 @@ class Host:
         if not self.clients.is_connected(client_id):
             session.client_left(client_id)  # before there was a session that could have heard of it
         self.journal.then(lambda _seq: session.begin())
-        self.eviction.evict()
+        self.sessions.evict()
         return session
 
     async def dispose(self, uri: str) -> None:
@@ -323,13 +312,11 @@ class Host:
         Raises:
             ProtocolError: There is none.
         """
-        harness = self.harnesses.get(provider)
-        if harness is None:
-            known = ", ".join(sorted(self.harnesses)) or "none"
-            raise ProtocolError(
-                f"there is no agent {provider!r}; there are: {known}", number=AhpErrorCode.PROVIDER_NOT_FOUND
-            )
-        return harness
+        if (harness := self.harnesses.get(provider)) is not None:
+            return harness
+        known = ", ".join(sorted(self.harnesses)) or "none"
+        message = f"there is no agent {provider!r}; there are: {known}"
+        raise ProtocolError(message, number=AhpErrorCode.PROVIDER_NOT_FOUND)
 
     async def sought(self, provider: str) -> HostedHarness:
         """The kind of agent of that name, also one that is still being looked for.
@@ -353,38 +340,32 @@ class Host:
 
     def agents_changed(self) -> None:
         """Tell the root channel which agents there are, with what is known of them by now."""
-        agents = [harness.info for harness in self.harnesses.values()]
-        if agents != self.root.live.head.agents:
+        if (agents := self._agents()) != self.root.live.head.agents:
             self.root.act(a.RootAgentsChangedAction(agents=agents))
+
+    def _agents(self) -> list[AgentInfo]:
+        return [harness.info for harness in self.harnesses.values()]
 
     async def start_agent(self, session: Session) -> AgentSession:
         """Make the agent of a session."""
-        head = session.live.head
-        harness = await self.sought(head.summary.provider)
-        name = head.summary.provider
-        agent = await harness.create(
-            dict(head.config.values) if head.config else {},
-            HostContext(
-                workspace="default",
-                identity=AgentIdentity(id=session.uri, name=name, handle=f"@{name}"),
-                environment=os.environ,
-                secrets={},
-                logger=logging.getLogger(f"serai.agent.{name}"),
-                session=session.uri,
-                working_directory=head.summary.working_directory,
-                turn=session.turns.of,
-                definitions=session.customizations.definitions,
-                seat=session.seat,
-            ),
+        name = session.live.head.summary.provider
+        context = HostContext(
+            workspace="default",
+            identity=AgentIdentity(id=session.uri, name=name, handle=f"@{name}"),
+            environment=os.environ,
+            secrets={},
+            logger=logging.getLogger(f"serai.agent.{name}"),
+            session=session.uri,
+            working_directory=session.seat.working_directory,
+            turn=session.turns.of,
+            definitions=session.customizations.definitions,
+            seat=session.seat,
         )
+        agent = await (await self.sought(name)).create(dict(session.seat.settings), context)
         check_registration(agent)
         return agent
 
     # -- clients -------------------------------------------------------------------------------------------
-
-    def client_connected(self, client_id: str, link: ClientLink) -> None:
-        """A client has one more connection."""
-        self.clients.connected(client_id, link)
 
     def client_disconnected(self, client_id: str, link: ClientLink) -> None:
         """A client has one connection less; with the last one it is gone."""

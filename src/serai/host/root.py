@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from serai import jsonrpc
@@ -17,44 +18,25 @@ from serai.ahp.notifications import (
     SessionSummaryChangedParams,
     SessionSummaryChanges,
 )
-from serai.ahp.reducers import LiveRoot, LiveSession
+from serai.ahp.reducers import LiveRoot
 from serai.ahp.rules import Judgement, Verdict, judge, rejected
 from serai.ahp.types import ROOT, FreeForm, RootState, SessionSummary
 from serai.host.redaction import written
-from serai.host.settings import DEFAULT_AGENT, ChosenSettings, first_config, problem_with_agent
+from serai.host.settings import DEFAULT_AGENT, first_config, problem_with_agent
 from serai.journal.journal import Journal
+from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 
-__all__ = ["Root", "Summarized"]
+__all__ = ["Root"]
 
+_RECORDS = "serai-root-config"
+"""Where it is written what clients have chosen instead of the first values."""
 _NEVER_CHANGES = {"resource", "provider", "created_at", "extra"}
 _EMPTY: dict[str, Any] = {"activity": "", "changesets": []}
 
 
-class Summarized(Protocol):
-    """A session whose summary the root channel tells."""
-
-    uri: str
-    told_summary: SessionSummary
-    """The summary as those who follow the root channel know it."""
-
-    @property
-    def live(self) -> LiveSession:
-        """Its state."""
-        ...
-
-
 class Root:
-    """The root channel.
-
-    Args:
-        journal: Where its actions go.
-        now: The clock, in milliseconds since 1970.
-        frame: How a message becomes bytes on the wire.
-        state: What it begins with.
-        delay: How long changes of summaries are gathered before anyone is told, in seconds.
-        default_provider: The agent of sessions that name none, until a client has chosen another one.
-    """
+    """The root channel. Changes of summaries are gathered for `delay` seconds before anyone is told."""
 
     def __init__(
         self,
@@ -67,17 +49,21 @@ class Root:
     ) -> None:
         config = first_config(default_provider)
         self.live = LiveRoot(replace(state, config=config))
-        self._chosen = ChosenSettings(journal, config.values)
+        self._first = config.values
+        """The values that hold without a choice: those of the settings file."""
         self._journal = journal
         self._now = now
         self._frame = frame
         self._delay = delay
-        self._changed: dict[str, Summarized] = {}
+        self._changed: dict[str, KeptSession] = {}
         self._told: asyncio.TimerHandle | None = None
 
     async def restore(self) -> None:
         """After a start: what clients have chosen holds. Whoever followed the channel before is told."""
-        self.act(a.RootConfigChangedAction(config=await self._chosen.read(), replace=True))
+        rows = await self._journal.store.rows(_RECORDS, 0)
+        chosen: FreeForm = msgspec.json.decode(rows[-1].action) if rows else {}
+        values = {name: chosen.get(name, value) for name, value in self._first.items()}
+        self.act(a.RootConfigChangedAction(config=values, replace=True))
 
     @property
     def default_provider(self) -> str:
@@ -94,8 +80,6 @@ class Root:
         if self._told is not None:
             self._told.cancel()
 
-    # -- actions -------------------------------------------------------------------------------------------
-
     def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, kept: bool = True) -> None:
         """Let an action happen. One that is not kept is numbered and published, and not written to disk."""
         action, encoded = written(action)
@@ -109,7 +93,10 @@ class Root:
             before = self._values
             self.act(action, origin)
             if self._values != before:
-                self._chosen.write(self._values)
+                # Who chooses the first value leaves the choice to the settings file again.
+                first, values = self._first, self._values
+                chosen = {name: value for name, value in values.items() if value != first.get(name)}
+                self._journal.record(_RECORDS, msgspec.json.encode(chosen))
         elif judgement.verdict is Verdict.REJECT:
             self._journal.reject(ROOT, action, origin, judgement.reason or "rejected", sender)
 
@@ -120,8 +107,6 @@ class Root:
             return rejected("bad_config", problem) if problem else judgement
         return judgement
 
-    # -- sessions ------------------------------------------------------------------------------------------
-
     def added(self, summary: SessionSummary) -> None:
         """Tell of a new session."""
         self._tell("root/sessionAdded", SessionAddedParams(channel=ROOT, summary=replace(summary)))
@@ -131,7 +116,7 @@ class Root:
         self._changed.pop(uri, None)
         self._tell("root/sessionRemoved", SessionRemovedParams(channel=ROOT, session=uri))
 
-    def summary_changed(self, session: Summarized) -> None:
+    def summary_changed(self, session: KeptSession) -> None:
         """Tell soon, if the summary has changed: several changes become one notification."""
         self._changed[session.uri] = session
         if self._told is None:

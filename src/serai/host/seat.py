@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from serai.ahp import actions as a
-from serai.ahp.commands import ResourceReadResult, SessionForkSource
-from serai.ahp.types import (
-    AgentSelection,
-    ModelSelection,
-    PendingMessage,
-    SessionInputResponseKind,
-    Turn,
-)
+from serai.ahp.commands import SessionForkSource
+from serai.ahp.types import AgentSelection, ModelSelection, PendingMessage, SessionInputResponseKind, Turn
 from serai.completions.prompts import Prompt
 from serai.contract import AgentSession
 from serai.errors import SessionGone
-from serai.host.session.core import SessionCore
+from serai.host.session.core import SessionCore, SessionView
 from serai.host.session.questions import Questions
 from serai.host.session.turns import Turns
+from serai.host.turn import ReadsFiles
 from serai.machine.processes.processes import Processes
 
 __all__ = ["Seat", "agent_channel"]
@@ -32,25 +27,8 @@ def agent_channel(session: str) -> str:
     return f"serai-agent:{session}"
 
 
-class ReadsFiles(Protocol):
-    """Reads files for an agent."""
-
-    async def __call__(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
-        """Read a file, or some of its lines."""
-        ...
-
-
-class Seat:
-    """What a harness has from the host for one session. All it changes are actions, as everywhere.
-
-    Args:
-        core: The session.
-        turns: Its turns.
-        questions: Its questions.
-        processes: Where processes are started.
-        read: Reads a file.
-        fork: Begins a session that goes on from a turn of this one.
-    """
+class Seat(SessionView):
+    """What a harness has from the host for one session. All it changes are actions, as everywhere."""
 
     def __init__(
         self,
@@ -62,7 +40,7 @@ class Seat:
         read: ReadsFiles,
         fork: Callable[[SessionForkSource], Awaitable[AgentSession]],
     ) -> None:
-        self._core = core
+        super().__init__(core)
         self._turns = turns
         self._questions = questions
         self._fork = fork
@@ -76,29 +54,18 @@ class Seat:
         """Has a message wait as the next one. After a turn that was interrupted, someone has to go on."""
         self.ask = questions.ask
         """Asks the person something, in a turn or not. Cancelling takes the question back."""
+        self.mask = core.redactor.redact
+        """Returns text without secrets."""
         self.forked_from: SessionForkSource | None = None
         """Where the session began, when it is new and began in another one."""
         self.commands: Sequence[Prompt] = ()
         """The agent's own commands, which are offered to who types `/`."""
-
-    # -- what there is -------------------------------------------------------------------------------------
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The session's settings as they are now."""
-        config = self._core.live.head.config
-        return config.values if config is not None else {}
 
     @property
     def known_settings(self) -> frozenset[str]:
         """The names of all settings that the session can have."""
         config = self._core.live.head.config
         return frozenset(config.schema.properties) if config is not None else frozenset()
-
-    @property
-    def model(self) -> ModelSelection | None:
-        """The model that is chosen."""
-        return self._core.live.head.summary.model
 
     @property
     def custom_agent(self) -> AgentSelection | None:
@@ -120,15 +87,9 @@ class Seat:
         """The message that someone wants to reach the agent in the turn that runs."""
         return self._core.live.head.steering_message
 
-    def mask(self, text: str) -> str:
-        """Text without secrets."""
-        return self._core.redactor.redact(text)
-
     def masked(self, value: Any) -> Any:
         """JSON without secrets."""
         return self._core.redactor.redact_value(value, observed=True)
-
-    # -- what may be done ----------------------------------------------------------------------------------
 
     def entitle(self, title: str) -> None:
         """Give the session a title."""
@@ -160,9 +121,7 @@ class Seat:
     def take_steering(self, message: PendingMessage, evidence: str) -> None:
         """The agent has a steering message, also when its turn is over. One that was replaced is not there.
 
-        Args:
-            message: Which one.
-            evidence: How that is known: it stands in the receipt.
+        The receipt has the `evidence`: how that is known.
         """
         if self.steering is message:
             self._turns.take_steering(message, evidence)
@@ -187,8 +146,6 @@ class Seat:
         if not self.turns:
             raise SessionGone(f"{uri} has no turn yet that another session could go on from")
         return await self._fork(SessionForkSource(session=uri, turn_id=self.turns[-1].id))
-
-    # -- what survives the host ----------------------------------------------------------------------------
 
     def record(self, record: Mapping[str, Any]) -> None:
         """Write something down that only the harness needs."""

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
-
-import msgspec
 
 from serai.ahp.types import ConfigPropertySchema, ConfigSchema, FreeForm, RootConfigState
-from serai.journal.journal import Journal
 
-__all__ = ["DEFAULT_AGENT", "ChosenSettings", "HostSettings", "first_config", "problem_with_agent"]
+__all__ = ["DEFAULT_AGENT", "HostSettings", "first_config", "problem_with_agent"]
 
 DEFAULT_AGENT = "defaultAgent"
 """The agent of sessions that name none."""
-_RECORDS = "serai-root-config"
-"""Where it is written what was chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +59,3 @@ def problem_with_agent(changes: FreeForm, agents: Collection[str]) -> str | None
     if wanted is None or wanted in agents:
         return None
     return f"{DEFAULT_AGENT!r} must be one of: {', '.join(sorted(agents))}"
-
-
-class ChosenSettings:
-    """What clients have chosen instead of the first values, in the journal.
-
-    Args:
-        journal: Where it is written.
-        first: The values that hold without a choice: those of the settings file.
-    """
-
-    def __init__(self, journal: Journal, first: FreeForm) -> None:
-        self._journal = journal
-        self._first = first
-
-    async def read(self) -> FreeForm:
-        """The values that hold after a start."""
-        rows = await self._journal.store.rows(_RECORDS, 0)
-        chosen: dict[str, Any] = msgspec.json.decode(rows[-1].action) if rows else {}
-        return {name: chosen.get(name, value) for name, value in self._first.items()}
-
-    def write(self, values: FreeForm) -> None:
-        """Keep what was chosen. Who chooses the first value leaves the choice to the settings file again."""
-        chosen = {name: value for name, value in values.items() if value != self._first.get(name)}
-        self._journal.record(_RECORDS, msgspec.json.encode(chosen))

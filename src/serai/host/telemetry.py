@@ -25,16 +25,7 @@ _BATCHES_UNCOUNTED = 100
 
 
 class HostTelemetry(Telemetry):
-    """The telemetry of one host, on channels that have no state.
-
-    Args:
-        journal: What it measures, and whose subscribers follow it.
-        frame: How a message becomes bytes on the wire.
-        redact: Masks secrets.
-        sessions: Counts the sessions there are.
-        active_turns: Counts the turns that run.
-        connections: Counts the connections of clients.
-    """
+    """The telemetry of one host, on channels that have no state."""
 
     def __init__(
         self,
@@ -100,12 +91,11 @@ class SessionTelemetry:
         self._activities = activities
         self._session = session
         self._summary = summary
-        self._turn: TurnSpan | None = None
+        self.turn: TurnSpan | None = None
+        """The turn that runs."""
         self._calls: dict[str, ToolCallSpan] = {}
         self._deliveries: dict[str, DeliverySpan] = {}
         self._begun_by: DeliverySpan | None = None
-
-    # -- turns and tool calls ------------------------------------------------------------------------------
 
     def happened(self, action: a.StateAction) -> None:
         """An action was applied."""
@@ -117,14 +107,9 @@ class SessionTelemetry:
         except Exception:  # noqa: BLE001 - telemetry must not keep anything from happening
             _log.exception("%s was not observed", type(action).__name__)
 
-    @property
-    def turn(self) -> TurnSpan | None:
-        """The turn that runs."""
-        return self._turn
-
     def _turn_started(self, action: a.SessionTurnStartedAction) -> None:
         summary = self._summary
-        self._turn = self._activities.turn(
+        self.turn = self._activities.turn(
             summary.provider,
             self._session,
             turn_id=action.turn_id,
@@ -135,9 +120,9 @@ class SessionTelemetry:
         )
 
     def _used(self, action: a.SessionUsageAction) -> None:
-        if self._turn is not None:
+        if self.turn is not None:
             usage = action.usage
-            self._turn.used(
+            self.turn.used(
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
                 cache_read_tokens=usage.cache_read_tokens,
@@ -145,8 +130,8 @@ class SessionTelemetry:
             )
 
     def _call_started(self, action: a.SessionToolCallStartAction) -> None:
-        if self._turn is not None:
-            self._calls[action.tool_call_id] = self._turn.tool(action.tool_name, action.tool_call_id)
+        if self.turn is not None:
+            self._calls[action.tool_call_id] = self.turn.tool(action.tool_name, action.tool_call_id)
 
     def _call_confirmed(self, action: a.SessionToolCallConfirmedAction) -> None:
         if not action.approved and (call := self._calls.pop(action.tool_call_id, None)):
@@ -163,22 +148,18 @@ class SessionTelemetry:
             code = error.code if error and error.code else "tool_error"
             call.end("failed", code, error.message if error else None)
 
-    def _turn_completed(self, _action: a.SessionTurnCompleteAction) -> None:
-        self._end("completed")
-
-    def _turn_cancelled(self, _action: a.SessionTurnCancelledAction | a.SessionTruncatedAction) -> None:
-        self._end("cancelled")
-
-    def _failed(self, action: a.SessionErrorAction) -> None:
-        self._end("failed", action.error.error_type, action.error.message)
-
-    def _end(self, outcome: str, error_type: str | None = None, message: str | None = None) -> None:
+    def _turn_ended(self, action: a.StateAction) -> None:
         for call in self._calls.values():
             call.end("cancelled")
         self._calls.clear()
-        turn, self._turn = self._turn, None
-        if turn is not None:
-            turn.end(outcome, error_type, message)
+        turn, self.turn = self.turn, None
+        if turn is None:
+            return
+        if isinstance(action, a.SessionErrorAction):
+            turn.end("failed", action.error.error_type, action.error.message)
+        else:
+            is_complete = isinstance(action, a.SessionTurnCompleteAction)
+            turn.end("completed" if is_complete else "cancelled")
 
     _OBSERVED: ClassVar[dict[type, Callable[[SessionTelemetry, Any], None]]] = {
         a.SessionTurnStartedAction: _turn_started,
@@ -186,13 +167,11 @@ class SessionTelemetry:
         a.SessionToolCallStartAction: _call_started,
         a.SessionToolCallConfirmedAction: _call_confirmed,
         a.SessionToolCallCompleteAction: _call_completed,
-        a.SessionTurnCompleteAction: _turn_completed,
-        a.SessionTurnCancelledAction: _turn_cancelled,
-        a.SessionTruncatedAction: _turn_cancelled,
-        a.SessionErrorAction: _failed,
+        a.SessionTurnCompleteAction: _turn_ended,
+        a.SessionTurnCancelledAction: _turn_ended,
+        a.SessionTruncatedAction: _turn_ended,
+        a.SessionErrorAction: _turn_ended,
     }
-
-    # -- deliveries ----------------------------------------------------------------------------------------
 
     def entered(self, delivery_id: str, mode: DeliveryMode, reason: DeliveryReason) -> None:
         """A message wants in."""
@@ -209,7 +188,7 @@ class SessionTelemetry:
         self._begun_by = self._deliveries.get(delivery_id)
 
     def receipt(self, delivery_id: str, receipt: MessageReceipt) -> None:
-        """What became of it so far."""
+        """What became of a delivery so far."""
         if receipt.status is ReceiptStatus.ACCEPTED:
             if delivery := self._deliveries.get(delivery_id):
                 delivery.span.event("accepted")

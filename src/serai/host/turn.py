@@ -16,83 +16,96 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from serai.ahp import actions as a
+from serai.ahp import types as t
 from serai.ahp import wire
 from serai.ahp.commands import ResourceReadResult
-from serai.ahp.types import (
-    ConfirmationOption,
-    ContentRef,
-    FileEdit,
-    FreeForm,
-    MarkdownResponsePart,
-    ModelSelection,
-    PendingMessage,
-    ReasoningResponsePart,
-    ResourceResponsePart,
-    SessionActiveClient,
-    SessionInputRequest,
-    StringOrMarkdown,
-    SystemNotificationResponsePart,
-    TerminalSessionClaim,
-    UsageInfo,
-    UserMessage,
-)
 from serai.customizations.containers import Definition
 from serai.errors import SessionGone
 from serai.host.blobs import BLOB_SCHEME
-from serai.host.session.core import SessionCore
+from serai.host.session.core import SessionCore, SessionView
 from serai.host.session.delegation import Subagent
 from serai.host.session.questions import Answers, Questions
 from serai.host.surroundings.terminals import HostTerminal
 from serai.host.tool_call import ToolCall
 from serai.store.contract import BlobRow
 
-__all__ = ["GRANTS", "Answers", "AroundTurn", "Turn"]
+__all__ = ["GRANTS", "Answers", "Reach", "ReadsFiles", "Turn"]
 
 GRANTS = "serai.grants"
 """In a session's `_meta`: the tools that may run without asking again. Only the host writes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class AroundTurn:
-    """What a turn reaches beyond its session's state: who owns it, files, terminals, other agents."""
+class ReadsFiles(Protocol):
+    """Reads files for an agent."""
 
-    is_running: Callable[[Turn], bool]
-    own: Callable[[Turn, Coroutine[Any, Any, None]], asyncio.Task[None]]
-    """Runs the coroutine that answers a turn."""
-    take_steering: Callable[[PendingMessage, str], None]
-    """Takes the steering message; the string says how it is known that the agent has it."""
-    call_ready: Callable[[a.SessionToolCallReadyAction], None]
-    """Is called when a tool call can be run."""
+    async def __call__(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
+        """Read a file, or some of its lines. See `Session.read`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What an agent reaches beyond its session's state: customisations, files, programs, other agents."""
+
     definitions: Callable[[], Awaitable[tuple[Definition, ...]]]
-    read: Callable[[str], Awaitable[ResourceReadResult]]
+    read: ReadsFiles
     write: Callable[[str, str], Awaitable[None]]
     terminal: Callable[..., Awaitable[HostTerminal]]
     """Starts a terminal. See `Terminals.start`."""
-    delegate: Callable[[str, UserMessage, str], Awaitable[Subagent]]
+    delegate: Callable[[str, t.UserMessage, str], Awaitable[Subagent]]
     """Begins a session for another agent: which, what it is to do, a title."""
+    call_ready: Callable[[a.SessionToolCallReadyAction], None]
+    """Is called when a tool call can be run."""
 
 
-class Turn:
+class Turn(SessionView):
     """The agent's side of a running turn."""
 
-    message: UserMessage
+    message: t.UserMessage
     """What the turn answers. The harness takes it from the message that it was handed, and sets it."""
 
-    def __init__(self, core: SessionCore, questions: Questions, around: AroundTurn, turn_id: str) -> None:
-        self._core = core
+    def __init__(
+        self,
+        core: SessionCore,
+        questions: Questions,
+        reach: Reach,
+        turn_id: str,
+        delivery_id: str,
+        *,
+        own: Callable[[Turn, Coroutine[Any, Any, None]], asyncio.Task[None]],
+        take_steering: Callable[[t.PendingMessage, str], None],
+    ) -> None:
+        super().__init__(core)
         self._questions = questions
-        self._around = around
+        self._reach = reach
+        self._own = own
+        self._take_steering = take_steering
         self.id = turn_id
+        self.delivery_id = delivery_id
+        """The delivery that began it."""
+        self.is_running = True
+        """Whether what is done here still counts: someone may have cancelled the turn."""
+        self.end: asyncio.Future[t.Turn] | None = None
+        """Where whoever began the turn waits for its end."""
+        self.task: asyncio.Task[None] | None = None
+        self.begun: dict[str, ToolCall] = {}
+        """The calls that run already while someone is asked whether they may."""
+        self.definitions = reach.definitions
+        """Returns the agents, skills, prompts, rules, hooks and MCP servers that the session has now. Use
+        those that are `enabled`, and run nothing of those that are not `runnable`."""
+        self.read = reach.read
+        """Reads a file: below the session's folders, or what a person has allowed. See `Session.read`."""
+        self.write = reach.write
+        """Writes a file as a whole: below the session's folder, or where a person has allowed it."""
+        self.room = core.journal.room
+        """Waits while too much waits for the disk."""
         self._terminals: list[HostTerminal] = []
         self._part: tuple[type, str] | None = None
         self._parts = 0
         self._calls = 0
-        self.begun: dict[str, ToolCall] = {}
-        """The calls that run already while someone is asked whether they may."""
-        self.task: asyncio.Task[None] | None = None
 
     def run(self, answer: Coroutine[Any, Any, None]) -> None:
         """Hand over the coroutine that answers the turn. The host owns it.
@@ -100,7 +113,7 @@ class Turn:
         When it returns the turn is complete; when it raises the turn has failed; when someone cancels the
         turn it is cancelled.
         """
-        self.task = self._around.own(self, answer)
+        self.task = self._own(self, answer)
         self.task.add_done_callback(lambda _task: self._leave(answer))
 
     def _leave(self, answer: Coroutine[Any, Any, None]) -> None:
@@ -111,29 +124,6 @@ class Turn:
                 self._core.spawn(terminal.close())
 
     # -- the session ---------------------------------------------------------------------------------------
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The session's settings as they are now; someone may change them while the turn runs."""
-        config = self._core.live.head.config
-        return config.values if config is not None else {}
-
-    @property
-    def model(self) -> ModelSelection | None:
-        """The model that was chosen for the session. A choice during a turn holds from the next one on."""
-        return self._core.live.head.summary.model
-
-    @property
-    def active_client(self) -> SessionActiveClient | None:
-        """The client that lends its tools to the session now, and those tools."""
-        return self._core.live.head.active_client
-
-    async def definitions(self) -> tuple[Definition, ...]:
-        """The agents, skills, prompts, rules, hooks and MCP servers that the session has now.
-
-        Use those that are `enabled`, and run nothing of those that are not `runnable`.
-        """
-        return await self._around.definitions()
 
     def granted(self, tool: str) -> bool:
         """Whether someone has allowed a tool for the rest of the session."""
@@ -147,35 +137,12 @@ class Turn:
     def _grants(self) -> list[str]:
         return (self._core.live.head.meta or {}).get(GRANTS, [])
 
-    def keep(self, data: bytes, content_type: str) -> ContentRef:
+    def keep(self, data: bytes, content_type: str) -> t.ContentRef:
         """Keep content beside the session, such as a file before and after an edit, and refer to it."""
         data = self._core.redactor.redact_bytes(data)
         digest = hashlib.sha256(data).hexdigest()
         self._core.journal.side.blobs.append(BlobRow(digest, content_type, data, self._core.uri))
-        return ContentRef(uri=f"{BLOB_SCHEME}{digest}", size_hint=len(data), content_type=content_type)
-
-    # -- files ---------------------------------------------------------------------------------------------
-
-    @property
-    def working_directory(self) -> str | None:
-        """The session's folder, as a URI."""
-        return self._core.live.head.summary.working_directory
-
-    async def read(self, uri: str) -> ResourceReadResult:
-        """Read a file: below the session's folders, or what a person has allowed it.
-
-        Raises:
-            ProtocolError: It is not there, may not be read, or is too large to be read at once.
-        """
-        return await self._around.read(uri)
-
-    async def write(self, uri: str, text: str) -> None:
-        """Write a file as a whole: below the session's folder, or where a person has allowed it.
-
-        Raises:
-            ProtocolError: It may not be written, or cannot be.
-        """
-        await self._around.write(uri, text)
+        return t.ContentRef(uri=f"{BLOB_SCHEME}{digest}", size_hint=len(data), content_type=content_type)
 
     # -- saying --------------------------------------------------------------------------------------------
 
@@ -191,7 +158,7 @@ class Turn:
 
     def add(self, text: str, *, reasoning: bool = False) -> None:
         """Add to the answer, or to the reasoning, at once. Who adds much waits for `room` now and then."""
-        kind = ReasoningResponsePart if reasoning else MarkdownResponsePart
+        kind = t.ReasoningResponsePart if reasoning else t.MarkdownResponsePart
         if self._part is None or self._part[0] is not kind:
             self._parts += 1
             self._part = kind, f"{self.id}-part-{self._parts}"
@@ -200,42 +167,35 @@ class Turn:
         delta = a.SessionReasoningAction if reasoning else a.SessionDeltaAction
         self._act(delta(turn_id=self.id, part_id=self._part[1], content=text))
 
-    async def room(self) -> None:
-        """Wait while too much waits for the disk."""
-        await self._core.journal.room()
-
-    async def notice(self, content: StringOrMarkdown) -> None:
+    async def notice(self, content: t.StringOrMarkdown) -> None:
         """Tell both the agent and the person something that neither of them said."""
         self._part = None
         self._act(
-            a.SessionResponsePartAction(turn_id=self.id, part=SystemNotificationResponsePart(content=content))
+            a.SessionResponsePartAction(
+                turn_id=self.id, part=t.SystemNotificationResponsePart(content=content)
+            )
         )
-        await self._core.journal.room()
+        await self.room()
 
     def apart(self) -> None:
         """What is said or thought next begins a part of its own."""
         self._part = None
 
-    async def refer(self, content: ContentRef) -> None:
+    async def refer(self, content: t.ContentRef) -> None:
         """Add content that is kept elsewhere, such as a picture, to the answer."""
         self._part = None
-        part = ResourceResponsePart(
+        part = t.ResourceResponsePart(
             uri=content.uri, size_hint=content.size_hint, content_type=content.content_type
         )
         self._act(a.SessionResponsePartAction(turn_id=self.id, part=part))
 
-    @property
-    def is_running(self) -> bool:
-        """Whether what is done here still counts: someone may have cancelled the turn."""
-        return self._around.is_running(self)
-
-    async def used(self, usage: UsageInfo) -> None:
+    async def used(self, usage: t.UsageInfo) -> None:
         """Report what the turn has used so far.
 
         Raises:
             Mismatch: A count is no number, or none that can be written.
         """
-        usage = wire.decode(wire.encode(usage), UsageInfo)
+        usage = wire.decode(wire.encode(usage), t.UsageInfo)
         self._act(a.SessionUsageAction(turn_id=self.id, usage=usage))
 
     async def activity(self, text: str | None) -> None:
@@ -244,13 +204,13 @@ class Turn:
 
     # -- asking --------------------------------------------------------------------------------------------
 
-    async def ask(self, request: SessionInputRequest) -> Answers:
+    async def ask(self, request: t.SessionInputRequest) -> Answers:
         """Ask the person something, and wait for the answer."""
         answer = self._questions.expect(("input", request.id))
         self._act(a.SessionInputRequestedAction(request=request))
         return await answer
 
-    def steering(self, evidence: str = "journal") -> UserMessage | None:
+    def steering(self, evidence: str = "journal") -> t.UserMessage | None:
         """Take the message that someone wants to reach the agent now, if there is one.
 
         Args:
@@ -259,17 +219,17 @@ class Turn:
         message = self._core.live.head.steering_message
         if message is None or not self.is_running:
             return None
-        self._around.take_steering(message, evidence)
+        self._take_steering(message, evidence)
         return message.user_message
 
-    async def delegate(self, provider: str, message: UserMessage, *, title: str) -> Subagent:
+    async def delegate(self, provider: str, message: t.UserMessage, *, title: str) -> Subagent:
         """Begin a session for another agent. Show its `content` in a tool call, then wait for its `answer`.
 
         Raises:
             ProtocolError: There is no such agent.
             CapabilityUnsupported: Too many agents stand one above the other.
         """
-        return await self._around.delegate(provider, message, title)
+        return await self._reach.delegate(provider, message, title)
 
     # -- doing ---------------------------------------------------------------------------------------------
 
@@ -278,15 +238,15 @@ class Turn:
         name: str,
         display_name: str,
         *,
-        message: StringOrMarkdown,
+        message: t.StringOrMarkdown,
         input: str | None = None,  # noqa: A002 - it is what a tool call has
         confirmed: str | None = None,
-        title: StringOrMarkdown | None = None,
-        options: list[ConfirmationOption] | None = None,
+        title: t.StringOrMarkdown | None = None,
+        options: list[t.ConfirmationOption] | None = None,
         editable: bool = False,
-        edits: list[FileEdit] | None = None,
+        edits: list[t.FileEdit] | None = None,
         client_id: str | None = None,
-        meta: FreeForm | None = None,
+        meta: t.FreeForm | None = None,
     ) -> ToolCall:
         """Begin a tool call and wait until it may run, or may not.
 
@@ -323,7 +283,7 @@ class Turn:
         *,
         call_id: str | None = None,
         client_id: str | None = None,
-        meta: FreeForm | None = None,
+        meta: t.FreeForm | None = None,
     ) -> ToolCall:
         """Begin a tool call whose input is still being written; `ToolCall.ready` ends that.
 
@@ -383,12 +343,12 @@ class Turn:
             SessionGone: The turn was cancelled, before or meanwhile.
             SeraiError: The program cannot be started.
         """
-        claim = TerminalSessionClaim(
+        claim = t.TerminalSessionClaim(
             session=self._core.uri, turn_id=self.id, tool_call_id=call.id if call else None
         )
         if not self._is_cancelled:
             uri = f"ahp-terminal:/{self._core.new_id()}"
-            terminal = await self._around.terminal(uri, claim, argv=argv, title=title, cwd=cwd, env=env)
+            terminal = await self._reach.terminal(uri, claim, argv=argv, title=title, cwd=cwd, env=env)
             if not self._is_cancelled:
                 self._terminals.append(terminal)
                 return terminal
@@ -402,7 +362,7 @@ class Turn:
 
     def _act(self, action: a.StateAction) -> None:
         """Let an action of the agent happen, unless its turn is over: someone may have cancelled it."""
-        if self._around.is_running(self):
+        if self.is_running:
             self._core.act(action)
             if type(action) is a.SessionToolCallReadyAction:
-                self._around.call_ready(action)
+                self._reach.call_ready(action)

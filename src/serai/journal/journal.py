@@ -17,10 +17,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
 from serai.journal.batches import Barrier, Item, Measured, fill, is_delta, size_of
-from serai.journal.envelopes import origin_json
 from serai.journal.publisher import Publisher
 from serai.journal.standstill import Standstill
 from serai.journal.subscriptions import Subscriber
@@ -49,10 +49,7 @@ class Journal:
     """One ordered, durable log, and those who follow it.
 
     All methods but `open`, `close`, `committed` and `room` return at once and are called on the event loop.
-
-    Args:
-        store: Where it is kept.
-        frame: How a message becomes bytes on the wire; each is framed once for all who follow.
+    A message becomes bytes on the wire with `frame`, once for all who follow.
     """
 
     def __init__(self, store: Store, frame: Callable[[bytes], bytes]) -> None:
@@ -62,10 +59,6 @@ class Journal:
         self.recent = self._publisher.recent
         self.measured: Callable[[Measured], None] = _ignore
         """Is called after each batch that was committed."""
-        self.gathering = 1
-        """The number of the batch that gathers: what comes now is written with it."""
-        self.written = 0
-        """The number of the last batch that was written."""
         self._waiting: list[Item | Barrier] = []
         self._waiting_bytes = 0
         self._urgent = False
@@ -167,7 +160,7 @@ class Journal:
         else:
             self._count(len(encoded) or _ABOUT)
             urgent = True
-        whose = origin_json(origin) if origin else None
+        whose = wire.encode(origin) if origin else None
         self._wait(Item(channel, action, origin=whose, kept=kept, encoded=encoded), urgent=urgent)
 
     def record(self, channel: str, record: bytes) -> None:
@@ -194,7 +187,7 @@ class Journal:
         While nothing can be written the line stands still, and this passes it, unless it `waits`: for it says
         that something is written.
         """
-        item = Item(channel, action, origin=origin_json(origin), kept=False, rejection=reason, only_to=sender)
+        item = Item(channel, action, origin=wire.encode(origin), kept=False, rejection=reason, only_to=sender)
         if self.unavailable is None:
             self._wait(item, urgent=True)
         else:
@@ -203,7 +196,7 @@ class Journal:
 
     def echo(self, channel: str, action: StateAction, origin: ActionOrigin, sender: Subscriber) -> None:
         """Tell an action to who dispatched it, and to nobody else. It takes a number and is not kept."""
-        self._wait(Item(channel, action, origin=origin_json(origin), kept=False, only_to=sender), urgent=True)
+        self._wait(Item(channel, action, origin=wire.encode(origin), kept=False, only_to=sender), urgent=True)
 
     def then(
         self, effect: Callable[[int], None], *, instead: Callable[[StorageUnavailable], None] | None = None
@@ -411,7 +404,6 @@ class Journal:
         self, items: list[Item | Barrier], batch: Batch, first: int, commit_seconds: float = 0.0
     ) -> None:
         """A batch is written: say so, and go on with what has come meanwhile."""
-        self.written = self.gathering - 1
         self._publisher.publish(items, first)
         if not batch.is_empty:
             took = self._publisher.took
@@ -436,7 +428,6 @@ class Journal:
         batch, self._side = self._side, Batch()
         batch.durable, self._urgent = self._urgent, False
         self._waiting_bytes = 0
-        self.gathering += 1
         touched, self._touched = self._touched, {}
         fill(batch, items, touched.values())
         return items, batch

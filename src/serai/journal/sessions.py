@@ -37,6 +37,8 @@ class KeptSession:
         self.live = LiveSession(state)
         self.epoch = 1
         """The first number that can be its own: one of the same URI that was there before has another."""
+        self.told_summary = replace(state.summary)
+        """The summary as those who follow the root channel know it."""
         self.size = 0
         """About how many bytes the state takes, as JSON."""
         self._ordinals = list(ordinals)
@@ -80,6 +82,7 @@ class KeptSession:
         kept._truncated_at = None
         kept._touched = False
         kept._summary_written = summary
+        kept.told_summary = replace(kept.live.head.summary)
         return kept
 
     def apply(self, action: StateAction, now: Number) -> None:
@@ -122,11 +125,9 @@ class KeptSession:
         return SessionRow(self.uri, wire.encode(summary), int(summary.modified_at), self.epoch)
 
     def save(self, batch: Batch, last_item: int) -> None:
-        """Add to a batch what is not yet in the database. The batch then reflects the whole state.
+        """Add to a batch, with the index of its last item, what is not yet in the database.
 
-        Args:
-            batch: The transaction that is about to be written.
-            last_item: The index of its last item.
+        The batch then reflects the whole state.
         """
         if not self._touched:
             return

@@ -125,7 +125,7 @@ async def test_a_session_that_is_put_out_of_memory_ends_its_agent_and_comes_back
     await client.close()
     again = await inn.connect("again", "ahp-root://")
     async with asyncio.timeout(WITHIN):
-        while not inn.house.host.eviction.put_out(session):
+        while not inn.house.host.sessions.put_out(session):
             await again.ping()
         while running.exit is None:
             await again.ping()

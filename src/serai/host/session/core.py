@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
-
-from msgspec.structs import replace
 
 from serai.ahp import actions as a
 from serai.ahp.extensions import LOGIN
 from serai.ahp.reducers import LiveSession
-from serai.ahp.types import ErrorInfo, SessionLifecycle
+from serai.ahp.types import ErrorInfo, ModelSelection, SessionActiveClient, SessionLifecycle
 from serai.contract import AgentStatus
 from serai.errors import AuthRequired
 from serai.host.blobs import moved_out
@@ -23,7 +21,7 @@ from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.redact import Redactor
 
-__all__ = ["SessionCore", "error_info", "needs_sign_in", "status_of"]
+__all__ = ["SessionCore", "SessionView", "error_info", "needs_sign_in", "status_of"]
 
 _SIGN_IN_NEEDED = "A sign-in is needed"
 """The activity, for people, of a session that waits for a sign-in."""
@@ -32,15 +30,8 @@ _SIGN_IN_NEEDED = "A sign-in is needed"
 class SessionCore:
     """The state of one session, and the one way in which it changes.
 
-    Args:
-        journal: Where its actions go.
-        kept: Its state.
-        redactor: Masks secrets.
-        telemetry: Is told what happens.
-        settings: How this session behaves: the host's settings, and those of its project.
-        now: The clock, in milliseconds since 1970.
-        new_id: Makes ids that nobody else has.
-        changed: Is called after each action: the summary may be another one.
+    `settings` are the host's, with those of its project; `changed` is called after each action, since the
+    summary may be another one.
     """
 
     def __init__(
@@ -53,7 +44,7 @@ class SessionCore:
         settings: HostSettings,
         now: Callable[[], int],
         new_id: Callable[[], str],
-        changed: Callable[[SessionCore], None],
+        changed: Callable[[KeptSession], None],
     ) -> None:
         self.journal = journal
         self.kept = kept
@@ -63,8 +54,6 @@ class SessionCore:
         self.settings = settings
         self.now = now
         self.new_id = new_id
-        self.told_summary = replace(kept.live.head.summary)
-        """The summary as those who follow the root channel know it."""
         self.tasks: set[asyncio.Task[Any]] = set()
         self.is_closed = False
         self._changed = changed
@@ -80,8 +69,6 @@ class SessionCore:
     def is_busy(self) -> bool:
         """Whether a task runs, or something is to happen once a commit is done."""
         return bool(self.tasks or self._awaited)
-
-    # -- actions -------------------------------------------------------------------------------------------
 
     def act(
         self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, is_masked: bool = False
@@ -106,7 +93,7 @@ class SessionCore:
             # What was held back before this action is the agent's, whoever dispatched the action.
             whose = origin if masked.__class__ is action.__class__ else None
             self.journal.append(self.uri, light, origin=whose, session=self.kept, encoded=encoded)
-        self._changed(self)
+        self._changed(self.kept)
 
     def _add_text(self, delta: Delta) -> None:
         """The short way, for what most actions are: there is nothing in it to move out or to observe."""
@@ -117,7 +104,7 @@ class SessionCore:
             light, encoded = (masked, b"") if is_plain else written(masked)
             self.kept.apply(light, self.now())
             self.journal.append(self.uri, light, session=self.kept, encoded=encoded)
-        self._changed(self)
+        self._changed(self.kept)
 
     def note(self, name: str, value: Any) -> None:
         """Let the session's `_meta` have something, or (`None`) no longer. What is so already is not told."""
@@ -147,9 +134,7 @@ class SessionCore:
             self.note(LOGIN, None)
         self.clear_activity()
 
-    # -- what follows --------------------------------------------------------------------------------------
-
-    def then(self, effect: Callable[[], None]) -> None:
+    def then(self, effect: Callable[[], object]) -> None:
         """Do something once all that has happened here is committed, unless the session is closed then."""
         self._awaited += 1
 
@@ -174,12 +159,37 @@ class SessionCore:
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
+class SessionView:
+    """What an agent sees of its session, as it is when it looks."""
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The session's settings; someone may change them while a turn runs."""
+        config = self._core.live.head.config
+        return config.values if config is not None else {}
+
+    @property
+    def model(self) -> ModelSelection | None:
+        """The model that is chosen. A choice during a turn holds from the next one on."""
+        return self._core.live.head.summary.model
+
+    @property
+    def active_client(self) -> SessionActiveClient | None:
+        """The client that lends its tools to the session, and those tools."""
+        return self._core.live.head.active_client
+
+    @property
+    def working_directory(self) -> str | None:
+        """The session's folder, as a URI."""
+        return self._core.live.head.summary.working_directory
+
+
 def error_info(code: str, message: str, log: str | None = None) -> ErrorInfo:
     """An error as AHP has it; `log` is what the agent wrote before it."""
     return ErrorInfo(error_type=code, message=message, stack=log or None)
-
-
-# -- what a session does right now -------------------------------------------------------------------------
 
 
 def needs_sign_in(session: LiveSession) -> bool:

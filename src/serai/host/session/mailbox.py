@@ -1,30 +1,29 @@
 """Messages that wait in a session for their moment: each is a delivery that was accepted, with its receipt.
 
-Here is also why one is not taken: too many wait already (`mailbox_full`), or the agent takes none.
-
 AHP shows them in the session's state, as queued messages and the one steering message. Here is what the state
-does not have: which delivery each of them is.
+does not have: which delivery each of them is; and why one is not taken: too many wait already
+(`mailbox_full`), or the agent takes none.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from serai.ahp import actions as a
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import PendingMessage, PendingMessageKind, UserMessage
-from serai.contract import Accepted, AgentSessionCapabilities, DeliveryMode, Failed, refusal
+from serai.contract import Accepted, AgentSessionCapabilities, DeliveryMode, refusal
+from serai.host.messages import user_message
 from serai.host.session.deliveries import Delivery, Door
 
 __all__ = ["Mailbox", "Waiting", "not_taken"]
 
-_ONLY_ONE = PendingMessageKind.STEERING
-"""Of these there is one at a time."""
 _MODES = {
-    PendingMessageKind.QUEUED: DeliveryMode.ON_IDLE,
-    PendingMessageKind.STEERING: DeliveryMode.NEXT_TOOL_CALL,
+    PendingMessageKind.QUEUED: (DeliveryMode.ON_IDLE, "idle"),
+    PendingMessageKind.STEERING: (DeliveryMode.NEXT_TOOL_CALL, "next-tool-call"),
 }
-_WAITS_FOR = {PendingMessageKind.QUEUED: "idle", PendingMessageKind.STEERING: "next-tool-call"}
+"""When a message of each kind may reach the agent, and what its receipt says that it waits for."""
 
 
 class Waiting(NamedTuple):
@@ -44,40 +43,45 @@ class Mailbox:
     def __bool__(self) -> bool:
         return bool(self._held)
 
-    def __contains__(self, waiting: Waiting) -> bool:
-        return waiting in self._held
-
-    def restore(self, held: dict[Waiting, Delivery]) -> None:
+    def restore(self, held: Iterable[Delivery]) -> None:
         """After a restart: what was waiting waits on."""
-        self._held = dict(held)
+        self._held = {Waiting(**delivery.context.metadata["pendingMessage"]): delivery for delivery in held}
 
-    def put(self, waiting: Waiting, message: UserMessage, *, delivery_id: str, sender: str, now: int) -> None:
+    def put(self, waiting: Waiting, message: UserMessage, sender: str) -> None:
         """A message begins to wait. One whose place it takes is not delivered, and gets that receipt."""
-        kind = PendingMessageKind(waiting.kind)
-        replaced = [other for other in self._held if other == waiting or other.kind == kind == _ONLY_ONE]
-        for other in replaced:
-            self.drop(other, "replaced")
-        self._held[waiting] = self._door.enter(
-            delivery_id,
-            message,
-            sender=sender,
-            mode=_MODES[kind],
-            now=now,
-            metadata={"pendingMessage": waiting._asdict()},
-        )
-        metadata = {"heldBy": "host", "waitsFor": _WAITS_FOR[kind]}
-        self._door.receipt(delivery_id, Accepted(delivery_id=delivery_id, metadata=metadata))
+        steering = PendingMessageKind.STEERING  # of these there is one at a time
+        for other in list(self._held):
+            if other == waiting or other.kind == waiting.kind == steering:
+                self.drop(other, "replaced")
+        mode, waits_for = _MODES[PendingMessageKind(waiting.kind)]
+        delivery = self._door.enter(message, sender, mode, {"pendingMessage": waiting._asdict()})
+        self._held[waiting] = delivery
+        metadata = {"heldBy": "host", "waitsFor": waits_for}
+        self._door.receipt(delivery.id, Accepted(delivery_id=delivery.id, metadata=metadata))
 
     def take(self, waiting: Waiting) -> Delivery | None:
         """Its moment has come: whoever takes it sees to the next receipt."""
         return self._held.pop(waiting, None)
 
+    def take_said(self, message_id: str, said: UserMessage) -> Delivery | None:
+        """The delivery of the message that waited under an id, if it says just this.
+
+        Whatever else waited under the id leaves the state with it, and is not delivered.
+        """
+        found: Delivery | None = None
+        for kind in _MODES:  # the queued one first
+            waiting = Waiting(kind, message_id)
+            held = self._held.get(waiting)
+            if found is None and held is not None and user_message(held.message) == said:
+                found = self.take(waiting)
+            else:
+                self.drop(waiting, "replaced")
+        return found
+
     def drop(self, waiting: Waiting, reason: str) -> None:
         """A message will not be delivered."""
-        delivery = self._held.pop(waiting, None)
-        if delivery is not None:
-            delivery_id = delivery.context.id
-            self._door.receipt(delivery_id, Failed(delivery_id=delivery_id, reason=reason))
+        if (delivery := self.take(waiting)) is not None:
+            self._door.failed(delivery.id, reason)
 
     def drop_all(self, reason: str) -> None:
         """None of them will be delivered."""

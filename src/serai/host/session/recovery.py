@@ -10,12 +10,11 @@ from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.ahp.types import SessionLifecycle
-from serai.contract import Failed, MessageContext, RelayMessage
+from serai.contract import MessageContext, RelayMessage
 from serai.host.session.core import SessionCore, error_info
 from serai.host.session.deliveries import DeferredAction, Delivery
-from serai.host.session.mailbox import Waiting
 from serai.host.session.questions import Questions
-from serai.host.session.turns import HELD, Turns
+from serai.host.session.turns import Turns
 from serai.store.contract import StoredRow
 
 __all__ = ["Unsettled", "recover", "unsettled"]
@@ -25,7 +24,7 @@ class Unsettled(NamedTuple):
     """What was under way in a session when its host was stopped."""
 
     deliveries: list[str]
-    """Those that were on their way to the agent, oldest first."""
+    """Those that were on their way to the agent."""
     deferred: list[DeferredAction]
     held: list[Delivery]
     """Those that waited for their moment, and go on waiting."""
@@ -46,33 +45,31 @@ _read_record = msgspec.json.Decoder(_Record).decode
 def unsettled(rows: list[StoredRow]) -> Unsettled:
     """What the records of a session leave open."""
     created: dict[str, _Record] = {}
-    under_way: dict[str, None] = {}
-    held: dict[str, None] = {}
+    held: set[str] = set()
     deferred: dict[str, DeferredAction] = {}
     for row in rows:
         record = _read_record(row.action)
+        found = record.delivery_id
         match record.type:
             case "delivery.created":
-                created[record.delivery_id] = record
-                under_way[record.delivery_id] = None
+                created[found] = record
             case "delivery.accepted":
-                under_way.pop(record.delivery_id, None)
-                held[record.delivery_id] = None
+                held.add(found)
             case "delivery.handing":
-                held.pop(record.delivery_id, None)
-                under_way[record.delivery_id] = None
+                held.discard(found)
             case "action.deferred":
-                deferred[record.delivery_id] = DeferredAction(
-                    record.delivery_id,
-                    wire.decode(bytes(record.action), StateAction),
-                    wire.decode(bytes(record.origin), ActionOrigin),
+                action = wire.decode(bytes(record.action), StateAction)
+                deferred[found] = DeferredAction(
+                    found, action, wire.decode(bytes(record.origin), ActionOrigin)
                 )
             case "action.applied":
-                deferred.pop(record.delivery_id, None)
+                deferred.pop(found, None)
             case _:
-                for open_ones in (created, under_way, held):
-                    open_ones.pop(record.delivery_id, None)
-    return Unsettled(list(under_way), list(deferred.values()), [_delivery(created[found]) for found in held])
+                created.pop(found, None)
+                held.discard(found)
+    under_way = [found for found in created if found not in held]
+    waiting = [_delivery(record) for found, record in created.items() if found in held]
+    return Unsettled(under_way, list(deferred.values()), waiting)
 
 
 def _delivery(record: _Record) -> Delivery:
@@ -85,31 +82,25 @@ def _delivery(record: _Record) -> Delivery:
 def recover(core: SessionCore, turns: Turns, questions: Questions, left: Unsettled) -> None:
     """After a restart: what was running is over, and says so.
 
-    Args:
-        core: The session, as it was when its host was stopped.
-        turns: Its turns.
-        questions: Its questions.
-        left: What was under way. Whether a delivery got to the agent is not known; a deferred action happens
-            now, since the turn that it waited for is over.
+    Whether a delivery that was under way got to the agent is not known. A deferred action happens now, since
+    the turn that it waited for is over.
     """
     live = core.live
     for delivery_id in left.deliveries:
-        turns.door.receipt(delivery_id, Failed(delivery_id=delivery_id, reason="outcome_unknown"))
-    turns.mailbox.restore({Waiting(**d.context.metadata["pendingMessage"]): d for d in left.held})
+        turns.door.failed(delivery_id, "outcome_unknown")
+    turns.mailbox.restore(left.held)
     turns.interrupt("interrupted", "the host was stopped while this turn was running")
     for request in list(live.head.input_requests or ()):
         questions.conclude(request.id)  # whoever asked is gone with the host
     core.clear_activity()
-    for deferred in left.deferred:
-        turns.defer(deferred)
-    turns.apply_deferred()
+    turns.apply_deferred(left.deferred)
     if live.head.lifecycle == SessionLifecycle.CREATING:
         error = error_info("interrupted", "the host was stopped while the session was being created")
         core.act(a.SessionCreationFailedAction(error=error))
     if live.head.active_client is not None:
         core.act(a.SessionActiveClientChangedAction(active_client=None))
     steering = live.head.steering_message
-    if (steering is not None or live.head.queued_messages) and HELD not in (live.head.meta or {}):
+    if (steering is not None or live.head.queued_messages) and not turns.is_held:
         turns.hold("restart")
     if steering is not None:
         # Who was to bring it to the agent is gone with the host; it is the next one, once someone goes on.

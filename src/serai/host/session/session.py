@@ -10,24 +10,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from serai.ahp import actions as a
-from serai.ahp.commands import (
-    ContentEncoding,
-    CreateSessionParams,
-    ResourceReadParams,
-    ResourceReadResult,
-    ResourceWriteParams,
-    SessionForkSource,
-)
+from serai.ahp import commands as c
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, Verdict, judge
-from serai.ahp.types import (
-    ROOT,
-    FreeForm,
-    PendingMessageKind,
-    SessionLifecycle,
-    UserMessage,
-)
-from serai.ahp.types import Turn as AhpTurn
+from serai.ahp.types import ROOT, FreeForm, PendingMessageKind, SessionLifecycle, UserMessage
 from serai.contract import AgentSession, AgentStatus
 from serai.customizations.plugins import ClientPlugins
 from serai.errors import SeraiError, SessionFailed, SessionGone
@@ -37,20 +23,20 @@ from serai.host.channels import Channels
 from serai.host.clients import Clients
 from serai.host.customizations.folders import CustomizedFolders
 from serai.host.customizations.session import SessionCustomizations
+from serai.host.root import Root
 from serai.host.seat import Seat
 from serai.host.session.client_tools import ClientTools
 from serai.host.session.core import SessionCore, error_info, needs_sign_in, status_of
-from serai.host.session.delegation import delegate
+from serai.host.session.delegation import Subagent, delegate
 from serai.host.session.deliveries import Door
 from serai.host.session.mailbox import Mailbox, Waiting, not_taken
 from serai.host.session.questions import Questions, all_answers, unknown_option
-from serai.host.session.recovery import Unsettled, recover
-from serai.host.session.turns import AroundTurns, Turns
+from serai.host.session.turns import Turns
 from serai.host.settings import HostSettings
 from serai.host.surroundings.files import Files, Shown
 from serai.host.surroundings.terminals import Terminals
 from serai.host.telemetry import HostTelemetry, SessionTelemetry
-from serai.host.turn import AroundTurn, Turn
+from serai.host.turn import Reach
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
@@ -83,6 +69,7 @@ class SessionHost(Protocol):
 
     journal: Journal
     channels: Channels
+    root: Root
     redactor: Redactor
     telemetry: HostTelemetry
     clients: Clients
@@ -103,10 +90,6 @@ class SessionHost(Protocol):
         """The sessions of the host."""
         ...
 
-    def summary_changed(self, session: SessionCore) -> None:
-        """Something has happened in a session: its summary may be another one."""
-        ...
-
     def activity_changed(self) -> None:
         """A turn has begun or ended."""
         ...
@@ -120,7 +103,7 @@ class SessionHost(Protocol):
         ...
 
     async def create(
-        self, params: CreateSessionParams, client_id: str, meta: FreeForm | None = None
+        self, params: c.CreateSessionParams, client_id: str, meta: FreeForm | None = None
     ) -> Session:
         """Make a session."""
         ...
@@ -134,34 +117,51 @@ class Session:
     """A session on this host. Its turn, if one runs, is a task that it owns."""
 
     def __init__(self, host: SessionHost, kept: KeptSession, settings: HostSettings) -> None:
-        summary = kept.live.head.summary
-        telemetry = SessionTelemetry(host.telemetry.activities, kept.uri, summary)
         self.core = core = SessionCore(
             host.journal,
             kept,
             host.redactor,
-            telemetry,
+            SessionTelemetry(host.telemetry.activities, kept.uri, kept.live.head.summary),
             settings=settings,
             now=host.now,
             new_id=host.new_id,
-            changed=host.summary_changed,
+            changed=host.root.summary_changed,
         )
         self.host = host
-        self.settings = settings
         self.journal = host.journal
+        self.settings = settings
         self.kept = kept
         self.uri = kept.uri
-        self.act, self.then, self.spawn = core.act, core.then, core.spawn
+        self.act, self.spawn = core.act, core.spawn
         self.questions = Questions(core)
-        door = Door(host.journal, kept.uri, summary.provider, host.redactor, telemetry)
+        door = Door(core)
         self.mailbox = Mailbox(door)
         self.customizations = SessionCustomizations(self, self.spawn)
         self.changes = SessionChanges(self)
-        self.turns = Turns(core, door, self.mailbox, self.questions, self._around_turns())
+        self.client_tools = ClientTools(core, host.clients.is_connected, self._act_instead)
+        reach = Reach(
+            definitions=self.customizations.definitions,
+            read=self.read,
+            write=self._write,
+            terminal=host.terminals.start,
+            delegate=self._delegate,
+            call_ready=self.client_tools.call_ready,
+        )
+        self.turns = Turns(
+            core,
+            door,
+            self.mailbox,
+            self.questions,
+            self.changes.bases,
+            reach,
+            agent=self.agent,
+            activity_changed=self._activity_changed,
+            followed=self.followed,
+        )
+        self.converse = self.turns.converse
         self.seat = Seat(
             core, self.turns, self.questions, processes=host.processes, read=self.read, fork=self._fork
         )
-        self.client_tools = ClientTools(core, host.clients.is_connected, self._act_instead)
         self.shown = Shown()
         self._agent: AgentSession | None = None
         self._starting: asyncio.Task[AgentSession] | None = None
@@ -198,11 +198,10 @@ class Session:
         match judgement.verdict:
             case Verdict.REJECT:
                 self.journal.reject(self.uri, action, origin, judgement.reason or "rejected", sender)
-            case Verdict.DEFER if self.turns.is_crowded:
-                reason = "too_many_waiting: choose again when the turn has ended"
-                self.journal.reject(self.uri, action, origin, reason, sender)
             case Verdict.DEFER:
-                self.turns.defer(self.turns.door.defer(self.host.new_id(), action, origin))
+                if not self.turns.defer(action, origin):
+                    reason = "too_many_waiting: choose again when the turn has ended"
+                    self.journal.reject(self.uri, action, origin, reason, sender)
             case Verdict.IGNORE:
                 pass
             case Verdict.ACCEPT:
@@ -240,15 +239,17 @@ class Session:
             case a.SessionToolCallConfirmedAction():
                 self.client_tools.declined(action, origin.client_id)
             case a.SessionPendingMessageSetAction():
-                self.turns.put(action.kind, action.id, action.user_message, origin.client_id)
+                waiting = Waiting(action.kind, action.id)
+                self.mailbox.put(waiting, action.user_message, origin.client_id)
                 if action.kind == PendingMessageKind.QUEUED:
                     # Also one that was edited. It is decided now: what happens until this is committed may
                     # hold the queue again.
-                    self.turns.release_queue()
+                    self.turns.hold(None)
+                    self.turns.consume_queue()
             case a.SessionPendingMessageRemovedAction():
                 self.mailbox.drop(Waiting(action.kind, action.id), "cancelled")
                 if not self.live.head.queued_messages:
-                    self.turns.hold_no_more()
+                    self.turns.hold(None)
             case a.SessionCustomizationToggledAction():
                 self.customizations.toggled(action)
             case a.SessionActiveClientChangedAction():
@@ -269,7 +270,7 @@ class Session:
             if isinstance(self._agent, Attentive):
                 self._agent.happened(action)
 
-        self.then(effect)
+        self.core.then(effect)
 
     def _act_instead(self, action: a.StateAction) -> None:
         """Let an action happen that a client owes: whoever waits for it need not wait longer."""
@@ -281,44 +282,16 @@ class Session:
         self.client_tools.client_left(client_id)
         self.customizations.client_left(client_id)
 
-    # -- turns ---------------------------------------------------------------------------------------------
-
-    def _around_turns(self) -> AroundTurns:
-        return AroundTurns(
-            agent=self.agent,
-            record_base=self.changes.bases.turn_begins,
-            new_turn=lambda turn_id: Turn(self.core, self.questions, self._around_turn(), turn_id),
-            began=self._turn_began,
-            ended=self.changes.bases.turn_ended,
-            taken_back=self.changes.bases.truncated,
-            is_idle=self._is_idle,
-            followed=self.followed,
-        )
-
-    def _around_turn(self) -> AroundTurn:
-        return AroundTurn(
-            is_running=self.turns.is_running,
-            own=self.turns.own,
-            take_steering=self.turns.take_steering,
-            call_ready=self.client_tools.call_ready,
-            definitions=self.customizations.definitions,
-            read=self.read,
-            write=self._write,
-            terminal=self.host.terminals.start,
-            delegate=partial(delegate, self.core, self.host.sessions.bring, self.host.create),
-        )
-
-    def _turn_began(self) -> None:
-        self.host.activity_changed()
-        self.customizations.turn_begins()
-
-    def _is_idle(self) -> None:
-        self.customizations.attend()
+    def _activity_changed(self) -> None:
+        if self.live.turn is not None:
+            self.customizations.turn_begins()
+        else:
+            self.customizations.attend()
         self.host.activity_changed()
 
     # -- what an agent reaches -----------------------------------------------------------------------------
 
-    async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
+    async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> c.ResourceReadResult:
         """Read a file, or some of its lines: below the session's folders, or what a person has allowed it.
 
         Args:
@@ -331,25 +304,27 @@ class Session:
         """
         roots = await self.host.files.for_session(self)
         read = partial(read_file, first=first, last=last, most=MOST_READ)
-        return await self.host.files.run(read, ResourceReadParams(channel=ROOT, uri=uri), roots)
+        return await self.host.files.run(read, c.ResourceReadParams(channel=ROOT, uri=uri), roots)
 
     async def _write(self, uri: str, text: str) -> None:
         """Write a file as a whole: below the session's folder, or where a person has allowed it."""
         roots = await self.host.files.for_session(self)
-        params = ResourceWriteParams(channel=ROOT, uri=uri, data=text, encoding=ContentEncoding.UTF8.value)
+        params = c.ResourceWriteParams(
+            channel=ROOT, uri=uri, data=text, encoding=c.ContentEncoding.UTF8.value
+        )
         await self.host.files.run(write_file, params, roots)
 
-    async def converse(self, message: UserMessage, sender: str) -> AhpTurn:
-        """Begin a turn with what an agent says, and wait for its end. See `Turns.converse`."""
-        return await self.turns.converse(message, sender)
+    async def _delegate(self, provider: str, message: UserMessage, title: str) -> Subagent:
+        """Begin a session for another agent. See `delegate`."""
+        return await delegate(self.core, self.host.sessions.bring, self.host.create, provider, message, title)
 
-    async def _fork(self, source: SessionForkSource) -> AgentSession:
+    async def _fork(self, source: c.SessionForkSource) -> AgentSession:
         """Begin a session that goes on from a turn of this one, and return its agent.
 
         Raises:
             SessionFailed: Its agent did not start.
         """
-        params = CreateSessionParams(channel=f"ahp-session:/{self.host.new_id()}", fork=source)
+        params = c.CreateSessionParams(channel=f"ahp-session:/{self.host.new_id()}", fork=source)
         forked = await self.host.create(params, self.live.head.summary.provider)
         await forked.ready()
         return await forked.agent()
@@ -427,10 +402,6 @@ class Session:
         error = self.live.head.creation_error
         if error is not None and self.live.head.lifecycle == SessionLifecycle.CREATION_FAILED:
             raise SessionFailed(error.message, error_type=error.error_type)
-
-    def recover(self, unsettled: Unsettled) -> None:
-        """After a restart: what was running is over, and says so."""
-        recover(self.core, self.turns, self.questions, unsettled)
 
     # -- ending --------------------------------------------------------------------------------------------
 

@@ -1,11 +1,16 @@
-"""The sessions of a host: all of them are known, and those that someone needs are in memory."""
+"""The sessions of a host: all of them are known, and those that someone needs are in memory.
+
+What nobody watches and nothing runs in is put out of memory above a budget, the least recently used first.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,7 +18,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import SessionStatus, SessionSummary
 from serai.errors import ProtocolError, SeraiError
 from serai.host.session.deliveries import deliveries_channel
-from serai.host.session.recovery import unsettled
+from serai.host.session.recovery import recover, unsettled
 from serai.host.session.session import Session
 from serai.host.settings import HostSettings
 from serai.journal.journal import Journal
@@ -25,16 +30,22 @@ __all__ = ["Sessions"]
 _log = logging.getLogger(__name__)
 
 
+_COLLECT_AFTER = 8 * 1024 * 1024
+"""Bytes of state that were put out of memory before they are really freed."""
+
+
 class Sessions:
-    """Brings sessions into memory, and knows all that there are.
+    """Brings sessions into memory and puts them out of it, and knows all that there are.
 
     Args:
         journal: Where they are kept.
         new_session: Makes a session of its state, in memory.
         settings_of: How a session behaves, given the URI of its working directory. It may read files.
+        budget: About how many bytes may stay in memory that nobody watches and nothing runs in.
+        is_watched: Whether someone follows a session, or has still to be told of it.
         known: Is told of each session and its folders.
-        entered: Is called when one more session was read into memory.
         released: Is called when nobody needs a session in memory any more.
+        run: Does something in the background.
     """
 
     def __init__(
@@ -43,16 +54,20 @@ class Sessions:
         new_session: Callable[[KeptSession, HostSettings], Session],
         settings_of: Callable[[str | None], HostSettings],
         *,
+        budget: int,
+        is_watched: Callable[[str], bool],
         known: Callable[[str, str | None, list[str]], None],
-        entered: Callable[[], None],
         released: Callable[[str], None],
+        run: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
+        self.settings_of = settings_of
         self._journal = journal
         self._new_session = new_session
+        self._budget = budget
+        self._is_watched = is_watched
         self._known = known
-        self._entered = entered
         self._released = released
-        self._settings_of = settings_of
+        self._run = run
         self._rows: dict[str, SessionRow] = {}
         """What the store knew of each session when it was last written, for those that are not in memory."""
         self._sessions: dict[str, Session] = {}
@@ -62,6 +77,7 @@ class Sessions:
         """Sessions that have not been in memory since the host started."""
         self._wanted: Counter[str] = Counter()
         """Sessions that someone is about to do something with, once they are in memory."""
+        self._let_go_bytes = 0
 
     async def open(self) -> None:
         """Learn of all that are in the store, and bring those back that were doing something."""
@@ -85,8 +101,6 @@ class Sessions:
     async def close(self) -> None:
         """End what runs in them."""
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
-
-    # -- which there are -----------------------------------------------------------------------------------
 
     def knows(self, uri: str) -> bool:
         """Whether there is a session of that URI."""
@@ -113,16 +127,6 @@ class Sessions:
         summaries = [replace(session.live.head.summary) for session in self._sessions.values()]
         summaries += [listed(row)[0] for row in self._rows.values()]
         return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
-
-    async def provider_for(self, directory: str | None) -> str | None:
-        """The agent that a folder has chosen for sessions that name none.
-
-        Args:
-            directory: The URI of their working directory.
-        """
-        return (await asyncio.to_thread(self._settings_of, directory)).folder_provider
-
-    # -- into memory ---------------------------------------------------------------------------------------
 
     def peek(self, uri: str) -> Session | None:
         """The session, if it is in memory. That counts as no use of it."""
@@ -168,7 +172,7 @@ class Sessions:
             ProtocolError: There is one of that URI, or was.
         """
         uri, journal = kept.uri, self._journal
-        settings = await asyncio.to_thread(self._settings_of, kept.live.head.summary.working_directory)
+        settings = await asyncio.to_thread(self.settings_of, kept.live.head.summary.working_directory)
         await journal.committed(patient=False)
         if await journal.store.head(uri) is not None or self.knows(uri):
             # A session that was disposed of keeps its URI: its rows are still there.
@@ -190,13 +194,13 @@ class Sessions:
         rows = await store.rows(uri, head.seq)
         deliveries = await store.rows(deliveries_channel(uri), 0) if uri in self._unrecovered else []
         kept = KeptSession.restore(self._rows[uri], head, turns, rows)
-        settings = await asyncio.to_thread(self._settings_of, kept.live.head.summary.working_directory)
+        settings = await asyncio.to_thread(self.settings_of, kept.live.head.summary.working_directory)
         session = self._enter(kept, settings)
         del self._rows[uri]
         if uri in self._unrecovered:
             self._unrecovered.discard(uri)
-            session.recover(unsettled(deliveries))
-        self._entered()
+            recover(session.core, session.turns, session.questions, unsettled(deliveries))
+        self.evict()
         return session
 
     def _enter(self, kept: KeptSession, settings: HostSettings) -> Session:
@@ -205,15 +209,37 @@ class Sessions:
         self._known(kept.uri, head.summary.working_directory, folders_of(head))
         return session
 
-    # -- out of memory -------------------------------------------------------------------------------------
-
     def remove(self, uri: str) -> bool:
         """A session is disposed of. Returns whether it was in memory still."""
         return self._sessions.pop(uri, None) is not None
 
-    def put_out(self, uri: str) -> Session | None:
-        """Forget the state of a session: from now on the store has it. Returns it, to be closed."""
-        session = self._sessions.pop(uri, None)
-        if session is not None:
-            self._rows[uri] = session.kept.row()
-        return session
+    def evict(self) -> None:
+        """Put sessions out of memory that nobody needs, above the budget, the least recently used first."""
+        sessions = self.in_memory()
+        total = sum(session.kept.size for session in sessions)
+        for session in sessions[:-1]:
+            if total <= self._budget:
+                return
+            if self.put_out(session.uri):
+                total -= session.kept.size
+
+    def put_out(self, uri: str) -> bool:
+        """Forget the state of a session, unless someone needs it: from now on the store has it."""
+        session = self._sessions.get(uri)
+        if session is None or session.is_busy or session.kept.is_unsaved:
+            return False
+        if self.is_wanted(uri) or self._is_watched(uri):
+            return False
+        del self._sessions[uri]
+        self._rows[uri] = session.kept.row()
+        self._run(self._let_go(session))
+        return True
+
+    async def _let_go(self, session: Session) -> None:
+        """End what belongs to a session that was put out of memory, and see to it that the memory is free."""
+        await session.close()
+        self._let_go_bytes += session.kept.size
+        if self._let_go_bytes > _COLLECT_AFTER:
+            # A session and its parts refer to each other, and Python would find that out much later.
+            self._let_go_bytes = 0
+            gc.collect()

@@ -75,8 +75,7 @@ def _dispatch(peer: AhpPeer, params: DispatchActionParams) -> None:
     action = params.action
     if host.clients.is_repeat(peer.count, client_seq):
         # What it repeats may wait for room, and be lost yet: it is no repeat before.
-        is_written = host.clients.is_written(peer.count, client_seq)
-        _send_back(peer, channel, action, origin, "duplicate", waits=not is_written)
+        _send_back(peer, channel, action, origin, "duplicate", waits=True)
     elif unavailable is not None:
         _send_back(peer, channel, action, origin, f"{unavailable.code}: {unavailable}")
     else:

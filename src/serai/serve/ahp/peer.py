@@ -313,7 +313,7 @@ class AhpPeer:
         self._is_client = True
         self.host.clients.began(client_id)
         if not self.is_gone:
-            self.host.client_connected(client_id, self)
+            self.host.clients.connected(client_id, self)
 
     def become_nobody(self) -> None:
         """The handshake has failed after all: the client may try it again."""
