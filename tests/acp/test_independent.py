@@ -129,7 +129,6 @@ async def test_what_else_it_may_write_does_no_harm(
     noisy = await converse(session, "noise")
     assert noisy.texts[-1] == "done"
     assert RawUpdate("hologram", {"sessionUpdate": "hologram"}) in noisy.items
-    assert agent.noise == 6
     assert [event.method for event in person.events] == ["_own/news"]
     assert [len(text) for text in (await converse(session, "large 5000000")).texts] == [5_000_000]
     assert (await converse(session, "log 2000000")).texts == ["logged"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -27,13 +27,6 @@ def update(**fields: Any) -> bytes:
     return line(method="session/update", params={"sessionId": "s", "update": fields})
 
 
-class _Loop:
-    """Does nothing later: a line is taken at once."""
-
-    def call_soon(self, *_: Any) -> None:
-        return None
-
-
 def read(written: bytes) -> Any:
     """What a line is: an update, a request, a notification, a refusal that was sent; `None` for noise."""
     heard: list[Any] = []
@@ -43,9 +36,7 @@ def read(written: bytes) -> Any:
         notified=heard.append,
         noise=lambda _: heard.append(None),
     )
-    peer = AgentPeer(
-        lambda sent: heard.append(json.loads(sent)), listener, lambda: None, loop=cast("Any", _Loop())
-    )
+    peer = AgentPeer(lambda sent: heard.append(json.loads(sent)), listener, lambda: None)
     peer.feed(written + b"\n")
     return heard[0] if heard else None
 

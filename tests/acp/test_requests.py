@@ -142,21 +142,6 @@ async def test_also_beside_sessions_in_which_nothing_is_asked(
     assert person.given_up == 1
 
 
-async def test_unless_it_may_be_about_another_session(
-    agent: Agent, session: AcpSession, person: Any, tmp_path: Path, converse: Any
-) -> None:
-    other = await agent.new_session(tmp_path)
-    person.patient = True
-    turn = session.prompt("subagent child")
-    other.prompt("echo")
-    async with asyncio.timeout(30):
-        await person.asked.wait()
-    turn.cancel()
-    person.released.set()
-    conversation = await converse(session)
-    assert json.loads(conversation.texts[-1]) == SELECTED
-
-
 async def test_nobody_is_asked_any_more_when_the_agent_is_gone(
     agent: Agent, session: AcpSession, person: Any, converse: Any
 ) -> None:

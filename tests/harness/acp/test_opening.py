@@ -10,8 +10,7 @@ import pytest
 
 from conformance.client import Client, Refused, calls_of
 from harness.acp.conftest import FORKS, LOADS, ONE, RESUMES, Inn, back, notices, said, say
-from serai.acp import Handshake
-from serai.harness.acp import records as k
+from serai.harness.acp.link import read_records
 
 
 def opened(client: Client) -> str:
@@ -291,11 +290,11 @@ async def test_that_only_a_part_of_a_long_conversation_is_told_is_said(
 
 
 def test_what_was_made_anew_is_untold_until_the_agent_was_prompted() -> None:
-    handshake = Handshake.of({})
-    anew = [k.opened("a", handshake, anew=False), k.prompted("t"), k.opened("b", handshake, anew=True)]
-    assert k.read_records(anew).is_untold
-    assert k.read_records([*anew, k.opened("b", handshake, anew=False)]).is_untold
-    assert not k.read_records([*anew, k.prompted("u"), k.opened("b", handshake, anew=False)]).is_untold
+    again, prompted = {"type": "opened", "sessionId": "b"}, {"type": "prompted", "turn": "u"}
+    anew = [again, prompted, {**again, "anew": True}]
+    assert read_records(anew).is_untold
+    assert read_records([*anew, again]).is_untold
+    assert not read_records([*anew, prompted, again]).is_untold
 
 
 # -- what a session is opened with -------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """What can be chosen for a session with an agent, as settings of the session, and both sides the same.
 
-The model is none of them: AHP has a place of its own for it. The option that the agent calls its mode, or its
-modes, are the setting `mode`; what it calls effort, thinking or the like is `effort`. Every other option has
-the name that the agent gave it. Beside these stand the two that ACP takes when a session is opened.
+The model is none of them: AHP has a place of its own for it. The agent's mode, or its modes, are the setting
+`mode`; what it calls effort, thinking or the like is `effort`; other options keep their names. Beside these
+stand the two that ACP takes when a session is opened.
 """
 
 from __future__ import annotations
@@ -12,16 +12,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from serai.acp import AcpSession, Choice, ConfigOption, Modes
 from serai.acp.options import read_modes, read_options
 from serai.agents.catalogue.introduction import Models, models_of
-from serai.ahp.types import (
-    ConfigPropertySchema,
-    ModelSelection,
-    SessionConfigPropertySchema,
-    SessionConfigSchema,
-    SessionModelInfo,
-)
+from serai.ahp import types as t
 from serai.errors import AgentError, AgentInactive, CapabilityNotSupportedError
 from serai.host.seat import Seat
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
@@ -35,39 +31,23 @@ MODE = "mode"
 EFFORT = "effort"
 MCP_SERVERS = "mcpServers"
 
-_OPENING: dict[str, SessionConfigPropertySchema] = {
+_OPENING: dict[str, t.SessionConfigPropertySchema] = {
     ADDITIONAL_DIRECTORIES: MORE_FOLDERS,
-    MCP_SERVERS: SessionConfigPropertySchema(
+    MCP_SERVERS: t.SessionConfigPropertySchema(
         type="array",
         title="MCP servers",
         description="Servers whose tools the agent gets: name, and command, args, env or type, url, headers",
-        items=ConfigPropertySchema(
+        items=t.ConfigPropertySchema(
             type="object",
             title="A server",
             properties={
-                "name": ConfigPropertySchema(type="string", title="Name"),
-                "type": ConfigPropertySchema(type="string", title="stdio, http or sse"),
-                "command": ConfigPropertySchema(type="string", title="Program"),
-                "url": ConfigPropertySchema(type="string", title="Address"),
+                "name": t.ConfigPropertySchema(type="string", title="Name"),
+                "type": t.ConfigPropertySchema(type="string", title="stdio, http or sse"),
+                "command": t.ConfigPropertySchema(type="string", title="Program"),
+                "url": t.ConfigPropertySchema(type="string", title="Address"),
             },
             required=["name"],
         ),
-    ),
-}
-_UNKNOWN: dict[str, SessionConfigPropertySchema] = {
-    MODE: SessionConfigPropertySchema(
-        type="string",
-        title="Mode",
-        description="How the agent works",
-        enum_dynamic=True,
-        session_mutable=True,
-    ),
-    EFFORT: SessionConfigPropertySchema(
-        type="string",
-        title="Effort",
-        description="How hard the agent thinks",
-        enum_dynamic=True,
-        session_mutable=True,
     ),
 }
 
@@ -101,13 +81,6 @@ class Choices:
         options = [{**option.raw, "currentValue": None} for option in self.options]
         return {"modes": modes, "options": options}
 
-    def beside(self, other: Choices) -> Choices:
-        """These, and of the settings of the other those that are not among them."""
-        names = {*self.named, *([MODE] if self.has_modes else [])}
-        more = tuple(option for name, option in other.named.items() if name not in names)
-        takes_modes = MODE not in names and other.has_modes
-        return Choices(other.modes if takes_modes else self.modes, (*self.options, *more))
-
     # -- models --------------------------------------------------------------------------------------------
 
     @property
@@ -121,10 +94,10 @@ class Choices:
         option = self.models.model_option
         return option.value if option is not None and isinstance(option.value, str) else None
 
-    def model_infos(self, provider: str) -> list[SessionModelInfo]:
+    def model_infos(self, provider: str) -> list[t.SessionModelInfo]:
         """The models as the root channel lists them."""
         return [
-            SessionModelInfo(id=choice.value, provider=provider, name=choice.name)
+            t.SessionModelInfo(id=choice.value, provider=provider, name=choice.name)
             for choice in self.models.models
         ]
 
@@ -188,37 +161,44 @@ class Choices:
         return None if model in offered else f"has these models: {', '.join(offered)}"
 
 
-def schema_of(learned: Choices | None) -> SessionConfigSchema:
+def schema_of(learned: Choices | None) -> t.SessionConfigSchema:
     """The settings of sessions with an agent.
 
     Args:
         learned: What one of its sessions has told; `None` when none has been yet.
     """
+    properties: dict[str, t.SessionConfigPropertySchema] = {}
+    if learned is None or learned.has_modes:
+        properties[MODE] = _select("Mode", "How the agent works", learned and learned.offered(MODE))
     if learned is None:
-        return SessionConfigSchema(type="object", properties={**_UNKNOWN, **_OPENING})
-    properties: dict[str, SessionConfigPropertySchema] = {}
-    if learned.has_modes:
-        properties[MODE] = _select("Mode", "How the agent works", learned.offered(MODE) or [])
-    for name, option in learned.named.items():
+        properties[EFFORT] = _select("Effort", "How hard the agent thinks", None)
+    for name, option in learned.named.items() if learned is not None else ():
         if option.type == "boolean":
-            properties[name] = SessionConfigPropertySchema(
+            properties[name] = t.SessionConfigPropertySchema(
                 type="boolean", title=option.name, description=option.description, session_mutable=True
             )
         else:
             properties[name] = _select(option.name, option.description, list(option.choices))
-    return SessionConfigSchema(type="object", properties={**properties, **_OPENING})
+    return t.SessionConfigSchema(type="object", properties={**properties, **_OPENING})
 
 
-def _select(title: str, description: str | None, choices: list[Choice]) -> SessionConfigPropertySchema:
-    return SessionConfigPropertySchema(
+def _select(
+    title: str, description: str | None, choices: list[Choice] | None
+) -> t.SessionConfigPropertySchema:
+    setting = t.SessionConfigPropertySchema(
         type="string",
         title=title,
         description=description,
+        enum_dynamic=True,  # the agent has the last word on what there is
+        session_mutable=True,
+    )
+    if choices is None:
+        return setting
+    return replace(
+        setting,
         enum=[choice.value for choice in choices],
         enum_labels=[choice.name for choice in choices],
         enum_descriptions=[choice.description or "" for choice in choices],
-        enum_dynamic=True,  # the agent has the last word on what there is
-        session_mutable=True,
     )
 
 
@@ -268,7 +248,8 @@ class SessionSettings:
         self._session = session
         choices = self._actual = Choices.of(session)
         self._model = choices.model or self._model
-        self._harness.learned(choices, afresh=not self._seat.turns)
+        if not self._seat.turns:  # it has what all new ones have
+            self._harness.learned(choices)
         chosen = self._seat.settings
         self._take_over(
             {name: value for name, value in choices.values.items() if name not in chosen},
@@ -281,7 +262,6 @@ class SessionSettings:
         if choices == before:
             return
         self._actual = choices
-        self._harness.learned(choices)
         old, new, now = before.values, choices.values, self._seat.settings
         wished = {name for name in now if now[name] != old.get(name)} | {self._asked}
         had, self._model = self._model, choices.model or self._model
@@ -326,7 +306,7 @@ class SessionSettings:
         """Let people see what the agent has."""
         self._seat.configure(values, gone)
         if model is not None:
-            self._seat.choose_model(ModelSelection(id=model))
+            self._seat.choose_model(t.ModelSelection(id=model))
 
     def _wishes(self) -> Iterator[tuple[str, Any]]:
         """What is wished: the model, which others depend on, before the rest."""
