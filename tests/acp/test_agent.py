@@ -73,15 +73,6 @@ async def test_an_agent_that_ends_at_once_tells_why(start: Any) -> None:
     assert caught.value.data["exitCode"] == 3
 
 
-async def test_what_an_agent_prints_before_it_exits_is_in_the_error(start: Any) -> None:
-    with pytest.raises(AgentInitFailed) as failed:
-        await start(
-            initialize="exit", printed="Error: no config at all\n", log="Trace:\n  at main\nNode v20\n"
-        )
-    for words in ("Error: no config at all", "Trace:", "Node v20"):
-        assert words in failed.value.message
-
-
 @pytest.mark.parametrize(
     ("log", "error"), [("Error: not logged in", AuthRequired), ("usage limit reached", UsageLimitReached)]
 )
@@ -104,11 +95,6 @@ async def test_another_version_is_refused(version: Any, start: Any, processes: P
         await start(version=version)
     assert (caught.value.client_version, caught.value.agent_version) == (1, version)
     assert not processes.children
-
-
-@pytest.mark.parametrize("version", [1, "1", None])
-async def test_a_version_that_is_told_carelessly_is_taken(version: Any, start: Any) -> None:
-    assert (await start(version=version)).is_running
 
 
 async def test_a_program_that_is_not_there_is_not_installed(processes: Processes, tmp_path: Path) -> None:
@@ -277,14 +263,3 @@ async def test_to_follow_all_sessions_needs_an_agent_that_lists_them(agent: Agen
     with pytest.raises(CapabilityNotSupportedError) as caught:
         await anext(agent.stream_all_sessions())
     assert caught.value.capability == "sessionCapabilities.list"
-
-
-async def test_what_is_offered_is_asked_for(start: Any) -> None:
-    agent = await start(
-        capabilities={"auth": {"logout": {}}, "sessionCapabilities": {"delete": {}}},
-        methods=[{"id": "m", "name": "M"}],
-    )
-    await agent.authenticate("m")
-    await agent.logout()
-    await agent.delete_session("s")
-    assert await agent.request("_echo", {"a": 1}) == {"a": 1}

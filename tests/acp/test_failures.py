@@ -84,18 +84,6 @@ def test_the_number_counts_more_than_the_words() -> None:
     assert error.to_wire()["loginCommand"] == ["x", "login"]
 
 
-@pytest.mark.parametrize(
-    ("number", "error"), [(429, RateLimited), (503, AgentOverloaded), (529, AgentOverloaded)]
-)
-def test_a_models_status_is_known_by_its_number_where_no_words_say_more(
-    number: int, error: Any, failures: Failures
-) -> None:
-    told = of(failures, "session/prompt", {"code": number, "message": "try later"})
-    assert (type(told), told.number) == (error, number)
-    told = of(failures, "session/prompt", {"code": number, "message": "Your credit balance is too low"})
-    assert type(told) is UsageLimitReached
-
-
 def test_a_command_that_is_known_from_elsewhere_comes_first() -> None:
     error = Failures("x", str, login=("/the path/x", "auth")).auth_required("no")
     assert error.login_command == ("/the path/x", "auth")
@@ -243,22 +231,9 @@ def test_a_long_refusal_is_read_in_little_time(piece: str, failures: Failures) -
     assert time.process_time() - since < 1
 
 
-@pytest.mark.parametrize("method", ["session/new", "session/prompt"])
-def test_elsewhere_a_conversation_that_is_too_long_is_one(method: str, failures: Failures) -> None:
-    told = of(failures, method, {"code": -32603, "message": "prompt is too long"})
-    assert type(told) is ContextTooLong
-
-
 def test_words_that_say_nothing_are_helped_by_the_data(failures: Failures) -> None:
     told = {"code": -32603, "message": "Internal error", "data": {"details": "no disk, hunter2"}}
     assert str(of(failures, "session/prompt", told)).endswith("Internal error (no disk, ***)")
-
-
-@pytest.mark.parametrize("told", [{}, {"message": ""}])
-def test_an_error_may_have_any_shape(told: Any, failures: Failures) -> None:
-    error = of(failures, "session/prompt", told)
-    assert type(error) is AgentRequestFailed
-    assert error.number == -32603
 
 
 def test_a_log_tells_why_an_agent_did_not_start(failures: Failures) -> None:

@@ -33,11 +33,6 @@ def test_groups_of_choices_are_made_flat_and_remembered() -> None:
     assert option.raw["options"][1] == {"value": "b", "name": "B"}
 
 
-def test_a_yes_or_no_has_no_choices() -> None:
-    (option,) = read_options([{"id": "web", "name": "Web", "type": "boolean", "currentValue": True}])
-    assert (option.type, option.value, option.choices) == ("boolean", True, ())
-
-
 @pytest.mark.parametrize("told", [None, {}, "x", [1, {"name": "no id"}, {"id": 3}]])
 def test_what_is_no_option_is_left_out(told: Any) -> None:
     assert read_options(told) == ()

@@ -43,14 +43,6 @@ async def test_updates_come_before_the_end_of_the_turn(session: AcpSession, conv
     assert (await converse(session, "echo again")).texts == ["again"]
 
 
-async def test_the_end_can_be_waited_for_by_itself(session: AcpSession) -> None:
-    turn = session.prompt("echo hello")
-    assert turn.outcome is None
-    assert await turn.finished() == Finished("end_turn", None, {"stopReason": "end_turn"})
-    assert turn.outcome is not None
-    assert session.turn is None
-
-
 async def test_one_prompt_at_a_time_but_sessions_do_not_wait_for_each_other(
     agent: Agent, session: AcpSession, tmp_path: Path, converse: Any
 ) -> None:
@@ -143,18 +135,6 @@ async def test_cancelling_answers_all_who_wait_at_once_and_tells_the_agent_once(
     assert len(person.requests) == 300
 
 
-async def test_in_the_next_turn_people_are_asked_again(session: AcpSession, converse: Any) -> None:
-    session.prompt("silence").cancel()
-    assert (await converse(session)).stop_reason == "cancelled"
-    conversation = await converse(session, "permission 1")
-    assert conversation.texts == ['{"outcome": {"outcome": "selected", "optionId": "yes"}}']
-
-
-async def test_cancelling_without_a_prompt_does_nothing(session: AcpSession, converse: Any) -> None:
-    session.cancel()
-    assert (await converse(session, "echo fine")).stop_reason == "end_turn"
-
-
 async def test_an_agent_that_calls_it_an_error_to_be_stopped_was_stopped(
     session: AcpSession, converse: Any
 ) -> None:
@@ -176,14 +156,6 @@ async def test_an_agent_that_does_not_stop_is_ended(start: Any, tmp_path: Path) 
     with pytest.raises(AgentClosed):
         session.prompt("echo no")
     assert not agent.is_running
-
-
-async def test_to_stop_waiting_does_not_stop_the_agent(session: AcpSession, converse: Any) -> None:
-    turn = session.prompt("echo hello")
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0):
-            await turn.finished()
-    assert (await converse(session)).texts == ["hello"]
 
 
 # -- silence -----------------------------------------------------------------------------------------------
@@ -247,34 +219,12 @@ async def test_nor_while_they_are_asked_under_the_id_of_a_session_that_nobody_op
     assert loop.time() - answered >= 0.3
 
 
-async def test_but_it_does_while_they_are_asked_in_another_session(
-    start: Any, person: Any, tmp_path: Path
-) -> None:
-    person.patient = True
-    agent = await start(inactivity_timeout=0.3)
-    first, second = [await agent.new_session(tmp_path) for _ in range(2)]
-    turn = first.prompt(f"subagent {second.id}")
-    async with asyncio.timeout(30):
-        await person.asked.wait()
-        with pytest.raises(AgentInactive):
-            await turn.finished()
-    person.released.set()
-
-
 async def test_an_agent_that_tells_of_its_subagents_is_not_silent(
     start: Any, tmp_path: Path, converse: Any
 ) -> None:
     agent = await start(inactivity_timeout=0.3)
     session = await agent.new_session(tmp_path)
     assert (await converse(session, "busy_subagent child 0.9")).texts[-1] == "done"
-
-
-async def test_without_a_limit_silence_is_fine(start: Any, tmp_path: Path) -> None:
-    agent = await start(inactivity_timeout=0)
-    session = await agent.new_session(tmp_path)
-    turn = session.prompt("silence")
-    turn.cancel()
-    assert (await turn.finished()).stop_reason == "cancelled"
 
 
 # -- the session itself ------------------------------------------------------------------------------------
@@ -303,13 +253,6 @@ async def test_an_agent_that_took_a_value_and_says_nothing_more_has_it(start: An
         assert (option.value, option.raw["currentValue"], len(option.choices)) == (value, value, 2)
     await asyncio.gather(*(session.set_config_option("model", value) for value in ("small", "large")))
     assert session.config_options[0].value == "large"
-
-
-async def test_but_what_it_tells_of_its_options_counts(start: Any, tmp_path: Path) -> None:
-    agent = await start(set_option="update")
-    session = await agent.new_session(tmp_path)
-    await session.set_config_option("model", "large")
-    assert session.config_options[0].value == "large-1"
 
 
 async def test_closing_a_session_needs_an_agent_that_can(session: AcpSession, agent: Agent) -> None:
@@ -347,14 +290,6 @@ async def test_updates_that_nobody_takes_make_the_agent_wait_and_not_the_host(
     conversation = await converse(session)
     assert len(conversation.texts) == 400
     assert conversation.stop_reason == "end_turn"
-
-
-async def test_an_answer_passes_updates_that_nobody_takes(agent: Agent, session: AcpSession) -> None:
-    session.prompt("flood 200 100000")
-    async with asyncio.timeout(30):
-        while not agent._connection.is_held:  # noqa: ASYNC110 - nobody announces it
-            await asyncio.sleep(0.005)
-        assert await agent.request("_echo", {"a": 1}) == {"a": 1}
 
 
 # -- what an agent says about itself -----------------------------------------------------------------------

@@ -40,17 +40,3 @@ async def test_when_too_much_waits_someone_is_told_and_told_again_when_it_is_tak
     for _ in range(3):
         await anext(taken)
     assert told == [True, False]
-
-
-async def test_whoever_hears_is_told_at_once_and_may_fail(caplog: pytest.LogCaptureFixture) -> None:
-    heard: list[object] = []
-
-    def hear(each: object) -> None:
-        heard.append(each)
-        raise ValueError
-
-    stream = Stream(hear, lambda _: None)
-    stream.put(item(1), FULL * 2)
-    stream.put(item(2))
-    assert heard == [item(1), item(2)]
-    assert "was not dealt with" in caplog.text

@@ -21,8 +21,6 @@ from serai.acp.session import AcpSession
 from serai.acp.sessions import SessionOpening
 from serai.machine.processes.uninterrupted import to_its_end
 
-__all__ = ["Link", "Linked", "OpenWay", "Opened", "Wanted", "open_session"]
-
 _log = logging.getLogger(__name__)
 
 _WAYS = frozenset({"loadSession", "sessionCapabilities.resume", "sessionCapabilities.fork"})

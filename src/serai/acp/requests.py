@@ -33,8 +33,6 @@ from serai.jsonrpc.messages import (
     RequestId,
 )
 
-__all__ = ["GIVEN_UP", "HANDLERS", "AgentRequests", "Handler", "is_unclear"]
-
 _log = logging.getLogger(__name__)
 
 _PERMISSION = "session/request_permission"
@@ -122,14 +120,7 @@ class _Pending:
 
 
 class AgentRequests:
-    """All requests of one agent that are under way.
-
-    Args:
-        peer: Where they came from, and the answers go.
-        client: Who answers.
-        answered: Is told the session whose request has its answer; `None` for no session.
-        sessions: The ids of the sessions that are open.
-    """
+    """All requests of one agent that are under way."""
 
     def __init__(
         self,

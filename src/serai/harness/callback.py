@@ -21,8 +21,6 @@ from serai.host.agents import HostContext
 from serai.host.messages import user_message
 from serai.host.turn import Turn
 
-__all__ = ["CAPABILITIES", "STEERABLE", "Answer", "CallbackHarness", "CallbackSession"]
-
 Answer = Callable[[Turn], Coroutine[Any, Any, None]]
 """A function that answers a turn."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from serai.ahp.types import MarkdownResponsePart, ReasoningResponsePart, ResponsePart, Turn, UserMessage
-from serai.harness.acp.link import LEFT_OUT, retold
+from serai.harness.acp.link import retold
 
 
 def turn(asked: str, answered: str = "") -> Turn:
@@ -34,9 +34,3 @@ def test_of_a_long_answer_the_end_is_told() -> None:
         assert told.endswith("x the end")
         assert "Earlier messages are left out" in told
         assert len(told) < 50_000
-
-
-def test_it_is_known_whether_all_is_told() -> None:
-    for size in (1, 20_000, 30_000):
-        turns = [turn("first", "x" * size), turn("last", "x" * size)]
-        assert (LEFT_OUT in retold(turns)) == (size > 24_000)

@@ -24,8 +24,6 @@ from serai.machine.processes.environment import inheritable, without_relative
 from serai.machine.processes.processes import Processes
 from serai.machine.processes.uninterrupted import uninterrupted
 
-__all__ = ["Connection", "Launch"]
-
 EOF_GRACE = 1.0
 """How long an agent may take to end because its input is closed, in seconds. Most do within that."""
 TERM_GRACE = 2.0

@@ -18,8 +18,6 @@ from serai.acp.process.log import masking
 from serai.acp.shapes import is_list, is_object, mask_json
 from serai.jsonrpc.messages import AUTH_REQUIRED, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND
 
-__all__ = ["Failures", "meaning"]
-
 _CAPABILITIES = {
     "session/load": "loadSession",
     "session/list": "sessionCapabilities.list",

@@ -14,8 +14,6 @@ from collections.abc import Callable
 from serai.jsonrpc import Lines
 from serai.redact.shapes import looks_random, name_tells
 
-__all__ = ["LINES", "StderrTail", "masked", "masking"]
-
 LINES = 64
 """How many lines are kept."""
 _LONGEST = 4096

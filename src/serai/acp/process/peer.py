@@ -24,8 +24,6 @@ from serai.errors import ParseError, ProtocolError
 from serai.jsonrpc import Answered, LineCodec, Lines, Notification, Request, RequestId, Unreadable
 from serai.jsonrpc.lines import LONGEST_LINE
 
-__all__ = ["AgentPeer", "Listener", "Then"]
-
 _log = logging.getLogger(__name__)
 
 

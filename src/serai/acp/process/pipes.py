@@ -9,8 +9,6 @@ from typing import IO, cast
 from serai.errors import ProcessNotStarted
 from serai.machine.processes.child import Child
 
-__all__ = ["Pipes"]
-
 
 class _End(asyncio.Protocol):
     """This end of a pipe: hands on what comes, and says when it is closed, here or there."""

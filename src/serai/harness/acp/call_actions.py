@@ -20,8 +20,6 @@ from serai.harness.acp.content import contents_of, edit_of
 from serai.host.tool_call import ToolCall, untold
 from serai.host.turn import Turn
 
-__all__ = ["Permission", "TurnCalls", "choose", "offered"]
-
 _LARGEST_OUTPUT = 16 * 1024
 """A tool's raw output above this size is not kept beside its content."""
 _PAUSE = 0.2
@@ -67,15 +65,7 @@ class _Shown:
 
 
 class TurnCalls:
-    """Shows the calls of a turn, and asks the person about them.
-
-    Args:
-        turn: The turn.
-        folder: Where relative paths begin.
-        terminal: Finds what a terminal of the host shows, by the id that the agent has for it.
-        emit: Is told what happens.
-        masked: Takes secrets out of JSON.
-    """
+    """Shows the calls of a turn, and asks the person about them."""
 
     def __init__(
         self,

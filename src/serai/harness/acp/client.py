@@ -29,8 +29,6 @@ from serai.uris import uri_of
 if TYPE_CHECKING:
     from serai.harness.acp.session import AcpAgentSession
 
-__all__ = ["HostClient"]
-
 _LINE = re.compile(r"[\s|&;<>()$`\"'*?]")
 """By this a whole line for a shell, as some agents have it, is told from the name of a program."""
 
@@ -43,14 +41,7 @@ class _Lent(NamedTuple):
 
 
 class HostClient(acp.BasicClient):
-    """Answers the agent of one session. Files and terminals only where the catalogue says so.
-
-    Args:
-        definition: The agent.
-        seat: Its place in the session.
-        folder: Where it works.
-        session: The session that it asks in.
-    """
+    """Answers the agent of one session. Files and terminals only where the catalogue says so."""
 
     def __init__(
         self, definition: AgentDefinition, seat: Seat, folder: Path, session: AcpAgentSession
@@ -125,9 +116,6 @@ class HostClient(acp.BasicClient):
         try:
             await work.turn.write(self._uri(request.path), request.content)
         except ProtocolError as error:
-            if _is_missing(error):  # the file itself need not be there
-                what = f"{request.path} cannot be written: its folder is not there"
-                raise ProtocolError(what, number=RESOURCE_NOT_FOUND) from None
             raise _told(error) from None
 
     def _uri(self, path: str) -> str:
@@ -257,8 +245,5 @@ async def _unless_over(asking: Awaitable[Permission]) -> Permission | None:
 
 def _told(error: ProtocolError) -> ProtocolError:
     """A refusal of the host's files, with the numbers that ACP has."""
-    return ProtocolError(str(error), number=RESOURCE_NOT_FOUND if _is_missing(error) else INTERNAL_ERROR)
-
-
-def _is_missing(error: ProtocolError) -> bool:
-    return error.number in (AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND)
+    is_missing = error.number in (AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND)
+    return ProtocolError(str(error), number=RESOURCE_NOT_FOUND if is_missing else INTERNAL_ERROR)

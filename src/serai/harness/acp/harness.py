@@ -30,8 +30,6 @@ from serai.host.agents import HostContext, WayIn
 from serai.host.host import Host
 from serai.machine.processes.processes import Processes
 
-__all__ = ["AcpHarness", "offer_installed"]
-
 _ALL_SERVERS = AgentCapabilities(mcp=McpCapabilities(http=True, sse=True))
 
 

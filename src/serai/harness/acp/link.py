@@ -145,17 +145,7 @@ OpenAgent: TypeAlias = acp.Opened[AgentProcess, AcpSession]
 
 
 class SessionLink(acp.Link[AgentProcess, AcpSession]):
-    """The link of one session. `bring` gives the running agent, brought back where it is not there any more.
-
-    Args:
-        session: Who has the turns: it is told of each agent whose session was opened, and follows it.
-        harness: The kind of agent.
-        seat: Its place in the session.
-        folder: Where the agent works.
-        record: What is written down about the session.
-        notices: What people are told beside its turns.
-        settings: Its model, mode and options.
-    """
+    """The link of one session. `bring` gives the running agent, brought back where it is gone."""
 
     def __init__(
         self,

@@ -26,8 +26,6 @@ from serai.errors import AgentError, AuthRequired, InvalidParams
 from serai.host.agents import WayIn
 from serai.machine.processes.processes import Processes
 
-__all__ = ["LOGIN_METHOD", "Login", "LoginStage", "ways_in"]
-
 LOGIN_METHOD = "serai.login"
 """The id of the method that runs the catalogue's command."""
 

@@ -20,8 +20,6 @@ from serai.host.turn import Turn
 if TYPE_CHECKING:
     from serai.harness.acp.link import AgentRecord
 
-__all__ = ["ACP", "Notices"]
-
 ACP = "serai.acp"
 """In a session's `_meta`: the agent and what it can do, its own id of the session, how that was opened."""
 _ASIDE = 64 * 1024
@@ -29,14 +27,7 @@ _ASIDE = 64 * 1024
 
 
 class Notices:
-    """Tells people what holds for the session and not for a turn: at once, or when the next turn begins.
-
-    Args:
-        label: What people call the agent.
-        seat: Its place in the session.
-        record: What is written down about the session.
-        logger: Where warnings go, too.
-    """
+    """Tells people what holds for the session and not for a turn: at once, or when the next turn begins."""
 
     def __init__(self, label: str, seat: Seat, record: AgentRecord, logger: Logger) -> None:
         self._label = label

@@ -33,29 +33,18 @@ from serai.harness.acp.turn import OF_A_TURN, BeginMark, RunningPrompt
 from serai.host.agents import HostContext
 from serai.host.messages import user_message
 from serai.host.project import directory_of
-from serai.host.turn import Turn
 
 if TYPE_CHECKING:
     from serai.harness.acp.harness import AcpHarness
 
-__all__ = ["AcpAgentSession"]
-
 _log = logging.getLogger(__name__)
 
-_SOON = 1.0
-"""Seconds after which an agent that has not stopped keeps the next turn waiting, and that is told."""
 _REMEMBERED = 256
 """How many receipts are kept: a repeat of a delivery comes soon or never."""
 
 
 class AcpAgentSession(c.BasicSession):
-    """An agent over ACP, in one session of the host.
-
-    Args:
-        harness: The kind of agent.
-        context: What the host gives.
-        record: What was written down about the session before.
-    """
+    """An agent over ACP, in one session of the host."""
 
     def __init__(self, harness: AcpHarness, context: HostContext, record: AgentRecord) -> None:
         super().__init__(context.identity, declared(acp.Handshake.of(record.handshake)))
@@ -198,7 +187,7 @@ class AcpAgentSession(c.BasicSession):
 
     async def _prompt(self, work: RunningPrompt) -> None:
         turn = work.turn
-        await self._rest(turn)
+        await self._free.wait()  # a turn that was cancelled: the agent may still be at it, or be ended for it
         try:
             opened = await self._link.bring()
         except AgentError as error:
@@ -241,16 +230,6 @@ class AcpAgentSession(c.BasicSession):
             raise
         self._link.was_refused = False
         await self._harness.login.accepted(LoginStage.PROMPT)
-
-    async def _rest(self, turn: Turn) -> None:
-        """Wait for the end of a turn that was cancelled: the agent may still be at it, or be ended for it."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_SOON):
-                await self._free.wait()
-        if not self._free.is_set():
-            waits = "This message waits until it has, or was ended."
-            await turn.notice(f"{self._label} has not stopped yet what was cancelled. {waits}")
-            await self._free.wait()
 
     async def _steer(self, action: a.SessionPendingMessageSetAction) -> None:
         """Bring a message into the turn that runs. One that the agent does not take is the next one."""

@@ -25,8 +25,6 @@ from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
 if TYPE_CHECKING:
     from serai.harness.acp.harness import AcpHarness
 
-__all__ = ["EFFORT", "MCP_SERVERS", "MODE", "Choices", "SessionSettings", "schema_of"]
-
 MODE = "mode"
 EFFORT = "effort"
 MCP_SERVERS = "mcpServers"
@@ -213,11 +211,6 @@ class SessionSettings:
 
     The session's settings are what people wish and what the agent has, in one. So a wish is what differs from
     what the agent told last. It stands until the agent has answered it, or has not in the time that it has.
-
-    Args:
-        harness: The kind of agent, which learns what can be chosen.
-        seat: The agent's place in the session.
-        warn: Is told, in a sentence, what could not be chosen.
     """
 
     def __init__(self, harness: AcpHarness, seat: Seat, warn: Callable[[str], None]) -> None:

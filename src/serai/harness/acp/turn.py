@@ -16,8 +16,6 @@ from serai.harness.acp.content import bytes_of, in_words
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 
-__all__ = ["OF_A_TURN", "PLAN", "BeginMark", "RunningPrompt"]
-
 PLAN = "serai.plan"
 """In a session's `_meta`: the agent's plan, as a list of `content`, `priority` and `status`."""
 _COST = "serai.sessionCost"

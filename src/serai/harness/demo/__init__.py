@@ -29,11 +29,8 @@ from serai.contract import ContentType, MessagingCapabilities
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.harness.demo import questions, talk, tools
 from serai.harness.demo.stage import APPROVE, PACE, DemoStage, Misuse, Stopped, lines
-from serai.harness.demo.talk import DemoFailed
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
 from serai.host.turn import Turn
-
-__all__ = ["COMMANDS", "DemoCommand", "DemoFailed", "DemoHarness", "find", "split"]
 
 
 @dataclass(frozen=True, slots=True)

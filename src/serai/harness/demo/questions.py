@@ -9,8 +9,6 @@ from serai.ahp import types as t
 from serai.ahp.wire import Unknown
 from serai.harness.demo.stage import DemoStage, Misuse, quoted
 
-__all__ = ["KINDS", "QUESTIONS", "Question", "ask"]
-
 _URL = "https://example.com/"
 
 _BREAD = [

@@ -11,8 +11,6 @@ from serai.ahp.types import ToolCallConfirmationReason
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 
-__all__ = ["APPROVE", "PACE", "PACES", "DemoStage", "Misuse", "Stopped", "lines", "number", "quoted", "words"]
-
 PACE = "pace"
 """The setting that says how fast it speaks."""
 APPROVE = "approve"

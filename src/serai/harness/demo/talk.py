@@ -12,8 +12,6 @@ from serai.ahp import types as t
 from serai.errors import SeraiError
 from serai.harness.demo.stage import DemoStage, Misuse, number, quoted, words
 
-__all__ = ["DemoFailed"]
-
 _MOST_WORDS = 100_000
 _MOST_SECONDS = 7 * 24 * 3600
 _MOST_TOKENS = 1_000_000_000
